@@ -40,6 +40,12 @@ const listens = (port: number): Promise<boolean> =>
     socket.once("connect", () => socket.destroy())
   })
 
+/** Keeps connections to the nodes open, for less time than `lameDuck`. */
+const keptAlive = (configuration: string): string =>
+  configuration
+    .replace("\n}", "\n  keepalive 16;\n  keepalive_timeout 1s;\n}")
+    .replace("proxy_pass", 'proxy_http_version 1.1;\n    proxy_set_header Connection "";\n    proxy_pass')
+
 /** The configuration of the documentation, with other ports. */
 const configured = (directory: string, port: number, nodes: ReadonlyArray<number>): string => {
   let configuration = readFileSync(documented, "utf8").replace("127.0.0.1:8080", `127.0.0.1:${port}`)
@@ -54,14 +60,15 @@ const configured = (directory: string, port: number, nodes: ReadonlyArray<number
     ${configuration} }`
 }
 
-const nginx = (nodes: ReadonlyArray<number>): Effect.Effect<string, never, Scope.Scope> =>
+const nginx = (nodes: ReadonlyArray<number>, keepAlive: boolean): Effect.Effect<string, never, Scope.Scope> =>
   Effect.gen(function* () {
     const [port = 0] = yield* freePorts(1)
     const directory = yield* Effect.acquireRelease(
       Effect.sync(() => mkdtempSync(join(tmpdir(), "mcp-nginx-"))),
       (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
     )
-    writeFileSync(join(directory, "nginx.conf"), configured(directory, port, nodes))
+    const configuration = configured(directory, port, nodes)
+    writeFileSync(join(directory, "nginx.conf"), keepAlive ? keptAlive(configuration) : configuration)
     yield* Effect.acquireRelease(
       Effect.sync(() =>
         spawn("nginx", ["-p", directory, "-e", join(directory, "error.log"), "-c", join(directory, "nginx.conf")], {
@@ -83,5 +90,5 @@ const nginx = (nodes: ReadonlyArray<number>): Effect.Effect<string, never, Scope
   })
 
 /** The address of what balances the nodes at those ports, until the scope closes. */
-export const balancer = (nodes: ReadonlyArray<number>): Effect.Effect<string, never, Scope.Scope> =>
-  hasNginx ? nginx(nodes) : Effect.map(robin(nodes.map((port) => ({ port }))), ({ url }) => url)
+export const balancer = (nodes: ReadonlyArray<number>, keepAlive = false): Effect.Effect<string, never, Scope.Scope> =>
+  hasNginx ? nginx(nodes, keepAlive) : Effect.map(robin(nodes.map((port) => ({ port }))), ({ url }) => url)

@@ -80,6 +80,10 @@ export interface Options {
   /** Callers of each kind of clients. */
   readonly callers: number
   readonly rounds: number
+  /** Whether the proxy keeps connections to the nodes open for a second. Default false. */
+  readonly keepAlive?: boolean
+  /** In milliseconds. Default 0. */
+  readonly lameDuck?: number
   readonly signal?: NodeJS.Signals
 }
 
@@ -95,17 +99,17 @@ export interface Report {
 
 /** Restarts three nodes in turn, and says what became of the calls. */
 export const rolled = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Report, unknown, Scope.Scope> {
-  const { callers, clients, kind, place, rounds, signal = "SIGTERM", stack } = options
+  const { callers, clients, keepAlive = false, kind, lameDuck = 0, place, rounds, signal = "SIGTERM", stack } = options
   const executed = new Map<string, number>()
   // Other lines are those of the log.
   const ran = (line: string) => void (/^\d+$/.test(line) && executed.set(line, (executed.get(line) ?? 0) + 1))
   const ports = yield* freePorts(3)
-  const begin = (port: number) => started([kind, place, String(port), stack], ran)
+  const begin = (port: number) => started([kind, place, String(port), stack, String(lameDuck)], ran)
   const nodes: Array<Node> = []
   yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all(nodes.map(({ stop }) => stop("SIGKILL")))))
   // The first one makes the tables.
   for (const port of ports) nodes.push(yield* Effect.promise(() => begin(port)))
-  const url = yield* balancer(ports)
+  const url = yield* balancer(ports, keepAlive)
   const calls: Record<string, number> = {}
   const failed: Array<string> = []
   const load = { isOver: false }

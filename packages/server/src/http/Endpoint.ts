@@ -123,6 +123,9 @@ export interface Endpoint {
 const onlyPost = HttpServerResponse.empty({ status: 405, headers: { allow: "POST" } })
 const notAllowed = HttpServerResponse.empty({ status: 405, headers: { allow: "GET, POST, DELETE" } })
 
+/** How long after the server stopped listening a request may arrive on a connection that it had accepted. */
+const lateness = "1 second"
+
 const hasSessionId = ({ headers }: HttpRequest): boolean => headers[sessionIdHeader] !== undefined
 
 class Streamable implements Endpoint {
@@ -248,7 +251,7 @@ class Streamable implements Endpoint {
       const { exchanges } = this
       if (exchanges.leaving) return Effect.void
       exchanges.leaving = true
-      if (listening === undefined) return this.ended(false)
+      if (listening === undefined) return this.ended(undefined)
       // Answers to questions of a session that only this server has could not arrive any more.
       const isElsewhere =
         this.stateful.options.config.manager !== undefined || this.sessionless || !this.stateful.sessions.areServed
@@ -256,25 +259,31 @@ class Streamable implements Endpoint {
       const ducked = Duration.isZero(Duration.fromInputUnsafe(this.lameDuck))
         ? Effect.void
         : Effect.sleep(this.lameDuck)
-      return Effect.flatMap(Effect.andThen(ducked, stopped), (stopped) => this.ended(stopped))
+      return Effect.flatMap(Effect.andThen(ducked, stopped), (stopped) => this.ended(stopped ? listening : undefined))
     })
 
-  /** `stopped`: whether nothing arrives any more, but on connections that are open. */
-  private ended(stopped: boolean): Effect.Effect<void> {
+  /** `stopped`: servers that accept no connection any more; requests still arrive on those that are open. */
+  private ended(stopped: HttpServers | undefined): Effect.Effect<void> {
     const { exchanges, stateful } = this
     const { options, sessions } = stateful
     const { config, table } = options
     const { manager } = config
-    const reason = "The server is shutting down"
-    exchanges.close({ requests: stopped, sessions: stopped || manager !== undefined })
+    exchanges.close({ requests: stopped !== undefined, sessions: (stopped ?? manager) !== undefined })
     if (manager === undefined) sessions.endGetStreams()
     const settled = Effect.andThen(exchanges.settled, sessions.idle)
     const idle = manager === undefined ? settled : Effect.andThen(manager.handOver, settled)
+    const closed = stopped?.closed ?? Effect.void
+    const late = Effect.ensuring(
+      Effect.timeoutOption(closed, lateness),
+      Effect.sync(() => exchanges.expectNone())
+    )
+    const served = Effect.all([late, idle], { concurrency: "unbounded", discard: true })
     // What is waited for is interruptible, not the wait: a finalizer of an interrupted fiber would end there.
-    return Effect.timeoutOption(Effect.interruptible(idle), this.drain).pipe(
+    return Effect.timeoutOption(Effect.interruptible(served), this.drain).pipe(
       Effect.andThen(Effect.sync(() => exchanges.stop())),
-      Effect.andThen(table.endAll(reason)),
-      Effect.andThen(Effect.timeoutOption(Effect.interruptible(exchanges.silent), "1 second")),
+      Effect.andThen(table.endAll("The server is shutting down")),
+      // The last responses are on their way until their connections have ended.
+      Effect.andThen(Effect.timeoutOption(Effect.interruptible(Effect.andThen(exchanges.silent, closed)), "1 second")),
       // A client that does not read would hold up the HTTP server.
       Effect.andThen(Effect.sync(() => exchanges.cut()))
     )

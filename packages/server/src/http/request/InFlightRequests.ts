@@ -61,7 +61,7 @@ export class InFlightRequests implements Entries {
   private readonly noExchanges = Deferred.makeUnsafe<void>()
   /** Completes when the endpoint is about to end: subscriptions then end by themselves. */
   readonly closing: Effect.Effect<void> = Deferred.await(this.closed)
-  /** Waits until no POST is open, once it is closed. */
+  /** Waits until no POST is open or expected, once it is closed. */
   readonly settled: Effect.Effect<void> = Deferred.await(this.noPosts)
   /** Waits until no response is open, once it is closed. */
   readonly silent: Effect.Effect<void> = Deferred.await(this.noExchanges)
@@ -69,6 +69,8 @@ export class InFlightRequests implements Entries {
   draining = false
   /** Whether the endpoint is about to end: each response closes its connection, so that clients connect elsewhere. */
   leaving = false
+  /** Whether a connection that was accepted may still bring a request. */
+  private expects = false
   /** Whether requests that still arrive are answered, though it is closed. */
   private serves = false
   /** The same for requests of sessions that are held here. */
@@ -185,25 +187,33 @@ export class InFlightRequests implements Entries {
   close({ requests, sessions }: { readonly requests: boolean; readonly sessions: boolean }): void {
     this.draining = true
     this.leaving = true
+    this.expects = requests
     this.serves = requests
     this.servesSessions = sessions
     Deferred.doneUnsafe(this.closed, Effect.void)
     this.complete()
   }
 
-  /** Whether no POST is open. */
+  /** All connections that were accepted have brought their requests, or have had the time for it. */
+  expectNone(): void {
+    this.expects = false
+    this.complete()
+  }
+
+  /** Whether no POST is open or expected. */
   get isSettled(): boolean {
-    return this.posts.size === 0
+    return this.posts.size === 0 && !this.expects
   }
 
   private complete(): void {
-    if (!this.draining || this.posts.size > 0) return
+    if (!this.draining || !this.isSettled) return
     Deferred.doneUnsafe(this.noPosts, Effect.void)
     if (this.others.size === 0) Deferred.doneUnsafe(this.noExchanges, Effect.void)
   }
 
   /** Interrupts the requests of all POSTs. */
   stop(): void {
+    this.expectNone()
     this.serves = false
     this.servesSessions = false
     for (const { stop } of this.posts.values()) stop()
