@@ -9,7 +9,7 @@ type Endpoint = Pick<ManagedEndpoint, "exchanges" | "nodes" | "table">
 /** How often sessions that still run requests are looked at, in milliseconds. */
 const look = 10
 /** How long the directory may take. If it takes longer, the sessions are taken over once this node has left. */
-const patience = "1 second"
+const patience = "5 seconds"
 
 const isBusy = ({ isOpening, session, sink }: HttpSession): boolean =>
   session === undefined || isOpening || sink.running > 0 || session.peer.open().length > 0
