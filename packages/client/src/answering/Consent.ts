@@ -20,7 +20,7 @@
  * )
  * ```
  */
-import { textOf } from "@effect-mcp/core/internal/callback"
+import { effectOf, textOf } from "@effect-mcp/core/internal/callback"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { CreateMessageParams } from "@effect-mcp/protocol/model/Sampling"
 import type { ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
@@ -70,15 +70,6 @@ export const layerDeny: Layer.Layer<never> = Layer.succeed(Consent, { ...allow, 
 /** A policy; without `ask` everything is allowed, without `audit` no record is kept. */
 export const layer = (policy: Partial<Policy>): Layer.Layer<never> => Layer.succeed(Consent, { ...allow, ...policy })
 
-/** Runs the effect of a member of a policy; without one, the call of JavaScript dies by itself instead of its whole fiber. */
-const returned = <A>(member: string, call: () => Effect.Effect<A>): Effect.Effect<A> =>
-  Effect.suspend(() => {
-    const effect = call()
-    return Effect.isEffect(effect)
-      ? effect
-      : Effect.die(new TypeError(`\`${member}\` of Consent returned a value that is not an Effect. Return an Effect`))
-  })
-
 /** Runs `effect` if the policy allows the action, and audits the outcome. */
 export const guard = <A, E, R>(
   policy: Policy,
@@ -90,7 +81,7 @@ export const guard = <A, E, R>(
     : Effect.onExit(
         // Only `true` allows: JavaScript may give any value.
         Effect.flatMap(
-          returned("ask", () => policy.ask(action)),
+          effectOf("ask of Consent", () => policy.ask(action)),
           (agreed: unknown): Effect.Effect<A, E | ConsentDenied, R> =>
             agreed === true
               ? effect
@@ -99,7 +90,7 @@ export const guard = <A, E, R>(
         // It has been done: a record that fails cannot undo it.
         (exit) =>
           Effect.catchCause(
-            returned("audit", () => policy.audit(action, exit)),
+            effectOf("audit of Consent", () => policy.audit(action, exit)),
             (cause) => Effect.logError(`The audit of ${action._tag} failed: ${textOf(cause)}`)
           )
       )

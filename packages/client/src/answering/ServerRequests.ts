@@ -4,6 +4,7 @@
  * Capabilities follow from the services in the context when the client is built. Refuses what was not declared: a whole feature as an
  * unknown method (-32601), a mode or a part of one as invalid params (-32602).
  */
+import { effectOf } from "@effect-mcp/core/internal/callback"
 import { missingCapability } from "@effect-mcp/core/internal/question"
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
@@ -37,14 +38,20 @@ export interface HostServices {
   readonly consent: Consent.Policy
 }
 
-/** The services in the context. */
+/** The services in the context. Their functions are the program's, and may return no effect. */
 export const services: Effect.Effect<HostServices> = Effect.gen(function* () {
-  const sampling = yield* Effect.serviceOption(Sampling.Sampling)
-  const elicitation = yield* Effect.serviceOption(Elicitation)
+  const sampling = Option.getOrUndefined(yield* Effect.serviceOption(Sampling.Sampling))
+  const elicitation = Option.getOrUndefined(yield* Effect.serviceOption(Elicitation))
   const roots = yield* Effect.serviceOption(Roots)
   return {
-    sampling: Option.getOrUndefined(sampling),
-    elicitation: Option.getOrUndefined(elicitation),
+    sampling: sampling && {
+      capabilities: sampling.capabilities,
+      createMessage: (...asked) => effectOf("createMessage of Sampling", () => sampling.createMessage(...asked))
+    },
+    elicitation: elicitation && {
+      modes: elicitation.modes,
+      elicit: (...asked) => effectOf("elicit of Elicitation", () => elicitation.elicit(...asked))
+    },
     roots: Option.getOrUndefined(roots),
     consent: yield* Consent.Consent
   }

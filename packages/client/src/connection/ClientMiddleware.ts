@@ -5,6 +5,7 @@
  * It sees messages as they are on the wire, so each try and each round of a request passes it, and the handshake too. A client that is
  * built without it has none of this on its way.
  */
+import { effectOf } from "@effect-mcp/core/internal/callback"
 import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
 import type { RequestError } from "@effect-mcp/core/Peer"
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
@@ -107,14 +108,16 @@ const inContext = <R>({ question, request }: Middleware<R>, context: HandlerCont
     request: (sent, next) =>
       Effect.contextWith((ambient: Context.Context<never>) => {
         const outer = new HandlerContext<never, never>(ambient, { forwardsLogs: false })
-        return context.provide(Effect.suspend(() => request(sent, (changes) => outer.provide(next(changes)))))
+        return context.provide(
+          effectOf("ClientMiddleware", () => request(sent, (changes) => outer.provide(next(changes))))
+        )
       })
   }),
   ...(question && {
     question: (asked, next) =>
       Effect.contextWith((ambient: Context.Context<never>) => {
         const outer = new HandlerContext<never, never>(ambient, { forwardsLogs: false })
-        return context.provide(Effect.suspend(() => question(asked, outer.provide(next))))
+        return context.provide(effectOf("ClientMiddleware", () => question(asked, outer.provide(next))))
       })
   })
 })

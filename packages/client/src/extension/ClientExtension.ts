@@ -42,6 +42,7 @@
  * ```
  */
 import * as Extension from "@effect-mcp/core/Extension"
+import { effectOf } from "@effect-mcp/core/internal/callback"
 import type { InvalidValue, ValueCodec } from "@effect-mcp/core/Tool"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -220,30 +221,30 @@ const part = (
   { notifications = {}, outgoing = {}, questions = {}, results }: ClientHandlers<Extension.Any>,
   services: Context.Context<unknown>
 ): ExtensionPart => {
-  const provided = <A, E>(effect: Effect.Effect<A, E, unknown>): Effect.Effect<A, E> =>
-    Effect.provideContext(effect, services)
+  const provided = <A, E>(handler: () => Effect.Effect<A, E, unknown>): Effect.Effect<A, E> =>
+    Effect.provideContext(effectOf(`A handler of ${extension.id}`, handler), services)
   return {
     extension,
     settings,
     questions: Object.entries(questions).map(([name, handler]) => {
       const request: BoundQuestion["request"] = extension.questions[name]
-      return { request, answer: answering(request, (params) => provided(handler(params))) }
+      return { request, answer: answering(request, (params) => provided(() => handler(params))) }
     }),
     notifications: new Map(
       Object.entries(notifications).flatMap(([name, handler]) => {
         const { method, params }: Extension.Notification<unknown> = extension.notifications[name]
         if (handler === undefined) return []
-        return [[method, (wire) => Effect.flatMap(params.decode(wire), (params) => provided(handler(params)))]]
+        return [[method, (wire) => Effect.flatMap(params.decode(wire), (params) => provided(() => handler(params)))]]
       })
     ),
     results: results && {
       ...results,
-      follow: (result, exchange) => provided(results.follow(result, exchange))
+      follow: (result, exchange) => provided(() => results.follow(result, exchange))
     },
     outgoing: new Map(
       Object.entries(outgoing).map(([method, change]) => [
         method,
-        (params, outgoing) => provided(change(params, outgoing))
+        (params, outgoing) => provided(() => change(params, outgoing))
       ])
     )
   }

@@ -1,4 +1,5 @@
 /** Callbacks of the program that throw, reject or return nonsense fail at most their own request. */
+import * as ClientMiddleware from "@effect-mcp/client/ClientMiddleware"
 import * as ClientObserver from "@effect-mcp/client/ClientObserver"
 import * as Consent from "@effect-mcp/client/Consent"
 import * as McpClient from "@effect-mcp/client/McpClient"
@@ -22,6 +23,9 @@ const bad: ReadonlyArray<readonly [string, () => any]> = [
   ["throws", hostile],
   ["returns a promise that rejects", rejects]
 ]
+
+/** Returned by functions of JavaScript that should return an Effect. */
+const returned: typeof bad = [...bad, ["returns a number", () => 7], ["dies", () => Effect.sync(hostile)]]
 
 const answers = { "tools/call": () => ({ content: [] }) }
 
@@ -104,6 +108,18 @@ describe.each(all)("Callbacks of a client of %s", (version) => {
     }).pipe(Effect.provide(Consent.layer({ audit: hostile })))
   )
 
+  it.effect.each(returned)("Middleware whose request %s fails the call alone", ([, call]) =>
+    Effect.gen(function* () {
+      let isBroken = false
+      const middleware = ClientMiddleware.layer({ request: (_request, next) => (isBroken ? call() : next()) })
+      const { client } = yield* Effect.provide(connected({ version, answers }), middleware)
+      isBroken = true
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(client.callToolByName("a"))))
+      isBroken = false
+      yield* client.callToolByName("a")
+    })
+  )
+
   it.effect("A call whose onSend throws fails alone, and nothing is sent", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
@@ -116,8 +132,8 @@ describe.each(all)("Callbacks of a client of %s", (version) => {
   )
 })
 
-const nonsense: ReadonlyArray<readonly [string, () => any]> = [
-  ["throws", hostile],
+const nonsense: typeof bad = [
+  ...bad,
   ["returns no effect", () => undefined],
   ["dies", () => Effect.sync(hostile)],
   ["succeeds with nonsense", () => Effect.succeed(7)],
@@ -142,10 +158,23 @@ describe.each(versions)("Answers of a client of %s", (version) => {
         Layer.mergeAll(
           Layer.succeed(Sampling, { capabilities: { tools: true, context: true }, createMessage: call }),
           Layer.succeed(Elicitation, { modes: { form: true, url: true }, elicit: call }),
-          Layer.succeed(Roots, { list: Effect.suspend<never, never, never>(call), changes: undefined })
+          Layer.succeed(Roots, {
+            list: call === rejects ? Effect.die("none") : Effect.suspend<never, never, never>(call),
+            changes: undefined
+          })
         )
       )
     )
+  )
+})
+
+describe.each(versions)("Middleware around answers of a client of %s", (version) => {
+  it.effect.each(returned)("Middleware whose question %s answers that question with an error", ([, question]) =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({ version, answers })
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(server.peer.request("roots/list", {}))))
+      yield* client.callToolByName("a")
+    }).pipe(Effect.provide(ClientMiddleware.layer({ question })))
   )
 })
 

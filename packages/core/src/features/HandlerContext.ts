@@ -11,6 +11,7 @@ import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { ClientInput } from "../request/ClientInput.ts"
 import { Cooldown, exitOf } from "../internal/eager.ts"
+import { checkedEffect } from "../internal/callback.ts"
 import { Elicitation } from "../request/Elicitation.ts"
 import { forwarder, Log, callerAnnotations } from "../request/Log.ts"
 import { Principal } from "../transport/Principal.ts"
@@ -119,14 +120,15 @@ export class HandlerContext<R, S extends RequestServices = RequestServices> {
     return exitOf(effect) ?? Effect.updateContext(effect, this.inside)
   }
 
-  /** The handler, in this context, with the services that its request makes; the same function where its layer was given none. */
+  /** The handler, in this context, with the services that its request makes. */
   handler<Args extends ReadonlyArray<unknown>, A, E>(
     handler: (...args: Args) => Effect.Effect<A, E, R>
   ): (...args: Args) => Effect.Effect<A, E | McpError, R> {
     const provided = Provided.among(this.base)
-    if (provided === undefined) return handler
+    const handle = (...args: Args) => checkedEffect("A handler", handler(...args))
+    if (provided === undefined) return handle
     // No line of the handler runs before its services are made: they may refuse the request.
-    return (...args) => Provided.within(provided, () => handler(...args))
+    return (...args) => Provided.within(provided, () => handle(...args))
   }
 
   /** The same, which runs in this context. */

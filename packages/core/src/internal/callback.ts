@@ -15,6 +15,28 @@ export const textOf = (cause: Cause.Cause<unknown>): string => {
   }
 }
 
+/**
+ * Returns the effect that a function of the program returned. Any other value, as JavaScript may return, becomes a defect: as an effect it would
+ * end its fiber without finalizers. A promise that rejects would end the process.
+ */
+export const checkedEffect = <A, E, R>(name: string, returned: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+  if (Effect.isEffect(returned)) return returned
+  const value: unknown = returned
+  const isPromise = isPromiseLike(value)
+  if (isPromise) value.then(undefined, () => {})
+  return Effect.die(
+    new TypeError(
+      isPromise
+        ? `${name} returned a promise, but an Effect is expected: use Effect.tryPromise`
+        : `${name} returned ${value === null ? "null" : typeof value}, but an Effect is expected`
+    )
+  )
+}
+
+/** Runs the effect that a function of the program returns; see `checkedEffect`. An error that it throws is a defect. */
+export const effectOf = <A, E, R>(name: string, call: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => checkedEffect(name, call()))
+
 /** Calls a function of the program. An error that it throws, or a promise that it returns rejects with, is logged by `fork`. */
 export const callback = (name: string, fork: (log: Effect.Effect<void>) => unknown, call: () => unknown): void => {
   const failed = (error: unknown): void => void fork(Effect.logWarning(`${name} failed: ${textOf(Cause.die(error))}`))

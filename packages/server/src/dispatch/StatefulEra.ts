@@ -3,6 +3,7 @@
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import type { Caller } from "@effect-mcp/core/Extensions"
+import { effectOf } from "@effect-mcp/core/internal/callback"
 import { exitOf } from "@effect-mcp/core/internal/eager"
 import { remote } from "@effect-mcp/core/internal/RemoteInput"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
@@ -158,7 +159,8 @@ export class StatefulEra {
         ((answer, negotiated, meta) => {
           session.initializedConnection = undefined
           const connection = this.connectionOf(session, negotiated)
-          return onInitialize(answer, { ...negotiated, principal, connection, address: envelope.address, meta })
+          const caller = { ...negotiated, principal, connection, address: envelope.address, meta }
+          return effectOf("onInitialize", () => onInitialize(answer, caller))
         })
     )
   }

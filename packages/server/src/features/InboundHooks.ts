@@ -2,6 +2,7 @@
  * Code around every message that arrives, before anything of it is decoded: also `initialize`, `ping`, notifications and methods that the
  * server does not know. `Middleware.inbound` registers it; without any, no message passes this module.
  */
+import { effectOf } from "@effect-mcp/core/internal/callback"
 import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
 import * as Spans from "@effect-mcp/core/internal/Spans"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
@@ -56,7 +57,7 @@ export const hookOf = <R>(
   return (arrival, next) =>
     Effect.contextWith((ambient: Context.Context<never>) => {
       const outer = new HandlerContext<never, never>(ambient, { forwardsLogs: false })
-      return Effect.scoped(context.provide(Effect.suspend(() => inbound(arrival, outer.provide(next)))))
+      return Effect.scoped(context.provide(effectOf("Middleware.inbound", () => inbound(arrival, outer.provide(next)))))
     })
 }
 

@@ -1,0 +1,86 @@
+/** Functions of the program that return no Effect, as plain JavaScript may: each fails its own request alone. */
+import * as Memory from "@effect-mcp/core/Memory"
+import * as Peer from "@effect-mcp/core/Peer"
+import * as Prompt from "@effect-mcp/core/Prompt"
+import * as Prompts from "@effect-mcp/core/Prompts"
+import * as Resources from "@effect-mcp/core/Resources"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Schema } from "effect"
+
+const returning: ReadonlyArray<readonly [string, () => any]> = [
+  ["a promise that rejects", () => Promise.reject(new Error("rejected"))],
+  ["a promise", () => Promise.resolve({ content: [] })],
+  ["a number", () => 7],
+  ["undefined", () => undefined]
+]
+
+describe.each(returning)("A function that returns %s", (_title, call) => {
+  const callEffect = (): Effect.Effect<string> => call()
+  const tool = Tools.layer(Tool.make("tool", { description: "" }), callEffect)
+  const open = (
+    features: Layer.Layer<never, never, McpServer.Registries>,
+    options: Partial<McpServer.Options<never, never>> = {}
+  ) =>
+    Effect.gen(function* () {
+      const layer = McpServer.layer({ name: "test", version: "1", features, ...options })
+      const server = Context.get(yield* Layer.build(Layer.fresh(layer)), McpServer.McpServer)
+      const [mine, theirs] = yield* Memory.pair()
+      yield* server.connect(theirs)
+      return yield* Peer.make(mine, { request: () => Effect.never, notification: () => {} })
+    })
+  const initialize = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } }
+  const failed = (peer: Peer.Peer, method: string, params: object) =>
+    Effect.map(Effect.flip(peer.request(method, { ...params })), (error) =>
+      assert.deepInclude(error, { code: -32603, message: "Internal error" }, method)
+    )
+
+  it.effect("A handler that returns it fails its request", () =>
+    Effect.gen(function* () {
+      const peer = yield* open(
+        Layer.mergeAll(
+          tool,
+          Layer.orDie(Resources.layerTemplate({ uriTemplate: "test://{id}", name: "resource" }, callEffect)),
+          Prompts.layer(Prompt.make("prompt", { description: "", arguments: { x: Schema.String } }), callEffect, {
+            complete: { x: (): Effect.Effect<ReadonlyArray<string>> => call() }
+          })
+        )
+      )
+      yield* peer.request("initialize", initialize)
+      peer.notify("notifications/initialized")
+      yield* failed(peer, "tools/call", { name: "tool" })
+      yield* failed(peer, "resources/read", { uri: "test://a" })
+      yield* failed(peer, "prompts/get", { name: "prompt", arguments: { x: "" } })
+      const ref = { type: "ref/prompt", name: "prompt" }
+      yield* failed(peer, "completion/complete", { ref, argument: { name: "x", value: "" } })
+      yield* peer.request("tools/list", {})
+    })
+  )
+
+  it.effect("Middleware that returns it fails its request", () =>
+    Effect.gen(function* () {
+      const peer = yield* open(Layer.merge(tool, Middleware.layer(call)))
+      yield* peer.request("initialize", initialize)
+      peer.notify("notifications/initialized")
+      yield* failed(peer, "tools/list", {})
+      yield* peer.request("ping", {})
+    })
+  )
+
+  it.effect("A hook around messages that returns it fails its message", () =>
+    Effect.gen(function* () {
+      yield* failed(yield* open(Middleware.inbound(call)), "initialize", initialize)
+    })
+  )
+
+  it.effect("onInitialize that returns it fails the handshake", () =>
+    Effect.gen(function* () {
+      const peer = yield* open(Layer.empty, { onInitialize: call })
+      yield* failed(peer, "initialize", initialize)
+      yield* failed(peer, "initialize", initialize)
+    })
+  )
+})
