@@ -17,41 +17,17 @@ const packages = path.dirname(root)
 /**
  * The packages that a program reads when it starts (the others are published as the compiler leaves them), and what is put together of
  * each: some modules and all that they import, unless a group before has it; without modules, everything that no other group names.
- *
- * What late parts alone use has a group of its own: a file that a bundle's start has is in the start with all that any part uses of it.
  */
 const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
-  protocol: {
-    start: [],
-    headers: ["internal/base64", "wire/Headers"],
-    challenge: ["wire/Challenge"],
-    schemas: ["schema/HeaderAnnotations", "schema/PreparedSchema", "wire/HeaderParams"],
-    validator: ["schema/JsonSchemaValidator"],
-    older: ["revision/Revision", "revision/Downgrade"]
-  },
-  core: {
-    start: [],
-    asked: ["request/AskedTask", "request/question"],
-    wire: ["transport/Duplex", "transport/Memory", "transport/Outbox"],
-    folder: ["folder/Changes", "folder/Folder", "folder/Media", "folder/Names", "folder/Tree"]
-  },
+  protocol: { start: [] },
+  core: { start: [] },
   server: { start: ["McpServer"], http: ["http/RouterEndpoint"] },
   client: {
     start: ["McpClient"],
-    http: ["transport/Fetch"],
     httpClient: ["transport/Http", "transport/Sse"]
   }
 }
 export const linked = Object.keys(groups)
-
-/**
- * Modules with a file of their own, before the groups: what `load` loads imports the rest, and a bundler keeps all that a file may load as
- * soon as it keeps anything of the file. The others are what late parts of a client alone use, and what these share with its start.
- */
-const apart: Readonly<Record<string, ReadonlyArray<string>>> = {
-  protocol: ["wire/HeaderParam"],
-  core: ["folder/load", "contract/ValueCodec", "contract/Extension", "request/samplingMessages"]
-}
 
 /** A package's names for all of its modules; each stays a file of its own, since what is named here would be kept by every bundler. */
 const barrel = "index"
@@ -78,7 +54,6 @@ const grouped = (directory: string, name: string) => {
     name: "groups",
     buildEnd() {
       const parts = Object.entries(groups[name] ?? {})
-      for (const file of apart[name] ?? []) groupOf.set(path.join(directory, "src", `${file}.ts`), path.basename(file))
       const named = new Set(parts.flatMap(([, roots]) => roots))
       const others = Object.keys(entries(directory)).filter((entry) => !named.has(entry))
       for (const [group, roots] of parts) {
@@ -130,12 +105,10 @@ export const link = async (name: string): Promise<ReadonlyArray<OutputChunk>> =>
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name].js",
     codeSplitting: {
-      groups: [...(apart[name] ?? []).map((file) => path.basename(file)), ...Object.keys(groups[name] ?? {})].map(
-        (group) => ({
-          name: group,
-          test: (id: string) => groupOf.get(id) === group
-        })
-      )
+      groups: Object.keys(groups[name] ?? {}).map((group) => ({
+        name: group,
+        test: (id: string) => groupOf.get(id) === group
+      }))
     }
   })
   await bundle.close()

@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { type Client, type ConnectError, McpClient, type Options } from "./Client.ts"
 import * as Connection from "./connection/Connection.ts"
-import type * as Fetch from "./transport/Fetch.ts"
+import * as Fetch from "./transport/Fetch.ts"
 import type * as Http from "./transport/Http.ts"
 import * as Socket from "./transport/Socket.ts"
 import type * as Sse from "./transport/Sse.ts"
@@ -134,14 +134,7 @@ export const layerStdio = (
  * ```
  */
 export const layerFetch = (options: Options & Fetch.Options): Layer.Layer<McpClient, ConnectError> =>
-  layer(
-    // Loaded when needed: a program that starts a process does not load HTTP.
-    Effect.flatMap(
-      imported(() => import("./transport/Fetch.ts")),
-      ({ open }) => open(options)
-    ),
-    options
-  )
+  layer(Fetch.open(options), options)
 
 /**
  * A client of a server at a URL over the `HttpClient` of the context, which may log in and retry: Streamable HTTP, or HTTP with SSE where

@@ -1,4 +1,5 @@
 /** Checks the answers to forms (spec: client/elicitation): a client may send anything. */
+import { compile } from "@effect-mcp/protocol/JsonSchemaValidator"
 import * as Result from "effect/Result"
 import { ProtocolError, ProtocolErrorCode } from "../model/errors.ts"
 import type { ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult } from "../model/types.ts"
@@ -12,7 +13,6 @@ export const checkedAnswer = async (
   answer: ElicitResult
 ): Promise<ElicitResult> => {
   if (params.mode === "url" || answer.action !== "accept") return answer
-  const { compile } = await import("@effect-mcp/protocol/JsonSchemaValidator")
   const validator = compile(params.requestedSchema, { formats: true })
   if (Result.isFailure(validator)) {
     const { message } = validator.failure

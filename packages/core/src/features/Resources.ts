@@ -29,8 +29,7 @@ import { askErrorToMcp } from "../request/askErrorToMcp.ts"
 import * as CacheHint from "./CacheHint.ts"
 import { type Completer, confined, inQuery } from "./Completions.ts"
 import { registrationLayer } from "./registration.ts"
-import type * as Folder from "../folder/Folder.ts"
-import { make as loadFolder } from "../folder/load.ts"
+import * as Folder from "../folder/Folder.ts"
 import type { NamedCompleters, VariablesOf } from "./templateVariables.ts"
 import { HandlerContext } from "./HandlerContext.ts"
 import type { Principal } from "../transport/Principal.ts"
@@ -361,7 +360,7 @@ export const folder = (
   options: FolderOptions = {}
 ): Layer.Layer<never, PlatformError, ResourceRegistry | FileSystem.FileSystem | Path.Path> =>
   Layer.unwrap(
-    Effect.map(loadFolder(root, options), ({ changes, complete, list, listed, read, uriTemplate }) => {
+    Effect.map(Folder.make(root, options), ({ changes, complete, list, listed, read, uriTemplate }) => {
       const contents = (path: string, uri: string) =>
         Effect.mapError(read(path, uri), (error) =>
           error._tag === "Missing"

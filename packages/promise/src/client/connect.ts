@@ -1,5 +1,6 @@
 /** Opens the client of a target: a child process, a URL, or a server in this process. */
 import type * as Client from "@effect-mcp/client/Client"
+import * as Fetch from "@effect-mcp/client/Fetch"
 import * as EffectClient from "@effect-mcp/client/McpClient"
 import { imported } from "@effect-mcp/client/internal/imported"
 import * as Stdio from "@effect-mcp/client/Stdio"
@@ -46,11 +47,7 @@ const command = (target: CommandTarget, options: Client.Options): Opened =>
     (NodeServices) => Effect.provide(EffectClient.open(Stdio.open(target), options), NodeServices.layer)
   )
 
-const url = (target: UrlTarget, options: Client.Options): Opened =>
-  Effect.flatMap(
-    imported(() => import("@effect-mcp/client/Fetch")),
-    ({ open }) => EffectClient.open(open(target), options)
-  )
+const url = (target: UrlTarget, options: Client.Options): Opened => EffectClient.open(Fetch.open(target), options)
 
 /** The session ends with the client or the server, whichever closes first. */
 const memory = (runtime: ServerRuntime, options: Client.Options, principal: Principal | undefined): Opened =>

@@ -95,11 +95,14 @@ export interface Limit {
   readonly firstCall?: number
 }
 
-/** A server of one tool may be a tenth larger than the same server on the official SDK v2: 104 KiB by rolldown, 113 by esbuild. */
+/**
+ * A server of one tool may be a tenth larger than the same server on the official SDK v2: 104 KiB by rolldown, 113 by esbuild. A client over
+ * HTTP imports all of its parts at once: the limit keeps heavy dependencies out.
+ */
 export const limits: ReadonlyArray<Limit> = [
   { tool: "rolldown", program: "stdio-server", start: 114 },
   { tool: "esbuild", program: "stdio-server", start: 124 },
-  { tool: "rolldown", program: "http-client", start: 110, firstCall: 110 }
+  { tool: "rolldown", program: "http-client", start: 118, firstCall: 118 }
 ]
 
 /** The files that are loaded when a bundle starts: its entry, and what it imports other than when needed. */

@@ -11,7 +11,7 @@ const imports = `import { McpClient, McpServer } from "@effect-mcp/promise"
 import { z } from "zod"
 `
 
-/** A tool that asks: the question, the connection in memory and the client come from parts that load late. */
+/** A tool that asks its client, over a connection in memory. */
 const main = `
 async function main() {
   const server = new McpServer({ name: "calculator", version: "1.0.0" })
@@ -38,6 +38,11 @@ const { z } = require("zod")
 const files: Readonly<Record<string, string>> = {
   // The types of blocks differ: this program is for tools that check no types.
   "program.ts": `// @ts-nocheck\n${imports}${main}${print}`,
+  // The `HttpClient` of Effect is imported when it is used: tsx would then load every module a second time.
+  "http.ts": `// @ts-nocheck
+import { McpClient } from "@effect-mcp/client"
+McpClient.layerHttp({ url: "http://127.0.0.1:9/mcp" })
+`,
   "program.cjs": `${required}${main.replaceAll(" as const", "")}${print}`,
   "program.test.mjs": `${imports}${main.replaceAll(" as const", "")}\ntest("adds", async () => expect(await main()).toBe("6"))\n`,
   "tsconfig.json": `{ "compilerOptions": { "module": "NodeNext", "target": "ES2022", "types": [] } }`
@@ -69,7 +74,8 @@ export const check = async (node: keyof typeof nodes, { project }: Installation)
   ])
   must("require", (await runs(commonjs, "program.cjs")).stdout, "6")
   must("tsx", (await runs(module, tsx, "program.ts")).stdout, "6")
-  const refused = await runs(commonjs, tsx, "program.ts").then(
+  must("tsx in a CommonJS package", (await runs(commonjs, tsx, "program.ts")).stdout, "6")
+  const refused = await runs(commonjs, tsx, "http.ts").then(
     ({ stdout }) => `printed ${stdout}`,
     (error: unknown) => String(error)
   )
@@ -77,7 +83,7 @@ export const check = async (node: keyof typeof nodes, { project }: Installation)
   must("ts-node", (await runs(commonjs, tsNode, "--transpile-only", "program.ts")).stdout, "6")
   await runs(module, "--experimental-vm-modules", jest, "--rootDir=.", "--testMatch=**/*.test.mjs")
   const tools = `tsx ${versionOf("tsx")}, ts-node ${versionOf("tsNode")}, Jest ${versionOf("jest")}`
-  return `require, ${tools}; tsx in a CommonJS package is refused with the cure`
+  return `require, ${tools}; layerHttp by tsx in a CommonJS package is refused with the cure`
 }
 
 export const combinations = Rec.keys(nodes)
