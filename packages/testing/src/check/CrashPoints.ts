@@ -6,8 +6,6 @@
  */
 import { isSuspension } from "@effect-mcp/server/internal/Replay"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
-import * as Tool from "@effect-mcp/core/Tool"
-import * as Tools from "@effect-mcp/core/Tools"
 import * as Memory from "@effect-mcp/tasks/internal/memory"
 import { Journal } from "@effect-mcp/tasks/Journal"
 import * as Tasks from "@effect-mcp/tasks/Tasks"
@@ -20,10 +18,12 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { Node, type Point } from "./CrashPointsNode.ts"
-import { describe, sameExit } from "./Exits.ts"
+import { describe, sameExit } from "../engine/Exits.ts"
+import { handlerTool } from "../engine/handlers.ts"
+import { atEachPlace } from "../engine/places.ts"
+import { inWorld } from "../engine/Run.ts"
 import * as McpTest from "../McpTest.ts"
 
 export type { Point } from "./CrashPointsNode.ts"
@@ -53,8 +53,6 @@ export interface Options<A, E, W, X> {
   /** How long a task may take by its own clock. Default: 1 day. */
   readonly within?: Duration.Input | undefined
 }
-
-const Check = Tool.make("check", { description: "Runs the handler", task: "required" })
 
 /**
  * Runs `handler` as a task whose node dies before and after each of its writes to the journal: a step, a question, a sleep, a message, a
@@ -92,20 +90,41 @@ export const forAll = <A, E, W, LE = never, LR = never, X = never>(
   options: Options<A, E, W, X> = {}
 ): Effect.Effect<ReadonlyArray<CrashRun<A, E>>, CrashMismatch | LE | X | McpTest.TestConnectError, LR> =>
   Effect.gen(function* () {
-    const at = (point: Point | undefined) => play(handler, world, options, point)
-    const { run: whole, writes } = yield* at(undefined)
-    const runs = [whole]
-    for (let write = 1; write <= writes; write++) {
-      for (const when of ["before", "after"] as const) {
-        const { run } = yield* at({ write, when })
-        runs.push(run)
-        const message = differs(whole, run)
-        if (message !== undefined)
-          return yield* new CrashMismatch({ message: `${message} (${when} write ${write})`, runs, points: 2 * writes })
+    const played = yield* atEachPlace<
+      Point | undefined,
+      Played<A, E>,
+      LE | X | McpTest.TestConnectError,
+      LR,
+      CrashMismatch
+    >(
+      undefined,
+      (point) => play(handler, world, options, point),
+      ({ writes }) => pointsOf(writes),
+      (whole, { run }, all) => {
+        const message = differs(whole.run, run)
+        return message === undefined
+          ? Effect.void
+          : new CrashMismatch({
+              message: `${message} (${run.point?.when} write ${run.point?.write})`,
+              runs: all.map((played) => played.run),
+              points: 2 * whole.writes
+            })
       }
-    }
-    return runs
+    )
+    return played.map(({ run }) => run)
   })
+
+/** Before and after each write. */
+const pointsOf = (writes: number): ReadonlyArray<Point> =>
+  Array.from({ length: writes }, (_, index) =>
+    (["before", "after"] as const).map((when) => ({ write: index + 1, when }))
+  ).flat()
+
+interface Played<A, E> {
+  readonly run: CrashRun<A, E>
+  /** Writes of the first node. */
+  readonly writes: number
+}
 
 const countOf = (steps: ReadonlyArray<string>, name: string): number => steps.filter((step) => step === name).length
 
@@ -123,7 +142,7 @@ const play = <A, E, W, LE, LR, X>(
   world: Layer.Layer<W, LE, LR>,
   { after, within = "1 day" }: Options<A, E, W, X>,
   point: Point | undefined
-): Effect.Effect<{ readonly run: CrashRun<A, E>; readonly writes: number }, LE | X | McpTest.TestConnectError, LR> => {
+): Effect.Effect<Played<A, E>, LE | X | McpTest.TestConnectError, LR> => {
   const whole = Effect.gen(function* () {
     const { journal, store } = yield* storage
     const [first, second] = [new Node(journal, point), new Node(journal, undefined)]
@@ -139,26 +158,20 @@ const play = <A, E, W, LE, LR, X>(
       )
       const services = Context.make(TaskStore, store).pipe(Context.add(Journal, node.journal))
       const tasks = Layer.provide(Tasks.layerStore(), Layer.succeedContext(services))
-      const features = Layer.merge(
-        Tools.layer(Check, () => Effect.as(Effect.ignore(watched), "done")),
-        tasks
-      )
-      return McpTest.connect(features, "2026-07-28")
+      const { features, tool } = handlerTool(watched)
+      return Effect.map(McpTest.connect(Layer.merge(features, tasks), "2026-07-28"), (client) => ({ client, tool }))
     }
-    const client = yield* connected(first)
+    const { client, tool } = yield* connected(first)
     yield* Effect.addFinalizer(() => first.end)
-    const { id } = yield* Effect.orDie(client.startByName(Check.name, {}, { follow: false }))
+    const { id } = yield* Effect.orDie(client.startByName(tool.name, {}, { follow: false }))
     const other = yield* connected(second)
-    const handle = yield* Effect.orDie(other.task(Check, id ?? ""))
+    const handle = yield* Effect.orDie(other.client.task(other.tool, id ?? ""))
     yield* passing(yield* Effect.forkScoped(Effect.exit(handle.result), { startImmediately: true }), within)
     const run: CrashRun<A, E> = { point, exit, steps: [...first.steps, ...second.steps] }
     yield* after?.(run) ?? Effect.void
     return { run, writes: first.writes }
   })
-  // What the handler needs beyond its request's services is `W`; the compiler cannot subtract unknown types.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
-  const needy = whole as Effect.Effect<Effect.Success<typeof whole>, X | McpTest.TestConnectError, W | Scope.Scope>
-  return Effect.scoped(Effect.provide(needy, Layer.provideMerge(Layer.fresh(world), TestClock.layer())))
+  return inWorld(() => whole, Layer.provideMerge(world, TestClock.layer()))
 }
 
 /** The store of the world, else one in memory: as in a database, a task belongs to every connection that knows its id. */

@@ -1,9 +1,10 @@
 /** A node that dies at one of its writes to the journal of a task. It writes nothing more, and begins no step. */
-import { ClientInput } from "@effect-mcp/core/ClientInput"
+import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import type { Journal, RecordInTransaction } from "@effect-mcp/tasks/Journal"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import { type Around, watchSteps } from "../engine/steps.ts"
 
 /** Where a node dies: at its nth write, before or after the write took effect. */
 export interface Point {
@@ -90,28 +91,15 @@ export class Node {
     }
   }
 
-  /** The handler, whose steps are noted. */
+  /** The handler, whose steps are noted. A dead node begins none. */
   watched<A, E, R>(handler: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ClientInput> {
-    const began = <A, E, R>(name: string, step: Effect.Effect<A, E, R>) =>
+    const began: Around = (name, step) =>
       this.alive(
         Effect.suspend(() => {
           this.steps.push(name)
           return step
         })
       )
-    return Effect.updateService(handler, ClientInput, (input) => {
-      const { task } = input
-      return {
-        ...input,
-        once: (name, schema, step) => input.once(name, schema, began(name, step)),
-        task: task && {
-          ...task,
-          transaction: (sql) => {
-            const once = task.transaction(sql)
-            return once && ((name, schema, step) => once(name, schema, began(name, step)))
-          }
-        }
-      }
-    })
+    return Effect.andThen(watchSteps(began), handler)
   }
 }

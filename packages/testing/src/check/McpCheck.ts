@@ -5,11 +5,11 @@
  * asks played twice (strict). With a layer of tasks also as a task of both generations, and as one that begins where the handler says so.
  * Compares how the handler ended, what it asked, and which `Once` steps ran.
  */
-import { ClientInput } from "@effect-mcp/core/ClientInput"
+import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as Memory from "@effect-mcp/core/Memory"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
-import * as Tool from "@effect-mcp/core/Tool"
-import * as Tools from "@effect-mcp/core/Tools"
+import type * as Tool from "@effect-mcp/core/Tool"
+import type * as Tools from "@effect-mcp/core/Tools"
 import type { Inbound, Transport } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
@@ -25,10 +25,13 @@ import * as Equal from "effect/Equal"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { describe, sameExit } from "./Exits.ts"
+import { describe, sameExit } from "../engine/Exits.ts"
+import { handlerTool } from "../engine/handlers.ts"
+import { atEachPlace } from "../engine/places.ts"
+import { inWorld } from "../engine/Run.ts"
+import { type Around, watchSteps } from "../engine/steps.ts"
 import * as McpTest from "../McpTest.ts"
 import { quiesce } from "../Quiesce.ts"
 
@@ -132,12 +135,13 @@ export const interpreters = <A, E, W, LE = never, LR = never>(
   options: Options<NoInfer<W>> = {}
 ): Effect.Effect<ReadonlyArray<CheckRun<A, E>>, Mismatch | LE | McpTest.TestConnectError, LR> =>
   Effect.gen(function* () {
-    const run = (interpreter: Interpreter) => interpret(interpreter, handler, world, options)
-    const remote = yield* run("remote")
-    const others: ReadonlyArray<Interpreter> = [...rounds, ...(options.tasks === undefined ? [] : asTask)]
-    const runs = [remote, ...(yield* Effect.forEach(others, run))]
+    const runs = yield* atEachPlace<Interpreter, CheckRun<A, E>, LE | McpTest.TestConnectError, LR>(
+      "remote",
+      (interpreter) => interpret(interpreter, handler, world, options),
+      () => [...rounds, ...(options.tasks === undefined ? [] : asTask)]
+    )
     for (const other of runs) {
-      const message = other.difference ?? differs(remote, other)
+      const message = other.difference ?? differs(runs[0] ?? other, other)
       if (message !== undefined) return yield* new Mismatch({ message: `${message} (${other.interpreter})`, runs })
     }
     return runs
@@ -181,7 +185,7 @@ const watched = <A, E, R>(
     Effect.suspend(() => {
       observed.rounds++
       observed.running++
-      return Effect.andThen(watchSteps(observed.steps, known), handler)
+      return Effect.andThen(watchSteps(noting(observed.steps, known)), handler)
     }),
     (exit) =>
       Effect.sync(() => {
@@ -193,13 +197,12 @@ const watched = <A, E, R>(
 /** The features of a server whose one tool is the handler. A tool that must be a task does not run inline by mistake. */
 const featuresOf = <R>(
   interpreter: Interpreter,
-  handler: Effect.Effect<unknown, never, R>,
+  handler: Effect.Effect<unknown, unknown, R>,
   tasks: Options["tasks"] = Layer.empty
 ) => {
-  const isTask = asTask.includes(interpreter)
-  const tool = Tool.make("check", { description: "Runs the handler.", task: isTask ? "required" : undefined })
-  const features = Tools.layer(tool, () => Effect.as(handler, "done"), { beginsTask: interpreter === "begun" })
-  return { tool, features: isTask ? Layer.merge(features, Layer.fresh(tasks)) : features }
+  if (!asTask.includes(interpreter)) return handlerTool(handler, "never")
+  const { features, tool } = handlerTool(handler, interpreter === "begun" ? "begun" : "required")
+  return { tool, features: Layer.merge(features, Layer.fresh(tasks)) }
 }
 
 /** Says what does not hold of a call that has ended: its handler has ended, too, and its answer has come. */
@@ -241,8 +244,7 @@ const interpret = <A, E, W, LE, LR>(
   const strict = interpreter === "strict"
   const wire = strict ? twice((message) => (observed.difference ??= message)) : Memory.pair()
   // The handler's own exit is compared, not the result that the client gets.
-  const ignored = Effect.ignore(watched(handler, observed, strict ? new Map() : undefined))
-  const { features, tool } = featuresOf(interpreter, ignored, tasks)
+  const { features, tool } = featuresOf(interpreter, watched(handler, observed, strict ? new Map() : undefined), tasks)
   const revision = interpreter === "remote" || interpreter === "task 2025-11-25" ? "2025-11-25" : "2026-07-28"
   const run = Effect.gen(function* () {
     const client = yield* McpTest.connect(features, revision, { wire, server })
@@ -262,37 +264,23 @@ const interpret = <A, E, W, LE, LR>(
     const { exit, rounds, steps } = observed
     return { interpreter, exit, steps, rounds, difference: observed.difference ?? difference }
   })
-  // What the handler needs beyond its request's services is `W`; the compiler cannot subtract unknown types.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
-  const needy = run as Effect.Effect<CheckRun<A, E>, McpTest.TestConnectError, W | Scope.Scope>
-  return Effect.scoped(Effect.provide(needy, Layer.fresh(world)))
+  return inWorld(() => run, world)
 }
 
-/**
- * Notes the steps that run. The values in `known` were recorded when this round was played for the first time. Changes the client of this
- * run instead of giving another one: rounds and `Tasks.begin` know it by its identity.
- */
-const watchSteps = (ran: Array<string>, known: Map<string, unknown> | undefined) =>
-  Effect.map(ClientInput, (input) => {
-    const { once } = input
-    const watched: typeof once = <A, E, R>(
-      name: string,
-      schema: Schema.Codec<A, unknown>,
-      effect: Effect.Effect<A, E, R>
-    ) => {
-      const noted = Effect.tap(effect, (value) =>
-        Effect.sync(() => {
-          ran.push(name)
-          known?.set(name, value)
-        })
-      )
-      // A name is one step, so what is known under it has its type.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
-      const value = Effect.suspend(() => (known?.has(name) === true ? Effect.succeed(known.get(name) as A) : noted))
-      return once(name, schema, value)
-    }
-    Object.assign(input, { once: watched })
-  })
+/** Notes the steps that run. The values in `known` were recorded when this round was played for the first time. */
+const noting =
+  (ran: Array<string>, known: Map<string, unknown> | undefined): Around =>
+  <A, E, R>(name: string, step: Effect.Effect<A, E, R>) => {
+    const noted = Effect.tap(step, (value) =>
+      Effect.sync(() => {
+        ran.push(name)
+        known?.set(name, value)
+      })
+    )
+    // A name is one step, so what is known under it has its type.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+    return Effect.suspend(() => (known?.has(name) === true ? Effect.succeed(known.get(name) as A) : noted))
+  }
 
 /** Plays every call twice that is answered with questions: the second try leaves once the first is answered, and its answer counts. */
 const twice = (

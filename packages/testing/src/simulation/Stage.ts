@@ -2,9 +2,9 @@
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import { type Decision, Decisions } from "./Decisions.ts"
-import { Driver } from "./Driver.ts"
+import { Driver } from "../engine/Driver.ts"
 import { type SimulatedFaults, type Likelihoods, likelihoods } from "./Faults.ts"
-import { isHandler } from "./handlers.ts"
+import { isHandler } from "../engine/handlers.ts"
 import { Trace } from "./Trace.ts"
 
 /** Why a run is wrong. */

@@ -11,16 +11,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
-import * as References from "effect/References"
 import type * as Scope from "effect/Scope"
-import { reasonOf } from "../check/Exits.ts"
+import { reasonOf } from "../engine/Exits.ts"
+import { driven, inWorld, patience, serving } from "../engine/Run.ts"
 import type * as McpTest from "../McpTest.ts"
-import type { Stuck } from "./Driver.ts"
-import { marked } from "./handlers.ts"
 import { fetchOf, handlerOf, url } from "./httpWire.ts"
-import { plainSeal } from "./plainSeal.ts"
 import type { Stage } from "./Stage.ts"
 import { pair } from "./wire.ts"
 
@@ -54,27 +51,13 @@ export interface App<W, E = never, LE = never, LR = never> {
   readonly server?: McpTest.Options["server"]
 }
 
-const stuck: { readonly [why in Stuck]: string } = {
-  waits: "The run has no end: all fibers wait for each other",
-  time: "The run does not end within a day",
-  tasks: "The run does not end within a million steps"
-}
-
-/** How long handlers may run on after all clients have ended, by the clock of the run. */
-const patience = "1 minute"
-
 /** Performs the application to its end. What is wrong is `stage.failure`. */
 export const perform = <W, E, LE, LR>(
   app: App<W, E, LE, LR>,
   stage: Stage
 ): Effect.Effect<void, E | LE | McpTest.TestConnectError, LR> => {
-  const whole = Effect.gen(function* () {
-    const world = yield* Layer.build(Layer.fresh(app.world))
-    const options = { name: "test", version: "0.0.0", ...app.server, features: marked(app.features) }
-    const server = yield* Effect.provide(
-      Layer.build(McpServer.layer(options)),
-      Layer.provideMerge(Layer.succeedContext(world), plainSeal)
-    )
+  const whole = Effect.fnUntraced(function* (world: Context.Context<W>) {
+    const server = yield* serving(app.features, app.server, world)
     const context = Context.merge(world, server)
     const connector = yield* Effect.provide(connectorOf(app, stage), context)
     const programs = Object.entries(app.clients).map(([name, program]) =>
@@ -92,22 +75,11 @@ export const perform = <W, E, LE, LR>(
     if (stage.running > 0) yield* Effect.sleep(patience)
     yield* Effect.sync(() => leaks(stage))
   })
-  // What the features, programs and checks need is in the world; the compiler cannot subtract unknown types.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
-  const needy = Effect.scoped(whole) as Effect.Effect<void, E | LE | McpTest.TestConnectError, LR>
   const failing = Effect.callback<void>((resume) => {
     stage.onFailure = () => resume(Effect.void)
   })
-  const quiet = Effect.raceFirst(needy, failing).pipe(
-    Effect.provideService(References.MinimumLogLevel, "None"),
-    Random.withSeed(stage.decisions.seed)
-  )
-  const performed = Effect.flatMap(stage.driver.run(quiet), (ended) =>
-    typeof ended === "string"
-      ? Effect.sync(() => stage.fail("stuck", stuck[ended])).pipe(Effect.andThen(stage.driver.close))
-      : ended
-  )
-  return performed
+  const seeded = Random.withSeed(Effect.raceFirst(inWorld(whole, app.world), failing), stage.decisions.seed)
+  return driven(stage.driver, seeded, (reason) => stage.fail("stuck", `The run has no end: ${reason}`))
 }
 
 const judge = (stage: Stage, name: string, exit: Exit.Exit<unknown, unknown>): void => {

@@ -2,8 +2,8 @@
 import * as Context from "effect/Context"
 import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import { Driver } from "../simulation/Driver.ts"
-import { isHandler } from "../simulation/handlers.ts"
+import { Driver } from "../engine/Driver.ts"
+import { isHandler } from "../engine/handlers.ts"
 
 /** A place in a handler: before its nth operation, or where it waits for the nth time. Both count from 1. */
 export interface HandlerPlace {

@@ -16,11 +16,12 @@ import * as Effect from "effect/Effect"
 import * as Inspectable from "effect/Inspectable"
 import type * as Layer from "effect/Layer"
 import * as McpCheck from "../check/McpCheck.ts"
+import { atEachPlace } from "../engine/places.ts"
 import type * as McpTest from "../McpTest.ts"
 import { crashes, type Handler } from "./crashes.ts"
 import type { Failing } from "./dependencies.ts"
 import type { Ledger } from "./Ledger.ts"
-import { type Fault, type RunPlaces, play, type TortureCall, type TortureRun } from "./play.ts"
+import { type Fault, type TorturePlay, play, type RunPlaces, type TortureCall, type TortureRun } from "./play.ts"
 import { answersTo } from "./questions.ts"
 import { isComplete, rowsOf, table, type TortureRow } from "./table.ts"
 
@@ -158,10 +159,12 @@ export const run = <E, W, LE = never, LR = never, X = never>(
     const runs: Array<TortureRun> = []
     const most = yield* mostOf(maxPlaces)
     for (const { version } of revisions) {
-      const at = (fault: Fault) => play(version, subject, world, playing, fault)
-      const plain = yield* at({ _tag: "None" })
-      runs.push(plain.run)
-      for (const fault of faultsOf(plain.places, most)) runs.push((yield* at(fault)).run)
+      const played = yield* atEachPlace<Fault, TorturePlay, E | LE | McpTest.TestConnectError, Exclude<LR, Ledger>>(
+        { _tag: "None" },
+        (fault) => play(version, subject, world, playing, fault),
+        ({ places }) => faultsOf(places, most)
+      )
+      runs.push(...played.map(({ run }) => run))
     }
     if (subject.handler !== undefined) runs.push(...(yield* crashes(subject.handler, world, afterEach)))
     const first = runs.find(({ found }) => found.length > 0)

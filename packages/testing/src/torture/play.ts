@@ -8,12 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as References from "effect/References"
 import * as Scope from "effect/Scope"
-import type { Stuck } from "../simulation/Driver.ts"
-import { marked } from "../simulation/handlers.ts"
-import { plainSeal } from "../simulation/plainSeal.ts"
-import { reasonOf } from "../check/Exits.ts"
+import { reasonOf } from "../engine/Exits.ts"
+import { driven, inWorld, patience, serving } from "../engine/Run.ts"
 import * as McpTest from "../McpTest.ts"
 import type { Failing, When } from "./dependencies.ts"
 import { audit, type LedgerEntry, Ledger, ledgerOf } from "./Ledger.ts"
@@ -60,6 +57,12 @@ export interface RunPlaces {
   readonly questions: ReadonlyArray<string>
 }
 
+/** One run, and the places that it has for faults. */
+export interface TorturePlay {
+  readonly run: TortureRun
+  readonly places: RunPlaces
+}
+
 /** What is played. */
 export interface TortureCall<E, R> {
   readonly features: Layer.Layer<never, E, R>
@@ -73,12 +76,6 @@ interface Playing<W, X> {
   readonly background: number
   readonly client: McpTest.Options["client"]
   readonly server: McpTest.Options["server"]
-}
-
-const stuck: { readonly [why in Stuck]: string } = {
-  waits: "The call never ends: all fibers wait for each other",
-  time: "The call does not end within a day",
-  tasks: "The call does not end within a million steps"
 }
 
 /** What happens in one run. */
@@ -125,9 +122,6 @@ class Course {
 const placeOf = (fault: Fault): HandlerPlace | undefined =>
   fault._tag === "Cancelled" || fault._tag === "Disconnected" ? fault.place : undefined
 
-/** How long a handler may go on after its call has ended, by the clock of the run. */
-const patience = "1 minute"
-
 /** Plays the call once. */
 export const play = <W, E, R, LE, LR, X>(
   revision: Revision.Version,
@@ -135,11 +129,7 @@ export const play = <W, E, R, LE, LR, X>(
   world: Layer.Layer<W, LE, LR>,
   options: Playing<W, X>,
   fault: Fault
-): Effect.Effect<
-  { readonly run: TortureRun; readonly places: RunPlaces },
-  E | LE | McpTest.TestConnectError,
-  Exclude<LR, Ledger>
-> => {
+): Effect.Effect<TorturePlay, E | LE | McpTest.TestConnectError, Exclude<LR, Ledger>> => {
   const course = new Course(fault)
   const stepper = new Stepper(placeOf(fault))
   const { driver } = stepper
@@ -155,17 +145,13 @@ export const play = <W, E, R, LE, LR, X>(
     found: [...found, ...audit(course.entries)],
     places: stepper.operations + stepper.waits
   })
-  const whole = Effect.gen(function* () {
-    const built = yield* Layer.build(Layer.provideMerge(Layer.fresh(world), ledger))
+  const whole = Effect.fnUntraced(function* (built: Context.Context<W | Ledger>) {
     const services = options.fails.reduce<Context.Context<never>>(
       (made, { wrapped }) => wrapped(made, course.called),
       built
     )
     const context = Context.merge(built, services)
-    const server = yield* Effect.provide(
-      Layer.build(McpServer.layer({ name: "test", version: "0.0.0", ...options.server, features: marked(features) })),
-      Layer.provideMerge(Layer.succeedContext(context), plainSeal)
-    )
+    const server = yield* serving(features, options.server, context)
     const { requests } = Context.get(server, McpServer.McpServer)
     const scope = yield* Scope.fork(yield* Scope.Scope)
     const client = yield* McpTest.join(revision, { client: options.client }).pipe(
@@ -184,18 +170,11 @@ export const play = <W, E, R, LE, LR, X>(
     const checked = yield* Effect.provide(after, Context.merge(built, context))
     if (Exit.isFailure(checked)) found.push(reasonOf(checked.cause))
   })
-  // What the features and the check need is in the world; the compiler cannot subtract unknown types.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
-  const needy = Effect.scoped(whole) as Effect.Effect<void, E | LE | McpTest.TestConnectError, Exclude<LR, Ledger>>
-  // Handlers die by the hundred here: their logs would hide the table.
-  const quiet = Effect.provideService(needy, References.MinimumLogLevel, "None")
-  return Effect.flatMap(driver.run(quiet), (ended) => {
+  const onStuck = (reason: string) => void found.push(`The call has no end: ${reason}`)
+  return Effect.map(driven(driver, inWorld(whole, Layer.provideMerge(world, ledger)), onStuck), () => {
     const { calls, questions } = course
     const places: RunPlaces = { operations: stepper.operations, waits: stepper.waits, calls, questions }
-    if (typeof ended === "string") found.push(stuck[ended])
-    const played = { run: result(), places }
-    if (typeof ended === "string") return Effect.as(driver.close, played)
-    return Effect.as(ended, played)
+    return { run: result(), places }
   })
 }
 

@@ -152,7 +152,7 @@ describe("Torture.run", () => {
         "1 fibers of the handler run on",
         "1 scopes of the handler are open",
         "The server keeps a request: tools/call",
-        "The call never ends: all fibers wait for each other"
+        "The call has no end: all fibers wait for each other"
       ])
       assert.isFalse(found.complete)
       assert.match(found.message, /cancelled: 0 of \d+ places were tried\n/)

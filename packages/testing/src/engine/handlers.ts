@@ -1,11 +1,14 @@
 /**
- * Tells the fibers of handlers from those of the server.
+ * A handler as a tool, and its fibers among those of the server.
  *
  * A handler may be preempted before any operation. The server's own fibers are left alone: it relies on the first operations of a fiber, which
  * Effect's scheduler never preempts.
  */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 
@@ -19,3 +22,13 @@ export const marked = <E, R>(features: Layer.Layer<never, E, R>): Layer.Layer<ne
 /** Whether the fiber runs a handler now. */
 export const isHandler = ({ context }: Fiber.Fiber<unknown, unknown>): boolean =>
   Context.get(context, OfFeature) && Context.getOrUndefined(context, ClientInput) !== undefined
+
+/** A tool that runs the handler. Its result says nothing about how the handler ended. */
+export const handlerTool = <A, E, R>(
+  handler: Effect.Effect<A, E, R>,
+  task: "required" | "begun" | "never" = "required"
+) => {
+  const tool = Tool.make("check", { description: "Runs the handler.", task: task === "never" ? undefined : "required" })
+  const run = () => Effect.as(Effect.ignore(handler), "done")
+  return { tool, features: Tools.layer(tool, run, { beginsTask: task === "begun" }) }
+}
