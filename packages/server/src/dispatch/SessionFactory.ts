@@ -7,7 +7,7 @@ import * as Spans from "@effect-mcp/core/internal/Spans"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
-import type { Envelope, Traffic, Transport } from "@effect-mcp/core/Transport"
+import type { Envelope, Inbound, Traffic, Transport } from "@effect-mcp/core/Transport"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
@@ -229,6 +229,26 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
   }
 }
 
+const receiving =
+  (peer: Peer.PeerWithoutTransport) =>
+  (inbound: Inbound): void =>
+    peer.receive(inbound)
+
+const ending = (options: ConnectOptions) => (): void => options.over?.()
+
+/** Reads the transport of a passive session, which is over when that ends. Its closures hold neither the transport nor each other. */
+const readingOf = (
+  transport: Transport,
+  peer: Peer.PeerWithoutTransport,
+  options: ConnectOptions
+): Effect.Effect<void> => {
+  const read = Incoming.forEach(transport, receiving(peer))
+  // Most such transports never break: a race would be two more fibers for each session.
+  const reading = transport.broken === Effect.never ? read : Effect.raceFirst(read, transport.broken)
+  const over = ending(options)
+  return Effect.matchCause(reading, { onFailure: over, onSuccess: over })
+}
+
 /** Serves one connection until its end, or until the scope closes. */
 export const make = (shared: Options) => {
   const { drain, sessions } = shared
@@ -243,11 +263,14 @@ export const make = (shared: Options) => {
   }
 
   /** The one finalizer of a passive session. It holds the session and not its transport, since most sessions are idle. */
-  const finalizer = (opened: Session, peer: Peer.PeerWithoutTransport) => (): Effect.Effect<void> => {
+  const finalizer = (opened: Session, peer: Peer.PeerWithoutTransport, reader: Fiber.Fiber<void>) => () => {
     const drained = drain === undefined ? Effect.void : opened.drain(drain)
     const closed = Effect.ensuring(
       peer.close(Exit.void),
-      Effect.sync(() => forget(opened))
+      Effect.andThen(
+        Effect.sync(() => forget(opened)),
+        Fiber.interrupt(reader)
+      )
     )
     return Effect.ensuring(drained, Effect.ensuring(opened.endSubscriptions, closed))
   }
@@ -258,12 +281,8 @@ export const make = (shared: Options) => {
       const peer = Peer.makeWithoutTransport(transport.sink, callbacks, callbacks, clock, runFork)
       const opened = callbacks.sessionOf(peer)
       add(opened)
-      const read = Incoming.forEach(transport, (inbound) => peer.receive(inbound))
-      // Most such transports never break: a race would be two more fibers for each session.
-      const reading = transport.broken === Effect.never ? read : Effect.raceFirst(read, transport.broken)
-      const over = Effect.sync(() => options.over?.())
-      Fiber.runIn(runFork(Effect.ensuring(Effect.exit(reading), over)), scope)
-      return Effect.as(Scope.addFinalizerExit(scope, finalizer(opened, peer)), opened)
+      const reader = runFork(readingOf(transport, peer, options))
+      return Effect.as(Scope.addFinalizerExit(scope, finalizer(opened, peer, reader)), opened)
     })
 
   const connectTransport = Effect.fnUntraced(function* (

@@ -140,24 +140,17 @@ class Streamable implements Endpoint {
 
   constructor(
     options: Options,
-    {
-      admission,
-      exchanges,
-      server,
-      stateful,
-      stateless
-    }: Pick<Endpoint, "admission" | "exchanges"> & {
-      readonly server: McpServer["Service"]
-      readonly stateful: SessionEndpoint
-      readonly stateless: ReturnType<typeof Stateless.make>
-    }
+    admission: Admission.Admission,
+    stateful: SessionEndpoint,
+    stateless: ReturnType<typeof Stateless.make>
   ) {
+    const { config, exchanges, server } = stateful.options
     this.admission = admission
     this.exchanges = exchanges
     this.server = server
     this.stateful = stateful
     this.stateless = stateless
-    this.sessionless = options.sessions === false
+    this.sessionless = config.sessionless
     this.drain = options.drain ?? "10 seconds"
     this.lameDuck = options.lameDuck ?? 0
   }
@@ -352,7 +345,7 @@ export const make = Effect.fnUntraced(function* (
   })
   const stateless = Stateless.make({ server, fibers, context, exchanges, keepAlive })
   const { config } = stateful.options
-  const own = new Streamable(options, { admission, exchanges, server, stateful, stateless })
+  const own = new Streamable(options, admission, stateful, stateless)
   const managers = nodes && Context.getOrUndefined(nodes.services, SessionManagers)
   if (nodes !== undefined && managers !== undefined) {
     const { isStateless, other, post } = own

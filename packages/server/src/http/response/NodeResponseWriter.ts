@@ -16,7 +16,7 @@ import { SseHttpBody } from "./SseResponse.ts"
 
 const ignored = (): void => {}
 
-/** Called when a connection is lost: for the responses behind the first one of it, whose loss Node 20 does not report. */
+/** Called when a connection is lost: for the responses behind the first one of it, whose loss Node 22 does not report. */
 const behind = new WeakMap<Socket, Set<() => void>>()
 
 const lostWith = (socket: Socket): Set<() => void> => {

@@ -9,11 +9,10 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import type { ConnectOptions } from "../../dispatch/SessionFactory.ts"
+import type { ConnectOptions, Passive } from "../../dispatch/SessionFactory.ts"
 import type { Session } from "../../session/Session.ts"
-import type { SessionConfig } from "./SessionConfig.ts"
 import type { SessionResponse } from "./SessionResponse.ts"
-import { type SendingSession, SessionSink } from "./SessionSink.ts"
+import { type SendingSession, type SessionConfig, SessionSink } from "./SessionSink.ts"
 import type { SessionEntry } from "./SessionTable.ts"
 import { epochOf, firstIdIn } from "./StreamName.ts"
 import { UnreadMessages } from "./UnreadMessages.ts"
@@ -25,6 +24,49 @@ export interface Config extends SessionConfig {
 }
 
 type Connect = (transport: Transport.Transport, options: ConnectOptions) => Effect.Effect<Session, never, Scope.Scope>
+
+/** How a session is connected. A class, since each session keeps it: it costs one reference. */
+class SessionOptions implements ConnectOptions {
+  readonly kind = "http"
+  private readonly of: HttpSession
+
+  constructor(session: HttpSession) {
+    this.of = session
+  }
+
+  get id(): string {
+    return this.of.id
+  }
+
+  get principal(): Principal.Principal["Service"] {
+    return this.of.principal
+  }
+
+  get address(): string | undefined {
+    return this.of.address
+  }
+
+  get passive(): Passive {
+    return this.of.config
+  }
+
+  get sessionless(): boolean {
+    return this.of.config.sessionless
+  }
+
+  get firstId(): number {
+    return firstIdIn(this.of.epoch)
+  }
+
+  get keep(): ConnectOptions["keep"] {
+    const { config } = this.of
+    return config.manager && (() => config.manager?.save(this.of) ?? Effect.void)
+  }
+
+  over(): void {
+    this.of.over()
+  }
+}
 
 export class HttpSession implements SendingSession, SessionEntry {
   readonly id: string
@@ -78,7 +120,7 @@ export class HttpSession implements SendingSession, SessionEntry {
     return Effect.suspend(() => {
       const { sink, unread } = this
       const transport = { ...unread.source, sink, broken: Effect.never }
-      const opening = this.config.runFork(Scope.provide(connect(transport, this.options), this.scope))
+      const opening = this.config.runFork(Scope.provide(connect(transport, new SessionOptions(this)), this.scope))
       const done = opening.pollUnsafe()
       if (done !== undefined) return Effect.sync(() => this.connected(done))
       this.opening = opening
@@ -87,22 +129,6 @@ export class HttpSession implements SendingSession, SessionEntry {
         () => Effect.sync(() => this.over())
       )
     })
-  }
-
-  private get options(): ConnectOptions {
-    const { address, config, epoch, id, principal } = this
-    const { manager, sessionless } = config
-    return {
-      id,
-      principal,
-      address,
-      sessionless,
-      kind: "http",
-      passive: config,
-      firstId: firstIdIn(epoch),
-      keep: manager === undefined ? undefined : () => manager.save(this),
-      over: () => this.over()
-    }
   }
 
   private connected(exit: Exit.Exit<Session>): void {

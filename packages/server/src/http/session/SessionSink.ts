@@ -8,16 +8,36 @@ import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
 import * as Transport from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import type * as Scope from "effect/Scope"
-import type { HeldSession } from "./SessionManager.ts"
-import type { SessionConfig } from "./SessionConfig.ts"
+import type { HeldSession, SessionManager } from "./SessionManager.ts"
+import type { Passive } from "../../dispatch/SessionFactory.ts"
+import type { EventStore } from "../../session/EventStore.ts"
 import { KeptStreams } from "./KeptStreams.ts"
 import { type StreamOwner, ResumableStream } from "./ResumableStream.ts"
 import type { ResponseOwner, SessionResponse } from "./SessionResponse.ts"
 import { getStream, nameIn } from "./StreamName.ts"
+
+/** What the sessions of an endpoint have in common. */
+export interface SessionConfig extends Passive {
+  /** Where events are kept for clients that come back, or `undefined` if nothing can be resumed. */
+  readonly store: EventStore["Service"] | undefined
+  /** Whether a session serves one POST, and ends with its answers. */
+  readonly sessionless: boolean
+  /** How long a client may stay away from a stream. */
+  readonly window: Duration.Duration
+  /** How long a request runs on if its client cannot come back. */
+  readonly grace: Duration.Duration
+  /** When a client that is sent away is told to come back. */
+  readonly retry: Duration.Duration
+  /** Called when a request runs on without its POST (1), and at its end (-1). `bytes`: of its body. */
+  readonly leftBehind: (change: 1 | -1, caller: string, bytes: number) => void
+  /** Shares the sessions with other nodes, or `undefined` if there are none. */
+  readonly manager: SessionManager | undefined
+}
 
 /** The session that the messages are of. */
 export interface SendingSession extends HeldSession {
