@@ -81,7 +81,7 @@ const page = (path: `/${string}`, access: Parameters<typeof Access.refusalOf>[1]
  * @example
  * ```ts
  * import { NodeHttpServer } from "@effect/platform-node"
- *  * import { Admin, Telemetry } from "@effect-mcp/operate"
+ * import { Admin, Telemetry } from "@effect-mcp/operate"
  * import { McpServer } from "@effect-mcp/server"
  * import { Config, Effect, Layer } from "effect"
  * import { createServer } from "node:http"
@@ -112,7 +112,7 @@ export const layer = (options: Options): Layer.Layer<never, never, McpServer | H
  * @example
  * ```ts
  * import { Auth } from "@effect-mcp/auth"
- *  * import { Admin } from "@effect-mcp/operate"
+ * import { Admin } from "@effect-mcp/operate"
  * import { McpServer } from "@effect-mcp/server"
  * import { Layer } from "effect"
  *
