@@ -65,30 +65,30 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a folder that became a link is opened",
-    file: "packages/core/src/folder/Places.ts",
+    file: "packages/server/src/folder/Places.ts",
     from: "real === absolute ? place",
     to: "real !== absolute || real === absolute ? place",
-    test: "packages/server/test/features/folder.test.ts"
+    test: "packages/server/test/folder/Folder.test.ts"
   },
   {
     name: "without descriptors a file that was opened is not compared",
-    file: "packages/core/src/folder/Places.ts",
+    file: "packages/server/src/folder/Places.ts",
     from: "!descriptors && !isSame",
     to: "!descriptors && false && !isSame",
-    test: "packages/server/test/features/folder.test.ts"
+    test: "packages/server/test/folder/Folder.test.ts"
   },
   {
     name: "a folder offers hidden files",
-    file: "packages/core/src/folder/Names.ts",
+    file: "packages/server/src/folder/Names.ts",
     from: '(options.hidden || !name.startsWith("."))',
     to: '(options.hidden || name !== "..")',
-    test: "packages/server/test/features/folder.test.ts"
+    test: "packages/server/test/folder/Folder.test.ts"
   },
   {
     name: "a file is read whatever its size",
-    file: "packages/core/src/folder/Tree.ts",
+    file: "packages/server/src/folder/Tree.ts",
     from: "if (Number(info.size) > maxBytes) return yield* new TooLarge({ maxBytes })",
     to: "maxBytes = Number.MAX_SAFE_INTEGER",
-    test: "packages/server/test/features/folder.test.ts"
+    test: "packages/server/test/folder/Folder.test.ts"
   }
 ]

@@ -17,10 +17,7 @@ import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import type * as FileSystem from "effect/FileSystem"
-import * as Layer from "effect/Layer"
-import type * as Path from "effect/Path"
-import type { PlatformError } from "effect/PlatformError"
+import type * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -29,7 +26,6 @@ import { askErrorToMcp } from "../request/askErrorToMcp.ts"
 import * as CacheHint from "./CacheHint.ts"
 import { type Completer, confined, inQuery } from "./Completions.ts"
 import { registrationLayer } from "./registration.ts"
-import * as Folder from "../folder/Folder.ts"
 import type { NamedCompleters, VariablesOf } from "./templateVariables.ts"
 import { HandlerContext } from "./HandlerContext.ts"
 import type { Principal } from "../transport/Principal.ts"
@@ -328,64 +324,4 @@ export const layerTemplate = <
         visible
       })
     }
-  )
-
-/** How a folder is offered. */
-export interface FolderOptions extends Folder.Options, Partial<Omit<Described, "mimeType">> {
-  /** As for a single resource. */
-  readonly cache?: CacheHint.CacheHint | undefined
-  readonly visible?: Visible | undefined
-}
-
-/**
- * Offers every file of a folder: listed, read, completed and watched, by `file:///root/{+path}`. Fails when the folder is not there.
- *
- * Any path but that of a regular file below the folder is `ResourceNotFound`: links, hidden and ignored names are not followed. A file
- * above `maxBytes` is answered by -31429.
- *
- * @example
- * ```ts
- * import { Resources } from "@effect-mcp/core"
- * import { McpServer } from "@effect-mcp/server"
- * import { NodeServices } from "@effect/platform-node"
- * import { Layer } from "effect"
- *
- * const docs = Resources.folder("docs", { ignored: ["drafts", "node_modules"], maxBytes: 256 * 1024 })
- *
- * export const server = McpServer.layer({ name: "docs", version: "1.0.0", features: docs.pipe(Layer.provide(NodeServices.layer)) })
- * ```
- */
-export const folder = (
-  root: string,
-  options: FolderOptions = {}
-): Layer.Layer<never, PlatformError, ResourceRegistry | FileSystem.FileSystem | Path.Path> =>
-  Layer.unwrap(
-    Effect.map(Folder.make(root, options), ({ changes, complete, list, listed, read, uriTemplate }) => {
-      const contents = (path: string, uri: string) =>
-        Effect.mapError(read(path, uri), (error) =>
-          error._tag === "Missing"
-            ? new ResourceNotFound({ uri })
-            : McpError.limitExceeded(`${uri} has more than ${error.maxBytes} bytes`)
-        )
-      const { title = "A file of the folder", ...rest } = options
-      return Layer.merge(
-        layerTemplate(
-          { name: "file", ...rest, title, uriTemplate, list, complete: { path: complete } },
-          ({ path }, uri) => Effect.map(contents(String(path), uri), (one) => [one]),
-          ({ path }) => changes(String(path))
-        ),
-        announced(listed)
-      )
-    })
-  )
-
-/** Announces with every event that the list of resources has changed. */
-const announced = (changes: Stream.Stream<unknown>) =>
-  registrationLayer<ResourceRegistry, ResourceRegistry["Service"], never>(ResourceRegistry, (registry) =>
-    Effect.asVoid(
-      Effect.forkScoped(
-        Stream.runForEach(changes, () => registry.changed),
-        { startImmediately: true }
-      )
-    )
   )

@@ -4,7 +4,7 @@
  *
  * Asks each session once, and again after it said that its roots changed. Refuses everything when the client does not answer.
  */
-import * as Names from "@effect-mcp/core/folder/Names"
+import * as Names from "@effect-mcp/server/folder/Names"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Middleware from "@effect-mcp/server/Middleware"

@@ -1,8 +1,8 @@
 /** Every file of the workspace as a resource: listed, read, completed, and watched by the one watcher. */
 import type { Completer } from "@effect-mcp/core/Completions"
-import { suggest } from "@effect-mcp/core/folder/Folder"
-import * as Media from "@effect-mcp/core/folder/Media"
-import * as Names from "@effect-mcp/core/folder/Names"
+import { suggest } from "@effect-mcp/server/folder/Files"
+import * as Media from "@effect-mcp/server/folder/Media"
+import * as Names from "@effect-mcp/server/folder/Names"
 import type { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"

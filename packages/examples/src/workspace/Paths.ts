@@ -1,5 +1,5 @@
 /** Which names a client may use in a workspace. */
-import * as Names from "@effect-mcp/core/folder/Names"
+import * as Names from "@effect-mcp/server/folder/Names"
 
 /** Dot files are part of a workspace; these folders are not, whatever the tool: neither listed, nor searched, read or renamed into. */
 export const admits = Names.policy({

@@ -1,7 +1,7 @@
 /** The `review` prompt: a file and what to make of it, ready to be sent to a model. */
 import * as Completions from "@effect-mcp/core/Completions"
-import { contentsOf } from "@effect-mcp/core/folder/Media"
-import * as Names from "@effect-mcp/core/folder/Names"
+import { contentsOf } from "@effect-mcp/server/folder/Media"
+import * as Names from "@effect-mcp/server/folder/Names"
 import * as Prompts from "@effect-mcp/core/Prompts"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * The `search` tool: many files, read a few at a time, with progress. Stops within one file's work when it is cancelled, or when it
  * has found enough; what is binary or too large is passed over.
  */
-import { textOf } from "@effect-mcp/core/folder/Media"
+import { textOf } from "@effect-mcp/server/folder/Media"
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /** The `summarize` tool: reads a file and lets the client's model do the rest. */
-import { textOf } from "@effect-mcp/core/folder/Media"
+import { textOf } from "@effect-mcp/server/folder/Media"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import * as Tools from "@effect-mcp/core/Tools"
 import { isBlocks } from "@effect-mcp/protocol/model/Content"

@@ -1,6 +1,6 @@
 /** What changes in the workspace, watched once for all sessions and files. */
-import { type FolderChange, type WatchedFolder, make } from "@effect-mcp/core/folder/Changes"
-import * as Tree from "@effect-mcp/core/folder/Tree"
+import { type FolderChange, type WatchedFolder, make } from "@effect-mcp/server/folder/Changes"
+import * as Tree from "@effect-mcp/server/folder/Tree"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"

@@ -4,8 +4,8 @@
  * Owns reading, listing and renaming. What does not exist, lies outside, is ignored or is a link fails in the same way:
  * an answer never tells which it was.
  */
-import * as Names from "@effect-mcp/core/folder/Names"
-import * as Tree from "@effect-mcp/core/folder/Tree"
+import * as Names from "@effect-mcp/server/folder/Names"
+import * as Tree from "@effect-mcp/server/folder/Tree"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Arbitrary, Effect, FileSystem, Path, Schema } from "effect"
-import * as Names from "@effect-mcp/core/folder/Names"
+import * as Names from "@effect-mcp/server/folder/Names"
 import * as Paths from "@effect-mcp/examples/workspace/Paths"
 import { maxBytes, Workspace, type WorkspaceError } from "@effect-mcp/examples/workspace/Workspace"
 

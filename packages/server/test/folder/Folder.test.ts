@@ -1,6 +1,7 @@
-/** `Resources.folder`: a folder on disk as resources. No URI and no link leads out of it, in any revision and for any feature. */
+/** `Folder.layer`: a folder on disk as resources. No URI and no link leads out of it, in any revision and for any feature. */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
-import * as Tree from "@effect-mcp/core/folder/Tree"
+import * as Folder from "@effect-mcp/server/Folder"
+import * as Tree from "@effect-mcp/server/folder/Tree"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { NodeServices } from "@effect/platform-node"
@@ -41,11 +42,8 @@ const disk = Effect.gen(function* () {
 })
 
 const uri = "docs://files"
-const features = (folder: string, options: Resources.FolderOptions = {}) =>
-  Layer.provide(
-    Resources.folder(folder, { uri, maxBytes, types: { xyz: "text/x-own" }, ...options }),
-    NodeServices.layer
-  )
+const features = (folder: string, options: Folder.Options = {}) =>
+  Layer.provide(Folder.layer(folder, { uri, maxBytes, types: { xyz: "text/x-own" }, ...options }), NodeServices.layer)
 
 /** For layers that fail before they register anything. */
 const provideNothing = Effect.provideService(Resources.ResourceRegistry, {

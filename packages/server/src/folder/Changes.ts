@@ -14,7 +14,7 @@ import * as Path from "effect/Path"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { Broadcast } from "../internal/Broadcast.ts"
+import { Broadcast } from "@effect-mcp/core/internal/Broadcast"
 import * as Names from "./Names.ts"
 import type * as Tree from "./Tree.ts"
 

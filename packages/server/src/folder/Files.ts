@@ -28,8 +28,8 @@ export interface Options {
   readonly types?: { readonly [extension: string]: string } | undefined
 }
 
-/** What `Resources.folder` registers. */
-export interface Folder {
+/** What the layer of a folder registers. */
+export interface FolderFiles {
   readonly uriTemplate: string
   readonly list: Effect.Effect<ReadonlyArray<Resource>>
   readonly read: (path: string, uri: string) => Effect.Effect<ResourceContents, Tree.Missing | Tree.TooLarge>
@@ -51,7 +51,7 @@ export const suggest = (files: ReadonlyArray<string>, value: string): ReadonlyAr
 export const make = Effect.fnUntraced(function* (
   root: string,
   options: Options
-): Effect.fn.Return<Folder, PlatformError, FileSystem.FileSystem | Path.Path | Scope.Scope> {
+): Effect.fn.Return<FolderFiles, PlatformError, FileSystem.FileSystem | Path.Path | Scope.Scope> {
   const { hidden = false, ignored = ["node_modules"], maxBytes = 1024 * 1024, maxFiles = 10_000, types } = options
   const admits = Names.policy({ hidden, ignored })
   const path = yield* Path.Path
