@@ -91,6 +91,7 @@ export const legs: ReadonlyArray<FuzzLeg> = [
 
 /** Examples that serve and are not searched. */
 export const skipped: Readonly<Record<string, string>> = {
+  "nodes/library-http.ts": "needs a Postgres",
   "nodes/library-node.ts": "needs a Postgres",
   "nodes/postgres.ts": "needs a Postgres",
   "nodes/robin.ts": "is a load balancer",

@@ -25,6 +25,6 @@ export const database = (schema: string) =>
 /** One node. */
 export const library = (schema: string) =>
   McpServer.layer({ name: "library", version: "1.0.0", features }).pipe(
-    Layer.provide(Nodes.layerPostgres({ host: "127.0.0.1" })),
+    Layer.provide(Nodes.layerPostgres({ host: process.env["POD_IP"] ?? "127.0.0.1" })),
     Layer.provide(database(schema))
   )
