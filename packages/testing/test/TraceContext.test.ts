@@ -1,4 +1,4 @@
-import { parentOf } from "@effect-mcp/core/internal/parentOf"
+import { parentOf } from "../../core/src/peer/parentOf.ts"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
 import { Tool, Tools, Sampling } from "@effect-mcp/core"
 import * as McpTest from "@effect-mcp/testing/McpTest"

@@ -1,7 +1,7 @@
 /** What a server can make a client read, keep and repeat: lists, kept answers, listed tools, and subscriptions that end at once. */
 import type * as McpClient from "@effect-mcp/client/McpClient"
-import { ResponseCache } from "@effect-mcp/client/internal/ResponseCache"
-import { ToolCatalog } from "@effect-mcp/client/internal/ToolCatalog"
+import { ResponseCache } from "../../src/connection/ResponseCache.ts"
+import { ToolCatalog } from "../../src/features/ToolCatalog.ts"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Schema, Stream } from "effect"

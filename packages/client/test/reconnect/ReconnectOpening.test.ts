@@ -1,7 +1,7 @@
 /** What opening a connection leaves behind when it fails: nothing, before the next one is opened. */
 import { Closed } from "@effect-mcp/client/ClientError"
-import type { Connection } from "@effect-mcp/client/internal/Connection"
-import * as Recovery from "@effect-mcp/client/internal/Reconnect"
+import type { Connection } from "../../src/connection/Connection.ts"
+import * as Recovery from "../../src/reconnect/Reconnect.ts"
 import { TransportError } from "@effect-mcp/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"

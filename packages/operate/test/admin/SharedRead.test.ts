@@ -1,4 +1,4 @@
-import * as Cluster from "@effect-mcp/operate/internal/Cluster"
+import * as Cluster from "../../src/admin/Cluster.ts"
 import { McpServer } from "@effect-mcp/server"
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"

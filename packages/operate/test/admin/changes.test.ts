@@ -1,6 +1,6 @@
 import { Elicitation, Tool, Tools } from "@effect-mcp/core"
 import type { Admin } from "@effect-mcp/operate"
-import { changes } from "@effect-mcp/operate/internal/changes"
+import { changes } from "../../src/admin/changes.ts"
 import { McpServer } from "@effect-mcp/server"
 import { Journal, Tasks, TaskStore } from "@effect-mcp/tasks"
 import * as Memory from "@effect-mcp/tasks/internal/memory"

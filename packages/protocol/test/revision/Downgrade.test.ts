@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import { table } from "@effect-mcp/protocol/internal/Downgrade"
+import { table } from "../../src/revision/Downgrade.ts"
 import { answer, ask, audio, called, cases, client, hello, icons, tool, toolUse } from "../downgrades.ts"
 
 const before = (since: Revision.Version): Revision.Revision =>

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import { removed } from "@effect-mcp/protocol/internal/Removed"
+import { removed } from "../../src/revision/Removed.ts"
 import { declaration, inputRequired, revision as july } from "@effect-mcp/protocol/internal/v2026_07_28"
 import { verifies } from "@effect-mcp/spec/verifies"
 

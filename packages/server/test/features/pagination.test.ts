@@ -1,5 +1,5 @@
 /** Pages of lists: for any size they add up to the list; cursors survive changes and are opaque. */
-import * as Pagination from "@effect-mcp/server/internal/Pagination"
+import * as Pagination from "../../src/features/Pagination.ts"
 import * as Prompt from "@effect-mcp/core/Prompt"
 import * as Prompts from "@effect-mcp/core/Prompts"
 import * as Resources from "@effect-mcp/core/Resources"

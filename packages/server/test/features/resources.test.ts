@@ -2,7 +2,7 @@
 import { anonymous, type Principal } from "@effect-mcp/core/Principal"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import * as ResourceRegistry from "@effect-mcp/server/internal/ResourceRegistry"
+import * as ResourceRegistry from "../../src/features/ResourceRegistry.ts"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Layer, Queue, Scope, Stream } from "effect"

@@ -1,5 +1,5 @@
 /** Changes are sent to a subscriber whose transport may throw. */
-import { ChangeNotifier } from "@effect-mcp/server/internal/ChangeNotifier"
+import { ChangeNotifier } from "../../src/session/ChangeNotifier.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit } from "effect"
 

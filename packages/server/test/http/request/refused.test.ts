@@ -1,5 +1,5 @@
 /** The log of hosts and origins that are refused. */
-import * as Admission from "@effect-mcp/server/internal/Admission"
+import * as Admission from "../../../src/http/request/Admission.ts"
 import * as Http from "@effect-mcp/server/internal/RouterEndpoint"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, it } from "@effect/vitest"

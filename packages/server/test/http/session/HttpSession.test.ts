@@ -1,7 +1,7 @@
 /** A session over HTTP: ended streams, late settlements, and a connection or a store that fails. */
 import * as Progress from "@effect-mcp/core/Progress"
-import { HttpSession } from "@effect-mcp/server/internal/HttpSession"
-import { SessionResponse } from "@effect-mcp/server/internal/SessionResponse"
+import { HttpSession } from "../../../src/http/session/HttpSession.ts"
+import { SessionResponse } from "../../../src/http/session/SessionResponse.ts"
 import { EventStore, makeMemory } from "@effect-mcp/server/EventStore"
 import { anonymous } from "@effect-mcp/core/Principal"
 import { assert, describe, it } from "@effect/vitest"

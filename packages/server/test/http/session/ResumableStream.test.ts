@@ -1,5 +1,5 @@
 /** One resumable stream, its log and its connections, cut at random: the client receives what was written. */
-import { ResumableStream } from "@effect-mcp/server/internal/ResumableStream"
+import { ResumableStream } from "../../../src/http/session/ResumableStream.ts"
 import { keepAliveTimer, type KeepAliveTimer, type SseBody } from "../../../src/http/response/SseBody.ts"
 import { makeMemory } from "@effect-mcp/server/EventStore"
 import { quiesce } from "@effect-mcp/testing/Quiesce"

@@ -1,7 +1,7 @@
 /** The writes of a session to a store that does not keep up. */
-import { EventBatch } from "@effect-mcp/server/internal/EventBatch"
-import { ResumableStream } from "@effect-mcp/server/internal/ResumableStream"
-import { SessionLog } from "@effect-mcp/server/internal/SessionLog"
+import { EventBatch } from "../../../src/http/response/EventBatch.ts"
+import { ResumableStream } from "../../../src/http/session/ResumableStream.ts"
+import { SessionLog } from "../../../src/http/session/SessionLog.ts"
 import { makeMemory } from "@effect-mcp/server/EventStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Latch, Schema } from "effect"

@@ -1,5 +1,5 @@
 /** The table of an endpoint's sessions: whose they are, how many there may be, and how they end. */
-import { type SessionEntry, type Options, SessionTable } from "@effect-mcp/server/internal/SessionTable"
+import { type SessionEntry, type Options, SessionTable } from "../../../src/http/session/SessionTable.ts"
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Latch, Scope } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,6 +1,6 @@
 /** A session over HTTP that ends while it is connected: its POST is answered, and the session leaves the table. */
 import * as Transport from "@effect-mcp/core/Transport"
-import type { Options } from "@effect-mcp/server/internal/Endpoint"
+import type { Options } from "../../../src/http/Endpoint.ts"
 import type * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"

@@ -1,7 +1,7 @@
 /** The transport of a session over HTTP: what its POSTs bring can be tapped, changed, dropped and broken, as on any other transport. */
 import type { Inbound } from "@effect-mcp/core/Transport"
 import * as Transport from "@effect-mcp/core/Transport"
-import type { Options } from "@effect-mcp/server/internal/Endpoint"
+import type { Options } from "../../../src/http/Endpoint.ts"
 import type * as McpServer from "@effect-mcp/server/McpServer"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { assert, describe, it } from "@effect/vitest"

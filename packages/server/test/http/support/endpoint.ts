@@ -1,11 +1,11 @@
 /** An endpoint without a platform around it: requests are values, and responses are written into memory at once. */
 import type { Principal } from "@effect-mcp/core/Principal"
 import * as McpServer from "@effect-mcp/server/McpServer"
-import * as Endpoint from "@effect-mcp/server/internal/Endpoint"
-import { SseHttpBody } from "@effect-mcp/server/internal/SseResponse"
+import * as Endpoint from "../../../src/http/Endpoint.ts"
+import { SseHttpBody } from "../../../src/http/response/SseResponse.ts"
 import { type EventStore } from "@effect-mcp/server/EventStore"
 import { Effect, Layer } from "effect"
-import type { HttpRequest } from "@effect-mcp/server/internal/HttpRequest"
+import type { HttpRequest } from "../../../src/http/request/HttpRequest.ts"
 import type { HttpServerResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 
