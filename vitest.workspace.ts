@@ -67,6 +67,7 @@ const withoutListener = [
   "session/HttpSession",
   "session/HttpSession.model",
   "session/SessionLog",
+  "session/SessionManager",
   "session/SessionTable"
 ].map((name) => `test/http/${name}.test.ts`)
 
