@@ -38,7 +38,7 @@ import type {
   NoOthers,
   ServicesOf
 } from "./ExtensionHandlers.ts"
-import { HandlerContext, type HandlerRunner } from "./HandlerContext.ts"
+import { deferred, HandlerContext, type HandledRequest } from "./HandlerContext.ts"
 import { registrationLayer } from "./registration.ts"
 
 export type {
@@ -56,7 +56,7 @@ export interface MethodEntry {
   /** Answers it: from params to result as they are on the wire, the params without `_meta`. */
   readonly call: (
     params: JsonObject,
-    request: HandlerRunner
+    request: HandledRequest
   ) => Effect.Effect<EncodedResult, McpError.McpError, RequestServices>
 }
 
@@ -264,7 +264,7 @@ const caller = <R>(
       : Effect.mapEager(objectOf(`The result of ${method}`, result.encode(value)), complete)
   const run = (
     value: unknown,
-    request: HandlerRunner
+    request: HandledRequest
   ): Effect.Effect<EncodedResult, McpError.McpError, RequestServices> => {
     const effect = handle(value)
     const done = exitOf(effect)
@@ -278,10 +278,7 @@ const caller = <R>(
     const value = decoded(method, params.decode(wire))
     const done = exitOf(value)
     if (done !== undefined) return Exit.isSuccess(done) ? run(done.value, request) : done
-    return Effect.flatMap(value, (value) => {
-      request.eager = false
-      return run(value, request)
-    })
+    return Effect.flatMap(value, (value) => run(value, deferred))
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * The context of the calling fiber is never merged over it: a handler must not see services of its caller.
  */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as References from "effect/References"
@@ -10,14 +11,15 @@ import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { ClientInput } from "../request/ClientInput.ts"
-import { Cooldown, exitOf } from "../internal/eager.ts"
 import { checkedEffect } from "../internal/callback.ts"
+import { exitOf, inOwnFiber } from "../internal/eager.ts"
 import { Elicitation } from "../request/Elicitation.ts"
 import { forwarder, Log, callerAnnotations } from "../request/Log.ts"
 import { Principal } from "../transport/Principal.ts"
 import { Progress } from "../request/Progress.ts"
 import { LazyContext } from "../internal/LazyContext.ts"
 import type { McpError } from "@effect-mcp/protocol/McpError"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Provided from "./Provided.ts"
 import { RequestContext, type RequestServices } from "../request/RequestContext.ts"
 import { Roots } from "../request/Roots.ts"
@@ -46,11 +48,13 @@ export class HandlerScheduler extends Context.Service<HandlerScheduler, Schedule
   "@effect-mcp/core/features/HandlerScheduler"
 ) {}
 
-/** The request that a handler serves: it decides when the handler starts. */
-export interface HandlerRunner {
-  /** Whether the effects that answer the request run at once. Code that puts them off sets it to false. */
+/** The request that a handler serves. */
+export interface HandledRequest {
+  /** True if the effects that answer the request are the next that run. Code that may run others before sets it to false. */
   eager: boolean
-  /** The handler in the context of its layer and of the request: run already where that is possible, else an effect to run. */
+  /** Calls `release` once the request has ended. For eager requests only: they always run, so that they always end. */
+  readonly atEnd: (release: () => void) => void
+  /** A handler in the context of its layer, with the services of the request. Called right before its effect runs. */
   readonly run: <A, E, R, S extends RequestServices>(
     handler: Effect.Effect<A, E, R>,
     context: HandlerContext<R, S>
@@ -59,13 +63,44 @@ export interface HandlerRunner {
   readonly withCaller: <A, E, R>(
     use: (principal: Principal["Service"]) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, R | Principal>
+  /**
+   * Runs `effect` until it has ended or was stopped. `onStart` receives the function that stops it, and returns one that is called at the
+   * end. A stopped effect is interrupted; once its finalizers have run, the request is answered with `instead`.
+   */
+  readonly stoppable: <E, R>(
+    effect: Effect.Effect<CallToolResult, E, R>,
+    instead: () => CallToolResult,
+    onStart: (stop: () => void) => () => void
+  ) => Effect.Effect<CallToolResult, E, R>
 }
 
-/** Starts every handler when its effect runs, in the context of the running fiber. */
-export const deferred: HandlerRunner = {
+/** Runs handlers outside of a request, in the context of the running fiber. */
+export const deferred: HandledRequest = {
   eager: false,
+  atEnd: () => {},
   run: (handler, context) => context.provide(handler),
-  withCaller: (use) => Effect.flatMap(Principal, use)
+  withCaller: (use) => Effect.flatMap(Principal, use),
+  // An interrupted fiber cannot go on with `instead`, so the effect has a fiber that can.
+  stoppable: (effect, instead, onStart) =>
+    inOwnFiber(
+      Effect.withFiber((own) => {
+        let isStopped = false
+        const release = onStart(() => {
+          isStopped = true
+          own.interruptUnsafe()
+        })
+        return Effect.matchCauseEffect(Effect.interruptible(effect), {
+          onSuccess: (result) => {
+            release()
+            return Effect.succeed(result)
+          },
+          onFailure: (cause) => {
+            release()
+            return isStopped && Cause.hasInterruptsOnly(cause) ? Effect.succeed(instead()) : Effect.failCause(cause)
+          }
+        })
+      })
+    )
 }
 
 type Services = ReadonlyMap<string, unknown>
@@ -96,8 +131,6 @@ export const returningTo = <S extends RequestServices>(outer: Context.Context<S>
 
 /** The context of the handlers of one layer: `R`, of which the request supplies `S`. */
 export class HandlerContext<R, S extends RequestServices = RequestServices> {
-  /** Whether handlers of this layer start at once. */
-  readonly cooldown = new Cooldown()
   private readonly base: Map<string, unknown>
   private readonly forwardsLogs: boolean
   // By ambient map: the requests of a connection share one.

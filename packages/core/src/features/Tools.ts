@@ -17,7 +17,7 @@ import type * as Stream from "effect/Stream"
 import { type AskError, CapabilityMissing, Declined, missingCapabilityError } from "../request/ClientInput.ts"
 import { exitOf } from "../internal/eager.ts"
 import { registrationLayer } from "./registration.ts"
-import { deferred, HandlerContext, type HandlerRunner } from "./HandlerContext.ts"
+import { deferred, HandlerContext, type HandledRequest } from "./HandlerContext.ts"
 import { Closed, Timeout } from "../peer/Peer.ts"
 import type { Principal } from "../transport/Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "../request/RequestContext.ts"
@@ -66,12 +66,12 @@ export interface CallLimits {
 export interface ToolEntry {
   readonly tool: Model.Tool
   /**
-   * Called right before its effect runs. With a `request` the handler may start within this call: code that may not run the effect, such
-   * as a check of permissions, gives none.
+   * Called right before its effect runs. `request` answers in place of a call that takes too long; without one another fiber watches
+   * the time.
    */
   readonly call: (
     params: Model.CallToolParams,
-    request?: HandlerRunner
+    request?: HandledRequest
   ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices>
   /** Whether a caller sees the tool and may call it; otherwise it does not exist. Default true. */
   readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
@@ -96,7 +96,7 @@ export class ToolRegistry extends Context.Service<
      */
     readonly call: (
       params: Model.CallToolParams,
-      request?: HandlerRunner
+      request?: HandledRequest
     ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices>
     /** The names of the registered tools whose calls may become tasks, for all callers. */
     readonly taskTools: () => ReadonlyArray<string>
@@ -267,7 +267,7 @@ export function layer<I, O, F, H, R>(
 /** Decodes the arguments, runs the handler and encodes its output, each once. */
 const caller = <I, O, F, H>(
   tool: Tool<I, O, F, H>,
-  handler: (input: I, request: HandlerRunner) => Effect.Effect<H, HandlerError<F>, RequestServices>
+  handler: (input: I, request: HandledRequest) => Effect.Effect<H, HandlerError<F>, RequestServices>
 ): ToolEntry["call"] => {
   const { output } = tool
   // Without an output schema `H` is `Output`: the types of Tool.make and Tool.raw say so, this signature cannot.
@@ -283,7 +283,7 @@ const caller = <I, O, F, H>(
   const recovered = recover(tool.name, tool.failure)
   const run = (
     input: I,
-    request: HandlerRunner
+    request: HandledRequest
   ): Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices> => {
     const effect = handler(input, request)
     const done = exitOf(effect)
@@ -304,10 +304,6 @@ const caller = <I, O, F, H>(
     const decoded = tool.input.decode(params.arguments ?? {})
     const done = exitOf(decoded)
     if (done !== undefined && Exit.isSuccess(done)) return run(done.value, request)
-    const runLater = (input: I) => {
-      request.eager = false
-      return run(input, request)
-    }
-    return Effect.matchEffect(decoded, { onSuccess: runLater, onFailure: refuse })
+    return Effect.matchEffect(decoded, { onSuccess: (input) => run(input, deferred), onFailure: refuse })
   }
 }

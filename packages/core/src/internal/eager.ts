@@ -1,9 +1,8 @@
 /**
- * Effects that have ended already, and handlers that start at once: the fast path of requests whose handler waits for nothing.
+ * Effects that have already ended.
  *
- * An Exit is an Effect that does nothing when it runs: it needs no fiber, no services and no finalizers.
- * A handler that takes steps but does not wait is one fiber that has ended when `start` returns. `ServerRequest.run` (server) decides
- * which handlers start at once; figures are in `bench/NOTES.md`.
+ * An `Exit` is an Effect that does nothing when it runs: it needs no fiber, no services and no finalizers, so a request that is one is
+ * answered at once.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -36,11 +35,15 @@ export const attempt = <A, E, R>(make: () => Effect.Effect<A, E, R>): Effect.Eff
   }
 }
 
-/** Runs `effect` in a fiber of its own until it waits: its exit, or an effect that waits for the fiber and interrupts it. */
-export const start = <A, E, R>(effect: Effect.Effect<A, E, R>, context: Context.Context<R>): Effect.Effect<A, E> => {
-  const fiber = Effect.runForkWith(context)(effect)
-  return fiber.pollUnsafe() ?? join(fiber)
-}
+/**
+ * Runs `effect` uninterruptibly in a fiber of its own and returns its exit. An interruption is passed on with its annotations, which tell finalizers why
+ * the request ends, and waits for these finalizers.
+ */
+export const inOwnFiber = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.contextWith((context: Context.Context<R>) => {
+    const fiber = Effect.runForkWith(context)(effect, { uninterruptible: true })
+    return fiber.pollUnsafe() ?? join(fiber)
+  })
 
 /** The fiber's exit; an interruption waits for the fiber's finalizers and keeps their defects. */
 const join = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<A, E> =>
@@ -57,23 +60,3 @@ const join = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<A, E> =>
       })
     }
   )
-
-/** How many handlers are not started at once after one that waited. */
-const skipped = 15
-
-/**
- * Whether the next handler of a layer starts at once. After a handler that waited the next 15 do not: they are likely to wait as well,
- * and a handler that waits costs two fibers where it was started at once.
- */
-export class Cooldown {
-  private left = 0
-
-  skips(): boolean {
-    return this.left > 0 && this.left-- > 0
-  }
-
-  /** Called with every handler that was started at once. */
-  record(started: Effect.Effect<unknown, unknown, unknown>): void {
-    this.left = exitOf(started) === undefined ? skipped : 0
-  }
-}

@@ -18,8 +18,10 @@ import { attempt, exitOf } from "../internal/eager.ts"
 import type { Envelope, Sink } from "../transport/Transport.ts"
 import { answer, response } from "./answer.ts"
 import * as CancelReason from "./CancelReason.ts"
-import { InboundRequest, type InFlightRegistry } from "./InboundRequest.ts"
+import { InboundRequest } from "./InboundRequest.ts"
 import type { PeerHandlers, Options, Peer, ReceivedEnd } from "./types.ts"
+
+const uninterruptible: Effect.RunOptions = { uninterruptible: true }
 
 /** Stays empty. */
 const none = new BusyMap<JsonRpc.Id, InboundRequest>()
@@ -28,8 +30,11 @@ const none = new BusyMap<JsonRpc.Id, InboundRequest>()
 export const nameOf = (id: JsonRpc.Id | null | undefined): string =>
   id === undefined ? "undefined" : excerpt(JSON.stringify(id))
 
-/** Starts the fiber of a handler. */
-export type RunFork = (effect: Effect.Effect<unknown, McpError.McpError>) => Fiber.Fiber<unknown, McpError.McpError>
+/** Starts a fiber, which runs until it waits before this returns. */
+export type RunFork = (
+  effect: Effect.Effect<unknown, McpError.McpError>,
+  options?: Effect.RunOptions
+) => Fiber.Fiber<unknown, McpError.McpError>
 
 /** Waits for the end of requests. */
 interface Waiter {
@@ -37,7 +42,7 @@ interface Waiter {
   readonly latch: Deferred.Deferred<void>
 }
 
-export class InboundRequests implements InFlightRegistry {
+export class InboundRequests {
   private readonly peer: Peer
   private readonly handlers: PeerHandlers
   private readonly options: Options
@@ -105,7 +110,7 @@ export class InboundRequests implements InFlightRegistry {
       return this.observed({ request, envelope, arrived, waited: 0 }, Exit.succeed(result))
     }
     const isSubscription = options.isSubscription?.(request) === true
-    const entry = new InboundRequest(request, envelope, sink, this.peer, this, isSubscription)
+    const entry = new InboundRequest(request, envelope, sink, this.peer, isSubscription)
     entry.arrived = arrived
     if (isSubscription ? this.subscriptions < maxPending : this.busy < permits) return this.start(entry)
     this.pending ??= new Map()
@@ -121,22 +126,20 @@ export class InboundRequests implements InFlightRegistry {
     const effect = attempt(() => this.handlers.request(entry))
     const done = exitOf(effect)
     if (done !== undefined) {
-      if (entry.registered) return this.settle(entry, done)
       // It was answered within the call that brought it: no cancel can have named it.
       answer(entry.sink, response(entry.request.id, undefined, done))
       return this.observed(entry, done)
     }
+    // A handler may be cancelled from its first step on.
     this.register(entry)
-    entry.since ??= this.now
-    entry.fiber = this.runFork(effect)
+    entry.fiber = this.runFork(effect, this.handlers.masksInterruption === true ? uninterruptible : undefined)
     if (entry.ended !== undefined) entry.fiber.interruptUnsafe()
     entry.fiber.addObserver((exit) => this.settle(entry, exit))
   }
 
-  /** Before the handler runs: it may start, and end, inside `handlers.request`. */
-  register(entry: InboundRequest): void {
-    if (entry.registered) return
+  private register(entry: InboundRequest): void {
     entry.registered = true
+    entry.since ??= this.now
     if (this.running === none) this.running = new BusyMap()
     this.running.set(entry.request.id, entry)
     if (entry.isSubscription) this.subscriptions++

@@ -6,13 +6,7 @@ import type * as Fiber from "effect/Fiber"
 import type { Envelope, Sink } from "../transport/Transport.ts"
 import type { Exchange, InFlightState, OpenRequest, Peer } from "./types.ts"
 
-/** Where the requests in flight are counted. */
-export interface InFlightRegistry {
-  /** Counts the request among those that run. Does nothing when it is there already. */
-  readonly register: (request: InboundRequest) => void
-}
-
-/** It is registered once a fiber runs for it, or once it has to wait. */
+/** Registered before its fiber starts. A request that is answered at once never is. */
 export class InboundRequest implements Exchange, OpenRequest {
   readonly request: JsonRpc.Request
   readonly envelope: Envelope
@@ -31,26 +25,13 @@ export class InboundRequest implements Exchange, OpenRequest {
   ended: "cancelled" | { readonly reason: string } | undefined = undefined
   progress: ProgressParams | undefined = undefined
   asked = 0
-  private readonly registry: InFlightRegistry
 
-  constructor(
-    request: JsonRpc.Request,
-    envelope: Envelope,
-    sink: Sink,
-    peer: Peer,
-    registry: InFlightRegistry,
-    isSubscription: boolean
-  ) {
+  constructor(request: JsonRpc.Request, envelope: Envelope, sink: Sink, peer: Peer, isSubscription: boolean) {
     this.request = request
     this.envelope = envelope
     this.sink = sink
     this.peer = peer
-    this.registry = registry
     this.isSubscription = isSubscription
-  }
-
-  onFork(): void {
-    this.registry.register(this)
   }
 
   get state(): InFlightState {

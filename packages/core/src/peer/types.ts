@@ -20,8 +20,6 @@ export interface ReceivedRequest {
   readonly sink: Sink
   /** Set when the other side cancels the request: from then on nothing may be sent for it. */
   cancelled?: boolean
-  /** Called before a fiber runs for the request. A request that is answered at once has none. */
-  readonly onFork?: (() => void) | undefined
   /** The last progress that was sent for it. */
   progress?: ProgressParams | undefined
   /** How many questions its handler has asked, in earlier rounds too. Default 0. */
@@ -95,6 +93,11 @@ export interface PeerHandlers extends SpanSource {
    * answered by -32603 without details.
    */
   readonly request: (exchange: Exchange) => Effect.Effect<unknown, McpError.McpError>
+  /**
+   * True if the effects of `request` say themselves where they can be interrupted; everything else in them is uninterruptible. Default false:
+   * they can be interrupted anywhere.
+   */
+  readonly masksInterruption?: boolean | undefined
   /**
    * Called in the reader, in order of arrival; must not block. It gets no progress, and a cancel only where it names a request that this
    * peer has sent.

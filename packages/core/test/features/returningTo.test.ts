@@ -2,7 +2,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, References, Scheduler } from "effect"
 import { HandlerContext, HandlerScheduler, returningTo } from "../../src/features/HandlerContext.ts"
-import { exitOf, start } from "../../src/internal/eager.ts"
 import { LazyContext, service, ServiceTable } from "../../src/internal/LazyContext.ts"
 import { Progress } from "../../src/request/Progress.ts"
 import * as Progresses from "../../src/request/Progress.ts"
@@ -36,7 +35,7 @@ const runIn = (
   effect: Effect.Effect<ReadonlyMap<string, unknown>, never, RequestServices>,
   services: ReadonlyMap<string, unknown>
 ) => {
-  const exit = exitOf(start(effect, contextOf(services)))
+  const exit = Effect.runForkWith(contextOf(services))(effect).pollUnsafe()
   return exit !== undefined && Exit.isSuccess(exit) ? exit.value : assert.fail("The effect has not ended")
 }
 

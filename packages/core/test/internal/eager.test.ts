@@ -1,4 +1,4 @@
-/** Effects that start at once: their exit, and what becomes of those that wait. */
+/** Effects that have ended, and effects in a fiber of their own. */
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import * as eager from "@effect-mcp/core/internal/eager"
 import { assert, describe, it } from "@effect/vitest"
@@ -38,82 +38,56 @@ describe("An effect that has ended", () => {
   })
 })
 
-describe("An effect that starts at once", () => {
-  it("An effect that starts at once is an exit where it takes steps but does not wait", () => {
-    const steps = Effect.gen(function* () {
-      const { name } = yield* Service
-      return name
+describe("An effect in a fiber of its own", () => {
+  it.effect("Returns the exit of an effect that waits for nothing", () =>
+    Effect.gen(function* () {
+      const steps = Effect.map(Service, ({ name }) => name)
+      assert.strictEqual(yield* Effect.provideContext(eager.inOwnFiber(steps), context), "captured")
+      assert.deepStrictEqual(yield* Effect.exit(eager.inOwnFiber(Effect.fail("no"))), Exit.fail("no"))
     })
-    assert.deepStrictEqual(eager.start(steps, context), Exit.succeed("captured"))
-    assert.deepStrictEqual(eager.start(Effect.andThen(Service, Effect.fail("no")), context), Exit.fail("no"))
-    assert.isTrue(Exit.isExit(eager.start(Effect.andThen(Service, Effect.interrupt), context)))
-  })
+  )
 
-  it("An effect that starts at once is an exit although it leaves a fiber behind, which ends with the effect", () => {
-    let ended = false
-    const child = Effect.onInterrupt(Effect.never, () => Effect.sync(() => (ended = true)))
-    const leaves = Effect.as(Effect.forkChild(child, { startImmediately: true }), "done")
-    assert.deepStrictEqual(eager.start(leaves, Context.empty()), Exit.succeed("done"))
-    assert.isTrue(ended)
-  })
-
-  it.effect("An effect that starts at once gives its exit after a wait", () =>
+  it.effect("Returns the exit of an effect that waits", () =>
     Effect.gen(function* () {
       for (const end of [Exit.succeed(1), Exit.fail("no"), Exit.die("secret")]) {
         const latch = Latch.makeUnsafe(false)
-        const started = eager.start(Effect.andThen(latch.await, end), Context.empty())
-        assert.isFalse(Exit.isExit(started))
+        const waiting = yield* Effect.forkChild(eager.inOwnFiber(Effect.andThen(latch.await, end)), {
+          startImmediately: true
+        })
         latch.openUnsafe()
-        assert.deepStrictEqual(yield* Effect.exit(started), end)
+        assert.deepStrictEqual(yield* Fiber.await(waiting), end)
       }
     })
   )
 
-  it.effect("An effect that starts at once gives its exit to a caller that joins after the end", () =>
+  it.effect("Passes an interruption on with its annotations and waits for the finalizers", () =>
     Effect.gen(function* () {
-      const latch = Latch.makeUnsafe(false)
-      const started = eager.start(Effect.as(latch.await, 1), Context.empty())
-      latch.openUnsafe()
+      const finalizing = Latch.makeUnsafe(false)
+      const may = Latch.makeUnsafe(false)
+      const seen: Array<unknown> = []
+      const own = eager.inOwnFiber(
+        Effect.onExit(Effect.interruptible(Effect.never), (exit) => {
+          if (Exit.isFailure(exit)) seen.push(...exit.cause.reasons.map(({ annotations }) => annotations.get(Mark.key)))
+          finalizing.openUnsafe()
+          return may.await
+        })
+      )
+      const waiting = yield* Effect.forkChild(own, { startImmediately: true })
+      waiting.interruptUnsafe(undefined, Context.make(Mark, "why"))
+      yield* finalizing.await
       yield* quiesce
-      assert.strictEqual(yield* started, 1)
+      assert.deepStrictEqual(seen, ["why"])
+      assert.strictEqual(waiting.pollUnsafe(), undefined)
+      may.openUnsafe()
+      const exit = yield* Fiber.await(waiting)
+      assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
     })
   )
 
-  it.effect(
-    "An effect that starts at once is interrupted with its caller, which waits for its finalizers and passes on the annotations",
-    () =>
-      Effect.gen(function* () {
-        const finalizing = Latch.makeUnsafe(false)
-        const may = Latch.makeUnsafe(false)
-        const seen: Array<unknown> = []
-        const started = eager.start(
-          Effect.onExit(Effect.never, (exit) => {
-            if (Exit.isFailure(exit))
-              seen.push(...exit.cause.reasons.map(({ annotations }) => annotations.get(Mark.key)))
-            finalizing.openUnsafe()
-            return may.await
-          }),
-          Context.empty()
-        )
-        const waiting = yield* Effect.forkChild(started, { startImmediately: true })
-        waiting.interruptUnsafe(undefined, Context.make(Mark, "why"))
-        yield* finalizing.await
-        yield* quiesce
-        assert.deepStrictEqual(seen, ["why"])
-        assert.strictEqual(waiting.pollUnsafe(), undefined)
-        may.openUnsafe()
-        const exit = yield* Fiber.await(waiting)
-        assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
-      })
-  )
-
-  it.effect("An effect that starts at once keeps the defects of its finalizers", () =>
+  it.effect("Keeps the defects of finalizers after an interruption", () =>
     Effect.gen(function* () {
-      const started = eager.start(
-        Effect.onExit(Effect.never, () => Effect.die("lost?")),
-        Context.empty()
-      )
-      const waiting = yield* Effect.forkChild(started, { startImmediately: true })
+      const own = eager.inOwnFiber(Effect.onExit(Effect.interruptible(Effect.never), () => Effect.die("lost?")))
+      const waiting = yield* Effect.forkChild(own, { startImmediately: true })
       waiting.interruptUnsafe()
       const exit = yield* Fiber.await(waiting)
       assert.deepStrictEqual(

@@ -1,19 +1,8 @@
 /** Rules 3, 4 and 6: register before running, cancel by signal, compare ids. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import * as eager from "@effect-mcp/core/internal/eager"
-import type * as Peer from "@effect-mcp/core/Peer"
-import { Context, Effect, Fiber, Latch } from "effect"
+import { Effect, Fiber, Latch } from "effect"
 import { cancel, request, serve, type Served, quiesce, success } from "../support/wire.ts"
-
-/** A handler's effect, run by the peer, and run by the handlers' own code before the peer has it. */
-const ways = {
-  "by its peer": (_exchange: Peer.Exchange, effect: Effect.Effect<unknown>) => effect,
-  "at once": (exchange: Peer.Exchange, effect: Effect.Effect<unknown>) => {
-    exchange.onFork?.()
-    return eager.start(effect, Context.empty())
-  }
-}
 
 describe("A registered request", () => {
   it.effect("A request whose handler completes at once is answered and forgotten", () =>
@@ -25,70 +14,57 @@ describe("A registered request", () => {
     })
   )
 
-  for (const [name, way] of Object.entries(ways)) {
-    it.effect(`A handler sees its request in flight from its first step (run ${name})`, () =>
-      Effect.gen(function* () {
-        const { receive, messages, peer } = yield* serve((exchange) => way(exchange, exchange.peer.inFlight))
-        receive(request("a", "look"))
-        assert.deepInclude(messages()[0].result[0], { id: "a", method: "look", state: "running" })
-        assert.deepStrictEqual(yield* peer.inFlight, [])
-      })
-    )
+  it.effect(`A handler sees its request in flight from its first step`, () =>
+    Effect.gen(function* () {
+      const { receive, messages, peer } = yield* serve((exchange) => exchange.peer.inFlight)
+      receive(request("a", "look"))
+      assert.deepInclude(messages()[0].result[0], { id: "a", method: "look", state: "running" })
+      assert.deepStrictEqual(yield* peer.inFlight, [])
+    })
+  )
 
-    it.effect(`A cancel within the first step of a handler ends the handler, unanswered (run ${name})`, () =>
-      Effect.gen(function* () {
-        let finalized = false
-        const served = yield* serve((exchange) =>
-          way(
-            exchange,
-            Effect.suspend(() => {
-              served.receive(cancel(exchange.request.id))
-              return Effect.never
-            }).pipe(Effect.ensuring(Effect.sync(() => (finalized = true))))
-          )
-        )
-        served.receive(request(1))
-        yield* quiesce
-        assert.isTrue(finalized)
-        assert.deepStrictEqual(served.messages(), [])
-        assert.deepStrictEqual(yield* served.peer.inFlight, [])
-      })
-    )
+  it.effect(`A cancel within the first step of a handler ends the handler, unanswered`, () =>
+    Effect.gen(function* () {
+      let finalized = false
+      const served = yield* serve((exchange) =>
+        Effect.suspend(() => {
+          served.receive(cancel(exchange.request.id))
+          return Effect.never
+        }).pipe(Effect.ensuring(Effect.sync(() => (finalized = true))))
+      )
+      served.receive(request(1))
+      yield* quiesce
+      assert.isTrue(finalized)
+      assert.deepStrictEqual(served.messages(), [])
+      assert.deepStrictEqual(yield* served.peer.inFlight, [])
+    })
+  )
 
-    it.effect(`A request that is cancelled within its only step is not answered (run ${name})`, () =>
-      Effect.gen(function* () {
-        const served: Served = yield* serve((exchange) =>
-          way(
-            exchange,
-            Effect.sync(() => served.receive(cancel(exchange.request.id)))
-          )
-        )
-        served.receive(request(1))
-        yield* quiesce
-        assert.deepStrictEqual(served.messages(), [])
-        assert.deepStrictEqual(yield* served.peer.inFlight, [])
-      })
-    )
+  it.effect(`A request that is cancelled within its only step is not answered`, () =>
+    Effect.gen(function* () {
+      const served: Served = yield* serve((exchange) => Effect.sync(() => served.receive(cancel(exchange.request.id))))
+      served.receive(request(1))
+      yield* quiesce
+      assert.deepStrictEqual(served.messages(), [])
+      assert.deepStrictEqual(yield* served.peer.inFlight, [])
+    })
+  )
 
-    it.effect(`A request that waits for a permit starts when the running request ends (run ${name})`, () =>
-      Effect.gen(function* () {
-        const served: Served = yield* serve(
-          (exchange) =>
-            way(
-              exchange,
-              Effect.sync(() => {
-                if (exchange.request.id === 1) served.receive(request(2))
-                return served.messages().length
-              })
-            ),
-          { inFlight: 1 }
-        )
-        served.receive(request(1))
-        yield* quiesce
-        assert.deepStrictEqual(served.messages(), [success(1, 0), success(2, 1)])
-      })
-    )
-  }
+  it.effect(`A request that waits for a permit starts when the running request ends`, () =>
+    Effect.gen(function* () {
+      const served: Served = yield* serve(
+        (exchange) =>
+          Effect.sync(() => {
+            if (exchange.request.id === 1) served.receive(request(2))
+            return served.messages().length
+          }),
+        { inFlight: 1 }
+      )
+      served.receive(request(1))
+      yield* quiesce
+      assert.deepStrictEqual(served.messages(), [success(1, 0), success(2, 1)])
+    })
+  )
 
   it.effect("A handler that throws before it returns an effect is answered -32603", () =>
     Effect.gen(function* () {

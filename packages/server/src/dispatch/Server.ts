@@ -212,15 +212,15 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const notifications = new NotificationRouter({ features, clientOf: clientOf(stateless), runFork })
   yield* Effect.addFinalizer(() => notifications.end)
   const connect = SessionFactory.make({
-    request: (session, received, base) => {
+    request: (session, received, eager, isTraced) => {
       const { request } = received
       if (session.refuses(request.id)) return Effect.fail(McpError.interrupted("The server is shutting down"))
       const era = isModern(request) ? stateless : stateful
-      const traced = base === undefined ? surroundingsOf(session, request, received.envelope) : undefined
-      if (hooks.isEmpty) return observed(() => era.handle(session, received, base), request, traced)
+      const traced = isTraced ? surroundingsOf(session, request, received.envelope) : undefined
+      if (hooks.isEmpty) return observed(() => era.handle(session, received, eager), request, traced)
       const principal = received.envelope.principal ?? session.principal
       const isPing = request.method === "ping" && pings(request)
-      const next = () => (isPing ? Effect.succeed({}) : era.handle(session, received, undefined))
+      const next = () => (isPing ? Effect.succeed({}) : era.handle(session, received, false))
       const answer = () => hooks.request(received, principal, session, session.closing, next)
       return observed(answer, request, traced)
     },

@@ -58,11 +58,12 @@ export interface Passive {
 }
 
 export interface Options {
-  /** `base`: the context of the fiber that runs the effect at once; undefined where requests are traced. */
+  /** Called right before its effect runs. `eager`: as in `HandledRequest`. */
   readonly request: (
     session: Session,
     received: Peer.Exchange,
-    base: Context.Context<never> | undefined
+    eager: boolean,
+    isTraced: boolean
   ) => Effect.Effect<unknown, McpError.McpError>
   /** Whether it is a ping that is answered in the reader. */
   readonly pings: (request: JsonRpc.Request) => boolean
@@ -97,8 +98,7 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
   private readonly scope: Scope.Scope
   /** The scope where it was made for this session alone. */
   private readonly own: Scope.Closeable | undefined
-  /** The context that requests run in; undefined where they are traced. */
-  private readonly base: Context.Context<never> | undefined
+  readonly masksInterruption = true
   readonly tracing: Context.Context<never> | undefined
   private readonly clock: Clock.Clock
   private readonly traffic: Traffic | undefined
@@ -118,7 +118,6 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
     this.scope = scope
     this.own = own
     this.tracing = TraceContext.isTraced(context) ? context : undefined
-    this.base = this.tracing === undefined ? context : undefined
     this.clock = options.passive?.clock ?? Context.get(context, Clock.Clock)
     this.traffic = traffic
     this.observer = shared.observe?.(this)
@@ -147,10 +146,11 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
   request(received: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> {
     const session = this.sessionOf(received.peer)
     const full = this.shared.observer?.admit?.()
-    if (full === undefined) return this.shared.request(session, received, this.base)
+    const isTraced = this.tracing !== undefined
+    if (full === undefined) return this.shared.request(session, received, true, isTraced)
     return Effect.andThen(
-      full,
-      Effect.suspend(() => this.shared.request(session, received, undefined))
+      Effect.interruptible(full),
+      Effect.suspend(() => this.shared.request(session, received, false, isTraced))
     )
   }
 
@@ -158,7 +158,7 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
     const { observer } = this.shared
     const session = this.sessionOf(peer)
     observer?.notification?.(notification, session, envelope)
-    if (this.base === undefined) {
+    if (this.tracing !== undefined) {
       const traced = surroundingsOf(session, notification, envelope)
       this.shared.runFork(Spans.server(Effect.void, notification, traced))
     }

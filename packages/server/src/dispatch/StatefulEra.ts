@@ -9,12 +9,11 @@ import { remote } from "@effect-mcp/core/internal/RemoteInput"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
-import type { RequestConnection, RequestServices } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { Revision } from "@effect-mcp/protocol/Revision"
-import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -63,12 +62,8 @@ export class StatefulEra {
       : McpError.invalidParams(`Invalid _meta: it must name a version, as ${Meta.protocolVersion}`))
   }
 
-  /** `base`: the context of the fiber that runs the effect at once; undefined where it must not start before it runs. */
-  handle(
-    session: Session,
-    received: Exchange,
-    base: Context.Context<never> | undefined
-  ): Effect.Effect<unknown, McpError.McpError> {
+  /** `eager`: as in `HandledRequest`. */
+  handle(session: Session, received: Exchange, eager: boolean): Effect.Effect<unknown, McpError.McpError> {
     const { method, params } = received.request
     if (method === "initialize") return this.initialize(session, received)
     const { negotiated } = session
@@ -83,27 +78,22 @@ export class StatefulEra {
     const operation = session.sessionless ? dispatcher.withoutSession(known) : known
     if (operation === undefined) return Effect.fail(McpError.sessionRequired(method))
     if (operation.rateLimit !== undefined) {
-      const excess = this.excess(operation.rateLimit, session, principal, received, base)
+      const excess = this.excess(operation.rateLimit, session, principal, received, eager)
       if (excess !== undefined) return Effect.fail(excess)
     }
     const undeclared = operation.own && OwnMethods.undeclaredMethod(operation.own, declarationOf(negotiated))
     if (undeclared !== undefined) return Effect.fail(undeclared)
-    const request = this.requestOf(session, negotiated, received, principal, base)
-    return request.provide(this.answered(operation, params, request, negotiated))
+    const request = new ServerRequest(
+      received,
+      principal,
+      session,
+      () => new SessionContext(this.options, session, negotiated, received, this.connectionOf),
+      eager
+    )
+    return this.answered(operation, params, request, negotiated)
   }
 
-  private requestOf(
-    session: Session,
-    negotiated: NegotiatedSession,
-    received: Exchange,
-    principal: Principal["Service"],
-    base: Context.Context<never> | undefined
-  ): ServerRequest {
-    const eraContext = () => new SessionContext(this.options, session, negotiated, received, this.connectionOf)
-    return new ServerRequest(received, principal, session, eraContext, base)
-  }
-
-  /** The answer on the wire. Functions for what has to wait are made where it does: in `later`, in a method of its own. */
+  /** The answer on the wire. A request that is answered at once makes no closures. */
   private answered(
     operation: MethodOperation,
     params: unknown,
@@ -114,7 +104,7 @@ export class StatefulEra {
     const known = exitOf(decoded)
     if (known === undefined) return this.later(operation, decoded, request, negotiated)
     if (Exit.isFailure(known)) return known
-    const result = this.options.dispatcher.answer(operation, known.value, request)
+    const result = request.provide(this.options.dispatcher.answer(operation, known.value, request))
     const done = exitOf(result)
     if (done === undefined) return encodedLater(operation, result, negotiated)
     return Exit.isFailure(done) ? done : encode(operation, done.value, negotiated)
@@ -127,7 +117,7 @@ export class StatefulEra {
     negotiated: NegotiatedSession
   ): Answer {
     return Effect.flatMap(decoded, (params) =>
-      encodedLater(operation, this.options.dispatcher.answer(operation, params, request), negotiated)
+      encodedLater(operation, request.provide(this.options.dispatcher.answer(operation, params, request)), negotiated)
     )
   }
 
@@ -136,10 +126,10 @@ export class StatefulEra {
     session: Session,
     principal: Principal["Service"],
     received: Exchange,
-    base: Context.Context<never> | undefined
+    eager: boolean
   ): McpError.McpError | undefined {
     const { rateLimit } = this.options
-    const now = arrivalOf(received, base)
+    const now = arrivalOf(received, eager)
     return session.sessionless
       ? rateLimit.take(rule, false, this.unnamed, principal, received.envelope.address, now)
       : rateLimit.take(rule, false, session, principal, undefined, now)
@@ -149,19 +139,21 @@ export class StatefulEra {
     const { drain, info, limits, onInitialize } = this.options
     if (drain.isDraining) return Effect.fail(McpError.interrupted("The server takes no new sessions: it drains"))
     const principal = envelope.principal ?? session.principal
-    return Initialize.initialize(
-      info,
-      session,
-      request.params,
-      principal,
-      limits,
-      onInitialize &&
-        ((answer, negotiated, meta) => {
-          session.initializedConnection = undefined
-          const connection = this.connectionOf(session, negotiated)
-          const caller = { ...negotiated, principal, connection, address: envelope.address, meta }
-          return effectOf("onInitialize", () => onInitialize(answer, caller))
-        })
+    return Effect.interruptible(
+      Initialize.initialize(
+        info,
+        session,
+        request.params,
+        principal,
+        limits,
+        onInitialize &&
+          ((answer, negotiated, meta) => {
+            session.initializedConnection = undefined
+            const connection = this.connectionOf(session, negotiated)
+            const caller = { ...negotiated, principal, connection, address: envelope.address, meta }
+            return effectOf("onInitialize", () => onInitialize(answer, caller))
+          })
+      )
     )
   }
 
@@ -179,7 +171,7 @@ export class StatefulEra {
     })
 }
 
-type Answer = Effect.Effect<unknown, McpError.McpError, RequestServices>
+type Answer = Effect.Effect<unknown, McpError.McpError>
 
 const callerOf =
   (principal: Principal["Service"], revision: Revision, { duplex }: Session) =>
@@ -203,7 +195,7 @@ const encode = (operation: MethodOperation, result: DecodedResult, negotiated: N
 
 const encodedLater = (
   operation: MethodOperation,
-  answer: ReturnType<Dispatcher["answer"]>,
+  answer: ReturnType<ServerRequest["provide"]>,
   negotiated: NegotiatedSession
 ): Answer => Effect.flatMapEager(answer, (result) => encode(operation, result, negotiated))
 

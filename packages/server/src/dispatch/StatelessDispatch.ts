@@ -101,15 +101,19 @@ export const make = ({
     const origin = { principal, kept: 0, closing, admitted, buckets, logBudget: undefined, address }
     const received = new StatelessRequest(request, envelope, sink, principal, kind, isGivenUp)
     if (observer !== undefined) received.arrived = now()
-    const handle = (base?: Context.Context<never>) =>
+    const handle = (eager: boolean) =>
       hooks.isEmpty
-        ? era.handle(origin, received, base)
-        : hooks.request(received, principal, undefined, closing, () => era.handle(origin, received, undefined))
+        ? era.handle(origin, received, eager)
+        : hooks.request(received, principal, undefined, closing, () => era.handle(origin, received, false))
     let effect: ReturnType<typeof handle> | undefined
     const full = observer?.admit?.()
-    if (full !== undefined) effect = Effect.andThen(full, Effect.suspend(handle))
-    else if (base !== undefined && !TraceContext.isTraced(base)) {
-      effect = attempt(() => handle(base))
+    if (full !== undefined) {
+      effect = Effect.andThen(
+        Effect.interruptible(full),
+        Effect.suspend(() => handle(false))
+      )
+    } else if (base !== undefined && !TraceContext.isTraced(base)) {
+      effect = attempt(() => handle(true))
       const done = exitOf(effect)
       if (done !== undefined && Exit.isSuccess(done)) {
         answer(received, done)
@@ -119,11 +123,11 @@ export const make = ({
     return Effect.withFiber((fiber: Fiber.Fiber<unknown, unknown>) => {
       began(received, fiber)
       const traced = TraceContext.isTraced(fiber.context) ? surroundingsOfStateless(received) : undefined
-      return observed(() => effect ?? handle(), request, traced)
+      return observed(() => effect ?? handle(true), request, traced)
     }).pipe(
-      Effect.onExit((exit) => Effect.sync(() => ended(received, exit))),
       Effect.exit,
-      Effect.asVoid
+      Effect.map((exit) => ended(received, exit)),
+      Effect.uninterruptible
     )
   }
 }

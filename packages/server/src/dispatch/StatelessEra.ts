@@ -18,7 +18,6 @@ import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision, Version } from "@effect-mcp/protocol/Revision"
 import { declaration } from "@effect-mcp/protocol/internal/v2026_07_28"
 import { exitOf } from "@effect-mcp/core/internal/eager"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Dispatcher } from "./Dispatcher.ts"
@@ -98,12 +97,8 @@ export class StatelessEra {
     this.supported = supportedVersions(options.info)
   }
 
-  /** `base`: the context of the fiber that runs the effect at once; undefined where it must not start before it runs. */
-  handle(
-    origin: Origin,
-    received: ReceivedRequest,
-    base: Context.Context<never> | undefined
-  ): Effect.Effect<unknown, McpError.McpError> {
+  /** `eager`: as in `HandledRequest`. */
+  handle(origin: Origin, received: ReceivedRequest, eager: boolean): Effect.Effect<unknown, McpError.McpError> {
     const { dispatcher, rateLimit } = this.options
     const { envelope, request } = received
     // First: a client of a later revision may send other headers and params, and falls back on this error alone.
@@ -123,7 +118,7 @@ export class StatelessEra {
     }
     if (operation.rateLimit !== undefined) {
       const isResumed = typeof params?.requestState === "string"
-      const now = RateLimit.arrivalOf(received, base)
+      const now = RateLimit.arrivalOf(received, eager)
       const excess = rateLimit.take(operation.rateLimit, isResumed, origin, principal, origin.address, now)
       if (excess !== undefined) return Effect.fail(excess)
     }
@@ -133,7 +128,7 @@ export class StatelessEra {
       if (undeclared !== undefined) return Effect.fail(undeclared)
       if (operation.isKnown) origin.admitted?.()
       const answer = Effect.flatMapEager(operation.decode(params), (params) =>
-        Effect.flatMapEager(this.answer(operation, params, declared, revision, origin, received, base), (result) =>
+        Effect.flatMapEager(this.answer(operation, params, declared, revision, origin, received, eager), (result) =>
           this.encode(operation, client, result)
         )
       )
@@ -220,7 +215,7 @@ export class StatelessEra {
     revision: Revision,
     origin: Origin,
     received: ReceivedRequest,
-    base: Context.Context<never> | undefined
+    eager: boolean
   ): Effect.Effect<DecodedResult, McpError.McpError> {
     const { dispatcher, rounds } = this.options
     const principal = received.envelope.principal ?? origin.principal
@@ -229,9 +224,9 @@ export class StatelessEra {
     if (operation.mayAsk) {
       const capabilities = declared[Meta.clientCapabilities]
       const { method } = operation
-      return rounds.run(handler, { received, principal, revision, capabilities, eraContextOf, method, params, base })
+      return rounds.run(handler, { received, principal, revision, capabilities, eraContextOf, method, params, eager })
     }
-    const request = new ServerRequest(received, principal, undefined, () => eraContextOf(InputRounds.none), base)
+    const request = new ServerRequest(received, principal, undefined, () => eraContextOf(InputRounds.none), eager)
     return request.provide(handler(request))
   }
 

@@ -14,7 +14,7 @@ import {
 } from "@effect-mcp/core/Extensions"
 import type { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Extension from "@effect-mcp/core/Extension"
-import type { HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
+import type { HandledRequest } from "@effect-mcp/core/internal/HandlerContext"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -45,7 +45,7 @@ export interface ExtensionSet {
   readonly caller: (
     name: string,
     revision: Pick<Revision.Revision, "version">
-  ) => (params: JsonObject, request: HandlerRunner) => Effect.Effect<EncodedResult, McpError.McpError, RequestServices>
+  ) => (params: JsonObject, request: HandledRequest) => Effect.Effect<EncodedResult, McpError.McpError, RequestServices>
   readonly notification: (method: string) => Owned<NotificationEntry> | undefined
   /** The effect that handles a notification; made when it is about to run. */
   readonly receive: (method: string, params: JsonObject) => Effect.Effect<void, McpError.McpError, RequestServices>
@@ -182,7 +182,7 @@ export const make: Effect.Effect<{
       caller: (name, revision) => {
         const key = keys.of(revision, name)
         const unknown = () => Effect.fail(McpError.methodNotFound(name))
-        return (params, request) => methods.hold(key, ({ part }) => part.call(params, request), unknown, request.eager)
+        return (params, request) => methods.hold(key, ({ part }) => part.call(params, request), unknown, request)
       },
       notification: (method) => notifications.get(method),
       receive: (method, params) =>

@@ -3,6 +3,7 @@
  * server does not know. `Middleware.inbound` registers it; without any, no message passes this module.
  */
 import { effectOf } from "@effect-mcp/core/internal/callback"
+import { inOwnFiber } from "@effect-mcp/core/internal/eager"
 import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
 import * as Spans from "@effect-mcp/core/internal/Spans"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
@@ -135,7 +136,10 @@ export class InboundHooks {
     })
   }
 
-  /** `next` answers the request, with the hooks around it. */
+  /**
+   * `next` answers the request, with the hooks around it. Hooks can be interrupted, and an answer that replaces a stopped handler needs a
+   * fiber that was not: so `next` has its own.
+   */
   request(
     received: ReceivedRequest,
     principal: Principal["Service"],
@@ -143,7 +147,8 @@ export class InboundHooks {
     closing: Effect.Effect<void>,
     next: () => Answer
   ): Answer {
-    return this.around(requestOf(received, principal, session, closing), Effect.suspend(next))
+    const arrival = requestOf(received, principal, session, closing)
+    return Effect.interruptible(this.around(arrival, inOwnFiber(Effect.suspend(next))))
   }
 
   /** Whether a notification of the sender passes here: there are hooks, or earlier ones wait for a hook that is gone. */

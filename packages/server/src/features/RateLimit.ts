@@ -10,7 +10,6 @@ import * as Principal from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
-import type * as Context from "effect/Context"
 import { type Buckets, TokenBucket } from "../internal/TokenBucket.ts"
 import type { Settling } from "./Settling.ts"
 
@@ -83,10 +82,8 @@ const excess = (
  * When a request arrived that is observed, and that is handled within the call that brought it: the clock need not be read again. Undefined
  * for one that has waited since: it counts when it is handled.
  */
-export const arrivalOf = (
-  { arrived = 0, waited = 0 }: ReceivedRequest,
-  base: Context.Context<never> | undefined
-): number | undefined => (base !== undefined && waited === 0 && arrived !== 0 ? arrived : undefined)
+export const arrivalOf = ({ arrived = 0, waited = 0 }: ReceivedRequest, eager: boolean): number | undefined =>
+  eager && waited === 0 && arrived !== 0 ? arrived : undefined
 
 /** Counts requests by the clock of the server. */
 export class RateLimit {

@@ -4,6 +4,7 @@
  * Closing the scope of a registration removes the entry, waits for the calls in flight on it, and only then releases its services. A
  * key that is taken is a defect. One registry serves every session.
  */
+import type { HandledRequest } from "@effect-mcp/core/internal/HandlerContext"
 import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
 import { Site, siteOf } from "@effect-mcp/core/internal/registration"
 import * as Deferred from "effect/Deferred"
@@ -94,18 +95,18 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   }
 
   /**
-   * Runs `use` on the entry, whose services live until the effect ends; `otherwise` where there is no such entry. `atOnce` calls `use` now:
-   * for a fiber in its first steps, between which it cannot be interrupted.
+   * Runs `use` on the entry, whose services live until the effect ends; `otherwise` if there is no such entry. With an eager request, `use`
+   * is called now and the entry is held until the request ends.
    */
   hold<A, E, R>(
     key: string,
     use: (entry: Entry) => Effect.Effect<A, E, R>,
     otherwise: () => Effect.Effect<A, E, R>,
-    atOnce = false
+    request?: Pick<HandledRequest, "atEnd" | "eager">
   ): Effect.Effect<A, E, R> {
-    if (atOnce) {
+    if (request?.eager === true) {
       const slot = this.slots.get(key)
-      return slot === undefined ? otherwise() : using(slot, use)
+      return slot === undefined ? otherwise() : using(slot, use, request)
     }
     let held: Slot<Entry> | undefined
     // The slot is taken inside of `onExit`: a fiber may be interrupted between any two steps.
@@ -159,17 +160,13 @@ const collision = (noun: string, name: string, first: Error | undefined, second:
 
 const using = <Entry, A, E, R>(
   slot: Slot<Entry>,
-  use: (entry: Entry) => Effect.Effect<A, E, R>
+  use: (entry: Entry) => Effect.Effect<A, E, R>,
+  request: Pick<HandledRequest, "atEnd">
 ): Effect.Effect<A, E, R> => {
   slot.active++
   const effect = attempt(() => use(slot.entry))
-  if (exitOf(effect) === undefined) {
-    return Effect.onExitPrimitive(effect, () => {
-      release(slot)
-      return undefined
-    })
-  }
-  release(slot)
+  if (exitOf(effect) === undefined) request.atEnd(() => release(slot))
+  else release(slot)
   return effect
 }
 

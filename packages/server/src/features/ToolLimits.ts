@@ -3,13 +3,12 @@
  * the limit: the model learns why it has no answer.
  */
 import { DeadlineQueue, type Fork } from "@effect-mcp/core/internal/Deadlines"
-import { exitOf, start } from "@effect-mcp/core/internal/eager"
+import { exitOf } from "@effect-mcp/core/internal/eager"
+import { deferred } from "@effect-mcp/core/internal/HandlerContext"
 import type { CallLimits, ToolEntry } from "@effect-mcp/core/Tools"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -59,41 +58,17 @@ const excess = (
 
 /** A call that has not ended. */
 interface Waiting {
-  fiber: Fiber.Fiber<unknown, unknown> | undefined
-  stopped: boolean
+  readonly stop: () => void
 }
 
-const stop = (call: Waiting): void => {
-  call.stopped = true
-  call.fiber?.interruptUnsafe()
-}
-
-/** `effect` until its deadline; then it is interrupted, and `late` once its finalizers have run. */
-const within = <A, E, R>(
-  deadlines: DeadlineQueue<Waiting>,
-  effect: Effect.Effect<A, E, R>,
-  f: (value: A) => A,
-  late: () => A
-): Effect.Effect<A, E, R> =>
-  Effect.contextWith((context: Context.Context<R>) => {
-    const call: Waiting = { fiber: undefined, stopped: false }
-    const started = start(
-      Effect.withFiber<A, E, R>((fiber) => {
-        call.fiber = fiber
-        return effect
-      }),
-      context
-    )
-    if (exitOf(started) === undefined) {
-      deadlines.add(call)
-      call.fiber?.addObserver(() => deadlines.remove(call))
-    }
-    return Effect.matchCauseEffect(started, {
-      onSuccess: (value) => Effect.succeed(f(value)),
-      onFailure: (cause) =>
-        call.stopped && Cause.hasInterruptsOnly(cause) ? Effect.sync(late) : Effect.failCause(cause)
-    })
-  })
+/** Stops a call at its deadline. */
+const watched =
+  (deadlines: DeadlineQueue<Waiting>) =>
+  (stop: () => void): (() => void) => {
+    const call = { stop }
+    deadlines.add(call)
+    return () => deadlines.remove(call)
+  }
 
 const units = [
   ["d", 86_400_000],
@@ -142,14 +117,16 @@ export const make = (server: CallLimits = {}): Effect.Effect<(entry: ToolEntry) 
     const fork: Fork = (effect) => Fiber.runIn(run(effect), scope)
     return (entry) => {
       const { checked, late, millis } = bounds(entry, server)
-      const deadlines = millis === Infinity ? undefined : new DeadlineQueue(millis, clock, fork, stop)
+      const deadlines =
+        millis === Infinity ? undefined : new DeadlineQueue(millis, clock, fork, (call: Waiting) => call.stop())
       return {
         ...entry,
-        call: (params, request) => {
+        call: (params, request = deferred) => {
           const effect = entry.call(params, request)
           const done = exitOf(effect)
           if (done === undefined) {
-            return deadlines === undefined ? Effect.map(effect, checked) : within(deadlines, effect, checked, late)
+            const limited = Effect.map(effect, checked)
+            return deadlines === undefined ? limited : request.stoppable(limited, late, watched(deadlines))
           }
           if (Exit.isFailure(done)) return done
           const result = checked(done.value)

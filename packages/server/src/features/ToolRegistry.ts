@@ -1,6 +1,6 @@
 /** The server's tools: those of feature layers and of mounted sources. A name of both is the server's own; see `SourceOwners`. */
 import type { Principal } from "@effect-mcp/core/Principal"
-import { deferred, type HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
+import { deferred, type HandledRequest } from "@effect-mcp/core/internal/HandlerContext"
 import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
 import { type CallLimits, type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
@@ -34,11 +34,11 @@ export const unknownTool = (name: string): McpError.McpError => McpError.invalid
 
 export interface ToolSet extends Changing {
   /** The tools that the caller of `request` sees. */
-  readonly list: (request: HandlerRunner) => Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices>
+  readonly list: (request: HandledRequest) => Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices>
   /** The effect that calls a tool; made when it is about to run. */
   readonly call: (
     params: CallToolParams,
-    request?: HandlerRunner
+    request?: HandledRequest
   ) => Effect.Effect<CallToolResult, McpError.McpError, RequestServices>
   readonly isEmpty: () => boolean
   /** Whether the list may depend on its caller. */
@@ -74,7 +74,7 @@ export const make = (
           name,
           (entry) => (visible(entry, principal) ? entry.call(params, request) : elsewhere()),
           elsewhere,
-          request.eager
+          request
         )
       )
     }

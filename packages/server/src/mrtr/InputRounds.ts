@@ -6,7 +6,6 @@
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
-import { exitOf } from "@effect-mcp/core/internal/eager"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { callerKey, Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
@@ -14,12 +13,13 @@ import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
-import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { EraContext } from "../request/RequestServices.ts"
+import type { DecodedResult } from "../request/DecodedRequest.ts"
 import { type CallerBinding, ServerRequest } from "../request/ServerRequest.ts"
 import * as Journal from "./Journal.ts"
+import type { Questions } from "./Questions.ts"
 import * as Replay from "./Replay.ts"
 import type { ReplayGuard } from "./ReplayGuard.ts"
 import { invalidState, type Opened, type StateSeal } from "./StateSeal.ts"
@@ -53,11 +53,11 @@ interface Request {
   readonly method: string
   /** The decoded params. */
   readonly params: unknown
-  /** The context of the fiber that runs the effect at once; undefined where it must not start before it runs. */
-  readonly base: Context.Context<never> | undefined
+  /** As in `HandledRequest`. */
+  readonly eager: boolean
 }
 
-type Handler<A> = (request: ServerRequest) => Effect.Effect<A, McpError.McpError, RequestServices>
+type Handler = (request: ServerRequest) => Effect.Effect<DecodedResult, McpError.McpError, RequestServices>
 
 const noParams: JsonObject = {}
 
@@ -89,11 +89,18 @@ class RequestRound implements CallerBinding {
   private readonly request: Request
   private readonly stepTimeout: number
   private readonly journal: Journal.RoundJournal
+  private readonly onAsked: (questions: Questions) => void
   /** Made when the handler waits or asks for its input: others need no round. */
   private made: Replay.Round | undefined = undefined
   private caller: Principal["Service"] | undefined = undefined
 
-  constructor(request: Request, stepTimeout: number, journal: Journal.RoundJournal) {
+  constructor(
+    request: Request,
+    stepTimeout: number,
+    journal: Journal.RoundJournal,
+    onAsked: (questions: Questions) => void
+  ) {
+    this.onAsked = onAsked
     this.request = request
     this.stepTimeout = stepTimeout
     this.journal = journal
@@ -107,7 +114,7 @@ class RequestRound implements CallerBinding {
     const { journal, request, stepTimeout } = this
     // Only a first round has answers to questions that were not asked: later ones were settled into the journal.
     const premature = journal === Journal.empty ? responsesOf(request) : undefined
-    return new Replay.Round(journal, request, stepTimeout, premature)
+    return new Replay.Round(journal, request, stepTimeout, this.onAsked, premature)
   }
 
   get eraContext(): EraContext {
@@ -160,38 +167,33 @@ export class InputRounds {
   }
 
   /** Runs `handler` for one round: when the effect is about to run. */
-  run<A>(handler: Handler<A>, request: Request): Effect.Effect<A | EncodedResult, McpError.McpError> {
+  run(handler: Handler, request: Request): Effect.Effect<DecodedResult, McpError.McpError> {
     const { requestState } = isJsonObject(request.params) ? request.params : noParams
     return typeof requestState === "string"
       ? this.resume(handler, request, requestState)
-      : this.round(handler, request, request.base, Journal.empty)
+      : this.round(handler, request, request.eager, Journal.empty)
   }
 
-  private round<A>(
-    handler: Handler<A>,
+  private round(
+    handler: Handler,
     request: Request,
-    base: Request["base"],
+    eager: boolean,
     journal: Journal.RoundJournal
-  ): Effect.Effect<A | EncodedResult, McpError.McpError> {
+  ): Effect.Effect<DecodedResult, McpError.McpError> {
     const { received, principal } = request
-    const round = new RequestRound(request, this.stepTimeout, journal)
-    const served = new ServerRequest(received, principal, undefined, () => round.eraContext, base)
+    const round = new RequestRound(request, this.stepTimeout, journal, (questions) =>
+      // The questions of siblings that are about to ask belong to the same round.
+      served.beside(questions.settled, () => {
+        questions.end()
+        const { inputRequests, journal } = questions
+        served.stop(() => this.sealed(inputRequests, round.owned(journal), request), Replay.suspension)
+      })
+    )
+    const served = new ServerRequest(received, principal, undefined, () => round.eraContext, eager)
     served.callerBinding = round
     const effect = served.provide(handler(served))
-    const done = exitOf(effect)
-    if (done !== undefined) return done
     if (served.eager) round.bindTransportCaller()
-    return Effect.flatMap(round.replay.run(effect), (outcome) => this.ended(outcome, round, request))
-  }
-
-  private ended<A>(
-    outcome: Replay.RoundOutcome<A, McpError.McpError>,
-    round: RequestRound,
-    request: Request
-  ): Effect.Effect<A | EncodedResult, McpError.McpError> {
-    return outcome._tag === "Complete"
-      ? outcome.exit
-      : this.sealed(outcome.requests, round.owned(outcome.journal), request)
+    return effect
   }
 
   private readonly sealed = Effect.fnUntraced(
@@ -214,16 +216,16 @@ export class InputRounds {
     }
   )
 
-  private resume<A>(
-    handler: Handler<A>,
+  private resume(
+    handler: Handler,
     request: Request,
     requestState: string
-  ): Effect.Effect<A | EncodedResult, McpError.McpError> {
+  ): Effect.Effect<DecodedResult, McpError.McpError> {
     const opened = Effect.flatMap(this.seal, (service) => service.open(requestState, bindingOf(this.server, request)))
     return Effect.flatMap(opened, ({ expires, journal, jti }: Opened) => {
       const settled = Journal.settle(journal, responsesOf(request))
       request.received.asked = Object.keys(settled.answers).length
-      const reply = Effect.suspend(() => this.round(handler, request, undefined, settled))
+      const reply = Effect.suspend(() => this.round(handler, request, false, settled))
       return this.guard === undefined ? reply : this.guard.once(jti, expires, reply, callerOf(request))
     })
   }

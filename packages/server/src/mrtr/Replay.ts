@@ -11,21 +11,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
 import type { RoundJournal } from "./Journal.ts"
-import { type RoundQuestion, Questions } from "./Questions.ts"
+import { Questions } from "./Questions.ts"
 import { RoundInput } from "./RoundInput.ts"
 
 export type { RoundQuestion as InputRequest } from "./Questions.ts"
 export { scheduler } from "./RoundInput.ts"
-
-export type RoundOutcome<A, E> =
-  | { readonly _tag: "Complete"; readonly exit: Exit.Exit<A, E> }
-  | {
-      readonly _tag: "InputRequired"
-      readonly requests: { readonly [key: string]: RoundQuestion }
-      readonly journal: RoundJournal
-    }
 
 /** Marks the interruption by which a round ends, so that a finalizer can tell it from a cancel: see `isSuspension`. */
 class Suspension extends Context.Service<Suspension, true>()("@effect-mcp/server/mrtr/Suspension") {}
@@ -57,17 +48,21 @@ export class Round {
   private readonly prematureResponses: { readonly [name: string]: unknown }
   /** Made by the first question or step: most handlers have none. */
   private made: Questions | undefined = undefined
-  private onAsked: (() => void) | undefined = undefined
+  private isAsking = false
+  /** Called with the first question. */
+  private readonly onAsked: (questions: Questions) => void
 
   constructor(
     journal: RoundJournal,
     client: ClientDeclaration,
     stepTimeout: number,
+    onAsked: (questions: Questions) => void,
     prematureResponses: { readonly [name: string]: unknown } = {}
   ) {
     this.journal = journal
     this.client = client
     this.stepTimeout = stepTimeout
+    this.onAsked = onAsked
     this.prematureResponses = prematureResponses
   }
 
@@ -76,49 +71,14 @@ export class Round {
 
   private get questions(): Questions {
     const { client, journal, prematureResponses, stepTimeout } = this
-    const onAsked = () => this.onAsked?.()
+    if (this.made !== undefined) return this.made
+    const onAsked = () => {
+      if (this.isAsking) return
+      this.isAsking = true
+      this.onAsked(questions)
+    }
     const isReady = () => this.input.ready > 0
-    return (this.made ??= new Questions({ journal, client, stepTimeout, prematureResponses, onAsked, isReady }))
-  }
-
-  /** Runs the handler in a fiber of its own until it has ended or has nothing left to do but wait for answers. */
-  run<A, E, R>(handler: Effect.Effect<A, E, R>): Effect.Effect<RoundOutcome<A, E>, never, R> {
-    return Effect.flatMap(Effect.forkChild(handler, { startImmediately: true }), (fiber) => {
-      const exit = fiber.pollUnsafe()
-      if (exit !== undefined) return Effect.succeed({ _tag: "Complete", exit })
-      return Effect.flatMap(this.endedOrAsking(fiber), (exit) =>
-        exit === undefined ? this.settle(fiber) : Effect.succeed({ _tag: "Complete", exit })
-      )
-    })
-  }
-
-  /** Completes with the handler's exit, or with undefined once it asks. */
-  private endedOrAsking<A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<Exit.Exit<A, E> | undefined> {
-    const outcome = Effect.callback<Exit.Exit<A, E> | undefined>((resume) => {
-      if (this.made?.isAsking === true) return resume(Effect.undefined)
-      const asked = (): void => resume(Effect.undefined)
-      // Not assigned as a literal: V8 would make it in the old generation.
-      this.onAsked = asked
-      return Effect.sync(fiber.addObserver((exit) => resume(Effect.succeed(exit))))
-    })
-    return Effect.onExit(outcome, (exit) => passOn(exit, fiber))
-  }
-
-  private settle<A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<RoundOutcome<A, E>> {
-    const { questions } = this
-    const settled = Effect.as(questions.settled, Option.none<Exit.Exit<A, E>>())
-    return Effect.flatMap(
-      Effect.raceFirst(Effect.asSome(Fiber.await(fiber)), settled),
-      (exit): Effect.Effect<RoundOutcome<A, E>> => {
-        if (Option.isSome(exit)) return Effect.succeed({ _tag: "Complete", exit: exit.value })
-        questions.end()
-        fiber.interruptUnsafe(undefined, suspension)
-        return Effect.map(Fiber.await(fiber), () => ({
-          _tag: "InputRequired",
-          requests: questions.inputRequests,
-          journal: questions.journal
-        }))
-      }
-    )
+    const questions = new Questions({ journal, client, stepTimeout, prematureResponses, onAsked, isReady })
+    return (this.made = questions)
   }
 }

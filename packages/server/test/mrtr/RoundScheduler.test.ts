@@ -8,7 +8,7 @@ import * as Journal from "../../src/mrtr/Journal.ts"
 import { MixedScheduler, Scheduler } from "effect/Scheduler"
 
 const revision = Revision.get("2026-07-28")!
-const roundOf = () => new Round(Journal.empty, { revision, capabilities: {} }, 1000)
+const roundOf = () => new Round(Journal.empty, { revision, capabilities: {} }, 1000, () => {})
 
 /** Runs an effect as a handler of the round. */
 const inside = <A>(round: Round, effect: Effect.Effect<A>) =>

@@ -5,8 +5,9 @@ import { Roots, proxy as rootsProxy } from "@effect-mcp/core/Roots"
 import { Sampling, proxy as samplingProxy } from "@effect-mcp/core/Sampling"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import { Context, Effect, Exit } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber } from "effect"
 import * as Journal from "../../src/mrtr/Journal.ts"
+import { Questions } from "../../src/mrtr/Questions.ts"
 import * as Replay from "../../src/mrtr/Replay.ts"
 
 export const everything: ClientCapabilities = {
@@ -19,21 +20,39 @@ type Asking = ClientInput | Elicitation | Sampling | Roots
 
 const revision = Revision.get("2026-07-28") ?? Revision.latestStateful
 
+export type Outcome<A, E> =
+  | { readonly _tag: "Complete"; readonly exit: Exit.Exit<A, E> }
+  | {
+      readonly _tag: "InputRequired"
+      readonly requests: { readonly [key: string]: Replay.InputRequest }
+      readonly journal: Journal.RoundJournal
+    }
+
 /** One round, with the services that ask through it. */
 export const round = <A, E>(
   handler: Effect.Effect<A, E, Asking>,
   journal: Journal.RoundJournal = Journal.empty,
   capabilities: ClientCapabilities = everything
-) => {
-  const replayed = new Replay.Round(journal, { revision, capabilities }, 1000)
-  const { input } = replayed
-  const services = Context.make(ClientInput, input).pipe(
-    Context.add(Elicitation, proxy(input, { form: true, url: true })),
-    Context.add(Sampling, samplingProxy(input, { tools: true, context: true })),
-    Context.add(Roots, rootsProxy(input, undefined))
-  )
-  return replayed.run(Effect.provideContext(handler, services))
-}
+): Effect.Effect<Outcome<A, E>> =>
+  Effect.gen(function* () {
+    const asked = yield* Deferred.make<Questions>()
+    const onAsked = (questions: Questions) => Deferred.doneUnsafe(asked, Effect.succeed(questions))
+    const { input } = new Replay.Round(journal, { revision, capabilities }, 1000, onAsked)
+    const services = Context.make(ClientInput, input).pipe(
+      Context.add(Elicitation, proxy(input, { form: true, url: true })),
+      Context.add(Sampling, samplingProxy(input, { tools: true, context: true })),
+      Context.add(Roots, rootsProxy(input, undefined))
+    )
+    const fiber = yield* Effect.forkChild(Effect.provideContext(handler, services), { startImmediately: true })
+    const settled = Effect.flatMap(Deferred.await(asked), (questions) => Effect.as(questions.settled, questions))
+    const ended = Effect.map(Fiber.await(fiber), (exit) => ({ _tag: "Complete" as const, exit }))
+    const outcome = yield* Effect.onInterrupt(Effect.raceFirst(ended, settled), () => Fiber.interrupt(fiber))
+    if (!(outcome instanceof Questions)) return outcome
+    outcome.end()
+    fiber.interruptUnsafe(undefined, Replay.suspension)
+    yield* Fiber.await(fiber)
+    return { _tag: "InputRequired", requests: outcome.inputRequests, journal: outcome.journal }
+  })
 
 export type Answers = (request: Replay.InputRequest, key: string) => unknown
 

@@ -1,11 +1,12 @@
-/** Which handlers start at once, and in what context. */
+/** The context in which handlers run, and handlers that are stopped. */
 import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
 import { anonymous, Principal } from "@effect-mcp/core/Principal"
 import type { RequestContext } from "@effect-mcp/core/RequestContext"
 import type { Sink } from "@effect-mcp/core/Transport"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit } from "effect"
+import { Cause, Context, Effect, Exit, Latch } from "effect"
 import { ServerRequest } from "../../src/request/ServerRequest.ts"
 
 class Service extends Context.Service<Service, { readonly name: string }>()("test/Service") {}
@@ -13,65 +14,58 @@ class Ambient extends Context.Service<Ambient, true>()("test/Ambient") {}
 const captured = Context.make(Service, { name: "captured" })
 const sink: Sink = { send: () => {}, ready: Effect.void, writable: () => true, noAnswer: () => {} }
 
-const requestOf = (base: Context.Context<never> | undefined) => {
-  const begun: Array<string> = []
-  const exchange = {
-    request: JsonRpc.request(1, "tools/call"),
-    envelope: {},
-    sink,
-    onFork: () => void begun.push("begun")
-  }
-  const unused = () => assert.fail("the handler needs nothing of its era")
-  return { begun, request: new ServerRequest(exchange, anonymous, undefined, unused, base) }
-}
 const name = Effect.map(Service, ({ name }) => name)
 
+const requestOf = (eager = true) => {
+  const exchange = { request: JsonRpc.request(1, "tools/call"), envelope: {}, sink }
+  const unused = () => assert.fail("the handler needs nothing of its era")
+  return new ServerRequest(exchange, anonymous, undefined, unused, eager)
+}
+const result = (text: string): CallToolResult => ({ content: [{ type: "text", text }] })
+const ambient = Context.make(Ambient, true) as Context.Context<never>
+/** Runs a request as a peer does. */
+const fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.runForkWith(ambient)(effect, { uninterruptible: true })
+
 describe("A request", () => {
-  it("A request starts a handler at once, in the context of its layer, and calls onFork before the first step", () => {
-    const { begun, request } = requestOf(Context.make(Ambient, true) as Context.Context<never>)
-    const context = new HandlerContext<Service>(captured)
-    assert.deepStrictEqual(request.run(name, context), Exit.succeed("captured"))
-    assert.deepStrictEqual(begun, ["begun"])
-    const ambient = Effect.serviceOption(Ambient)
-    assert.deepStrictEqual(
-      request.run(
-        Effect.map(ambient, ({ _tag }): string => _tag),
-        context
-      ),
-      Exit.succeed("None")
-    )
-    assert.deepStrictEqual(
-      request.run(
-        Effect.map(Principal, ({ subject }) => subject),
-        new HandlerContext<Principal>(Context.empty())
-      ),
-      Exit.succeed(undefined)
-    )
+  it("Runs its handler in the context of the layer, with the services of the request", () => {
+    const request = requestOf()
+    const handler = Effect.gen(function* () {
+      const { name } = yield* Service
+      const { subject = "anonymous" } = yield* Principal
+      const { _tag: outside } = yield* Effect.serviceOption(Ambient)
+      return result(`${name} ${subject} ${outside}`)
+    })
+    const provided = request.provide(request.run(handler, new HandlerContext<Service | Principal>(captured)))
+    assert.deepStrictEqual(fork(provided).pollUnsafe(), Exit.succeed(result("captured anonymous None")))
   })
 
-  it("A request starts no fiber for a handler that is an exit", () => {
-    const { begun, request } = requestOf(Context.empty())
-    const exit = Exit.succeed(1)
-    assert.strictEqual(request.run(exit, new HandlerContext<Service>(captured)), exit)
-    assert.deepStrictEqual(begun, [])
+  it("Runs a second handler in the context of its own layer", () => {
+    const request = requestOf()
+    const first = request.run(name, new HandlerContext<Service>(captured))
+    const second = request.run(name, new HandlerContext<Service>(Context.make(Service, { name: "second" })))
+    const both = Effect.map(Effect.all([first, second]), (names) => result(names.join(" ")))
+    assert.deepStrictEqual(fork(request.provide(both)).pollUnsafe(), Exit.succeed(result("captured second")))
   })
 
-  it("A request that is not eager starts no handler before its effect runs", () => {
-    for (const base of [undefined, Context.empty()]) {
-      const { begun, request } = requestOf(base)
-      request.eager = false
+  it("Needs no fiber for a handler that is an exit", () => {
+    const request = requestOf()
+    const exit = Exit.succeed(result("done"))
+    assert.strictEqual(request.provide(request.run(exit, new HandlerContext<Service>(captured))), exit)
+  })
+
+  it("Starts no handler before its effect runs", () => {
+    for (const eager of [true, false]) {
+      const request = requestOf(eager)
       let ran = false
       const handler = Effect.sync(() => (ran = true))
       assert.isFalse(Exit.isExit(request.run(handler, new HandlerContext<RequestContext>(Context.empty()))))
       assert.isFalse(ran)
-      assert.deepStrictEqual(begun, [])
     }
-    assert.isFalse(requestOf(undefined).request.eager)
   })
 
   it.effect("A request that is not eager takes the caller of the context, else that of the transport", () =>
     Effect.gen(function* () {
-      const { request } = requestOf(Context.empty())
+      const request = requestOf()
       const other = { subject: "other", scopes: [], claims: {} }
       const subject = () => Effect.provideService(request.withCaller(Effect.succeed), Principal, other)
       assert.strictEqual(yield* subject(), anonymous)
@@ -80,17 +74,48 @@ describe("A request", () => {
     })
   )
 
-  it("A request starts none of the next fifteen handlers of a layer at once after a handler that waited", () => {
-    const { begun, request } = requestOf(Context.empty())
-    const context = new HandlerContext<Service>(captured)
-    const isDone = (handler: Effect.Effect<unknown>) => Exit.isExit(request.run(handler, context))
-    for (let i = 0; i < 3; i++) assert.isTrue(isDone(Effect.suspend(() => Effect.succeed(i))))
-    assert.strictEqual(begun.length, 3)
-    for (let i = 0; i < 17; i++) assert.isFalse(isDone(Effect.never))
-    assert.strictEqual(begun.length, 5)
-    for (let i = 0; i < 15; i++) assert.isFalse(isDone(Effect.suspend(() => Effect.succeed(i))))
-    for (let i = 0; i < 3; i++) assert.isTrue(isDone(Effect.suspend(() => Effect.succeed(i))))
-    // Another layer has a count of its own.
-    assert.isTrue(Exit.isExit(request.run(name, new HandlerContext<Service>(captured))))
-  })
+  for (const eager of [true, false]) {
+    const stopped = (handler: Effect.Effect<CallToolResult>) => {
+      const request = requestOf(eager)
+      let stop = (): void => assert.fail("The handler does not run")
+      let released = 0
+      const effect = request.stoppable(
+        handler,
+        () => result("instead"),
+        (given) => {
+          stop = given
+          return () => released++
+        }
+      )
+      const fiber = fork(request.provide(effect))
+      return { fiber, stop: () => stop(), released: () => released }
+    }
+
+    it(`Answers in place of a handler that is stopped, once its finalizers have run (eager: ${eager})`, () => {
+      const finalized = Latch.makeUnsafe(false)
+      const { fiber, released, stop } = stopped(Effect.ensuring(Effect.never, finalized.await))
+      stop()
+      assert.isUndefined(fiber.pollUnsafe())
+      finalized.openUnsafe()
+      assert.deepStrictEqual(fiber.pollUnsafe(), Exit.succeed(result("instead")))
+      assert.strictEqual(released(), 1)
+    })
+
+    it(`Waits for the end of a handler that masks the stop (eager: ${eager})`, () => {
+      const latch = Latch.makeUnsafe(false)
+      const { fiber, stop } = stopped(Effect.uninterruptible(Effect.as(latch.await, result("done"))))
+      stop()
+      assert.isUndefined(fiber.pollUnsafe())
+      latch.openUnsafe()
+      assert.deepStrictEqual(fiber.pollUnsafe(), Exit.succeed(result("instead")))
+    })
+
+    it(`Is interrupted by its caller all the same (eager: ${eager})`, () => {
+      const { fiber, released } = stopped(Effect.never)
+      fiber.interruptUnsafe()
+      const exit = fiber.pollUnsafe()
+      assert.isTrue(exit !== undefined && Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
+      assert.strictEqual(released(), 1)
+    })
+  }
 })
