@@ -1,5 +1,5 @@
 /** Follows a task: the task of a call, or a task that another command left. A task outlives the connection that it was made on. */
-import { type Created, CurrentAttendance } from "@effect-mcp/client/internal/Attendance"
+import { type Created, CurrentTaskHandling } from "@effect-mcp/client/internal/TaskHandling"
 import type { CallEvent, ClientError } from "@effect-mcp/client/McpClient"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
@@ -87,8 +87,8 @@ export const call = Effect.fnUntraced(function* (
   events: Stream.Stream<CallEvent<CallToolResult>, ClientError>
 ) {
   let task: Created | undefined
-  const attendance = { asks: false, keeps: () => true, created: (created: Created) => void (task = created) }
-  const attended = Stream.provideService(events, CurrentAttendance, attendance)
+  const handling = { asks: false, keeps: () => true, created: (created: Created) => void (task = created) }
+  const attended = Stream.provideService(events, CurrentTaskHandling, handling)
   return yield* Calling.follow(session, shown, attended).pipe(
     Effect.onExit((exit) => {
       const error = Exit.findErrorOption(exit)

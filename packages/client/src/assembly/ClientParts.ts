@@ -17,7 +17,7 @@ import type { ListLimits } from "../features/Lists.ts"
 import type { ServerLists } from "../features/ServerLists.ts"
 import type * as Watch from "../features/Watch.ts"
 import { Hub } from "../internal/Hub.ts"
-import * as OwnTasks from "../tasks/OwnTasks.ts"
+import * as ExtensionTasks from "../tasks/ExtensionTasks.ts"
 import { id } from "../tasks/TaskState.ts"
 
 /** The streams that the server's notifications go to. */
@@ -56,7 +56,7 @@ const makeHost = Effect.fnUntraced(function* (
   // A program that has tasks for itself declares them by that name.
   const ownTasks = options.tasks !== false && options.extensions?.[id] === undefined
   const layers = yield* ClientExtension.parts
-  const extensions = ownTasks ? OwnTasks.besideOwn(layers) : layers
+  const extensions = ownTasks ? ExtensionTasks.besideOwn(layers) : layers
   return {
     host: yield* MakeHost.makeHost({ tasks: options.tasks !== false, urlTimeout: options.urlTimeout ?? "10 minutes" }),
     agreement: {

@@ -18,8 +18,8 @@ import { type ClientError, InvalidResult } from "../ClientError.ts"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as Consent from "../answering/Consent.ts"
-import { attend } from "../tasks/Attendance.ts"
-import * as OwnTasks from "../tasks/OwnTasks.ts"
+import { attend } from "../tasks/TaskHandling.ts"
+import * as ExtensionTasks from "../tasks/ExtensionTasks.ts"
 import type { ServerLists } from "./ServerLists.ts"
 
 export type CallArguments = { readonly [name: string]: unknown }
@@ -131,7 +131,7 @@ const typed: Calls["typed"] = (tool, result) =>
 export const make = (options: Options): Calls => {
   const { connection, consent, lists, retrying, tasks, validate } = options
   const { catalog, checked, headers } = lists
-  const mayAsk = (): boolean => tasks && OwnTasks.mayAsk(connection)
+  const mayAsk = (): boolean => tasks && ExtensionTasks.mayAsk(connection)
 
   const attended = <A, E>(
     options: CallOptions | undefined,
@@ -139,7 +139,7 @@ export const make = (options: Options): Calls => {
     call: (options: CallOptions | undefined) => Effect.Effect<A, E>
   ): Effect.Effect<A, E> => {
     const isAttended = options?.onProgress !== undefined || support !== undefined
-    return isAttended && tasks && OwnTasks.areOffered(connection.serverCapabilities)
+    return isAttended && tasks && ExtensionTasks.areOffered(connection.serverCapabilities)
       ? attend(options, support, call)
       : call(options)
   }

@@ -14,7 +14,7 @@ import type { ResultExchange } from "../extension/ClientExtension.ts"
 import { Hub } from "../internal/Hub.ts"
 import { expanded } from "../internal/streams.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
-import { type Created, CurrentAttendance, notFollowed } from "../tasks/Attendance.ts"
+import { type Created, CurrentTaskHandling, notFollowed } from "../tasks/TaskHandling.ts"
 import type { StartOptions, TaskHandle, TaskMembers } from "../tasks/TaskHandle.ts"
 import * as Tasks from "../tasks/Tasks.ts"
 import type { TaskState } from "../tasks/TaskState.ts"
@@ -46,7 +46,7 @@ const started = <A, E>(
       let last: TaskState | undefined
       let isDetached = false
       let isKept = true
-      const attendance = {
+      const handling = {
         asks: false,
         prefers: true,
         follows: follow,
@@ -58,7 +58,7 @@ const started = <A, E>(
           hub.publish(state)
         }
       }
-      const fiber = yield* Effect.forkIn(Effect.provideService(call, CurrentAttendance, attendance), scope, {
+      const fiber = yield* Effect.forkIn(Effect.provideService(call, CurrentTaskHandling, handling), scope, {
         startImmediately: true
       })
       fiber.addObserver(() => hub.close(Exit.void))

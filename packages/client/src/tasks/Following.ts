@@ -18,7 +18,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { ClientError } from "../ClientError.ts"
 import type { ResultExchange } from "../extension/ClientExtension.ts"
-import { type Attendance, CurrentAttendance, notFollowed, type RestoreInterruption } from "./Attendance.ts"
+import { type TaskHandling, CurrentTaskHandling, notFollowed, type RestoreInterruption } from "./TaskHandling.ts"
 import { type Generation, invalid, type Seen } from "./Generation.ts"
 import { isTerminal, type TaskState } from "./TaskState.ts"
 
@@ -37,7 +37,7 @@ const maxAsked = 16
 const cancelTimeout = "5 seconds"
 
 /** Tells the caller what the task does: its progress so far, with the new message. */
-const teller = ({ options: { onProgress } }: ResultExchange, { observed, progress }: Attendance) => {
+const teller = ({ options: { onProgress } }: ResultExchange, { observed, progress }: TaskHandling) => {
   let told: string | undefined
   return (state: TaskState): void => {
     observed?.(state)
@@ -191,18 +191,16 @@ export const follow = (
   restore: RestoreInterruption
 ): Effect.Effect<unknown, ClientError> =>
   Effect.gen(function* () {
-    const attendance = yield* CurrentAttendance
+    const handling = yield* CurrentTaskHandling
     const follower = new Follower(generation, yield* Queue.sliding<Seen>(16))
     const { id } = first.state
     yield* Effect.logDebug(`The task ${excerpt(id)} of the call is followed`)
-    attendance.created?.({ id, cancel: follower.cancel })
-    const { follows = true, restore: interruptible = restore } = attendance
-    const following = follows ? follower.follow(first, teller(exchange, attendance)) : Effect.fail(notFollowed())
+    handling.created?.({ id, cancel: follower.cancel })
+    const { follows = true, restore: interruptible = restore } = handling
+    const following = follows ? follower.follow(first, teller(exchange, handling)) : Effect.fail(notFollowed())
     return yield* Effect.onExit(interruptible(following), ({ _tag }) =>
       Effect.andThen(
-        attendance.keeps?.() === true
-          ? Effect.void
-          : Effect.ignore(Effect.timeoutOption(follower.cancel, cancelTimeout)),
+        handling.keeps?.() === true ? Effect.void : Effect.ignore(Effect.timeoutOption(follower.cancel, cancelTimeout)),
         Effect.logDebug(`The task ${excerpt(id)} is not followed any more: ${_tag}`)
       )
     )

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import type { CallOptions } from "../CallOptions.ts"
 import { CapabilityMissing, type ClientError } from "../ClientError.ts"
 import type { ResultExchange, ResultHandler } from "../extension/ClientExtension.ts"
-import { CurrentAttendance, type RestoreInterruption } from "./Attendance.ts"
+import { CurrentTaskHandling, type RestoreInterruption } from "./TaskHandling.ts"
 import * as CoreTask from "./CoreTask.ts"
 import * as ExtensionTask from "./ExtensionTask.ts"
 import { follow } from "./Following.ts"
@@ -59,7 +59,7 @@ export const followExtension: Follow = (result, exchange, restore) =>
 /** 2025-11-25: the client asks for the task. */
 export const followCore: Follow = (result, exchange, restore) =>
   Effect.gen(function* () {
-    const { asks } = yield* CurrentAttendance
+    const { asks } = yield* CurrentTaskHandling
     if (!asks) return yield* invalid("The server made a task of a call that asked for none", result)
     const wire = yield* seed(Wire.CoreTask, result["task"], result)
     const state = Wire.stateOf(wire)

@@ -37,7 +37,7 @@ const run = <A, E>(effect: unknown) =>
     effect as Effect.Effect<A, E, ClientInput | Progress.Progress | RequestContext>,
     Context.make(ClientInput, {
       ask: () => Effect.never,
-      askOwn: () => Effect.never,
+      askExtension: () => Effect.never,
       once: (_name, _schema, step) => step
     }).pipe(Context.add(RequestContext, { outbound: { connection: undefined } } as RequestContext["Service"]))
   ).pipe(Effect.provide(Progress.layerNone))

@@ -5,8 +5,8 @@ const src = "packages/client/src"
 const test = "packages/client/test/tasks"
 const callsTest = "packages/client/test/features/TaskCalls.test.ts"
 const following = `${src}/tasks/Following.ts`
-const parts = `${src}/tasks/OwnTasks.ts`
-const attendance = `${src}/tasks/Attendance.ts`
+const parts = `${src}/tasks/ExtensionTasks.ts`
+const handling = `${src}/tasks/TaskHandling.ts`
 
 export const tasks: ReadonlyArray<Fault> = [
   {
@@ -35,8 +35,8 @@ export const tasks: ReadonlyArray<Fault> = [
   {
     name: "the task of an interrupted call goes on",
     file: following,
-    from: "attendance.keeps?.() === true",
-    to: "attendance.keeps?.() !== true",
+    from: "handling.keeps?.() === true",
+    to: "handling.keeps?.() !== true",
     test: callsTest,
     ids: ["tasks.cancel.not-by-notification", "tasks-extension.cancel.by-request"]
   },
@@ -126,7 +126,7 @@ export const tasks: ReadonlyArray<Fault> = [
   },
   {
     name: "a tool that runs only as a task is called without one",
-    file: attendance,
+    file: handling,
     from: 'const asks = support === "required" || ',
     to: "const asks = ",
     test: `${test}/Declared.test.ts`,
@@ -134,7 +134,7 @@ export const tasks: ReadonlyArray<Fault> = [
   },
   {
     name: "every listed tool is called as a task",
-    file: attendance,
+    file: handling,
     from: 'const asks = support === "required" || ',
     to: "const asks = support !== undefined || ",
     test: `${test}/Declared.test.ts`,
@@ -142,7 +142,7 @@ export const tasks: ReadonlyArray<Fault> = [
   },
   {
     name: "a task is asked for that the server did not declare",
-    file: `${src}/tasks/OwnTasks.ts`,
+    file: `${src}/tasks/ExtensionTasks.ts`,
     from: "serverCapabilities.tasks?.requests?.tools?.call !== undefined",
     to: "serverCapabilities !== undefined",
     test: `${test}/Declared.test.ts`,

@@ -39,7 +39,7 @@ const inRequest = <A, E>(effect: Effect.Effect<A, E, RequestServices> | undefine
         effect as Effect.Effect<A, E, ClientInput | Progress.Progress | RequestContext>,
         Context.make(ClientInput, {
           ask: () => Effect.never,
-          askOwn: () => Effect.never,
+          askExtension: () => Effect.never,
           once: (_name, _schema, step) => step
         }).pipe(Context.add(RequestContext, { outbound: { connection: undefined } } as RequestContext["Service"]))
       )

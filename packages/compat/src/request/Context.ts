@@ -66,7 +66,7 @@ const sent = (
 ): Effect.Effect<unknown, unknown> => {
   const options = { timeout, ...(onprogress && { onProgress: (event: object) => onprogress({ ...event }) }) }
   if (!isQuestion(method))
-    return input.askOwn({ method, params: { ...params }, decode: (answer) => Effect.succeed(answer) }, options)
+    return input.askExtension({ method, params: { ...params }, decode: (answer) => Effect.succeed(answer) }, options)
   // The codec of the method encodes the params, and refuses others.
   return input.ask(method, plain<never>(params ?? {}), options)
 }

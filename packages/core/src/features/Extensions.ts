@@ -27,7 +27,7 @@ import type { InvalidValue } from "../contract/ValueCodec.ts"
 import { exitOf } from "../internal/eager.ts"
 import { askErrorToMcp } from "../request/askErrorToMcp.ts"
 import { type AskError, CapabilityMissing, Declined } from "../request/ClientInput.ts"
-import { objectOf } from "../request/OwnMessages.ts"
+import { objectOf } from "../request/ExtensionMessages.ts"
 import type { RequestContext, RequestServices } from "../request/RequestContext.ts"
 import { Closed, Timeout } from "../peer/Peer.ts"
 import type {
@@ -48,7 +48,7 @@ export type {
   Handlers,
   SubscriptionMessage as Message
 } from "./ExtensionHandlers.ts"
-export { ask, declared, notify, type NotifyOptions } from "../request/OwnMessages.ts"
+export { ask, declared, notify, type NotifyOptions } from "../request/ExtensionMessages.ts"
 
 /** A method of an extension, as a server's registry holds it. */
 export interface MethodEntry {

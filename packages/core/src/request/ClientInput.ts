@@ -74,7 +74,7 @@ export interface AskOptions {
 }
 
 /** A question of an extension, encoded: the client has declared what it needs. */
-export interface OwnQuestion<A> {
+export interface ExtensionQuestion<A> {
   /** The id of its extension; undefined where the question is relayed, and its extension unknown. */
   readonly extension?: string | undefined
   readonly method: string
@@ -116,8 +116,8 @@ export class ClientInput extends Context.Service<
       options?: AskOptions
     ) => Effect.Effect<Method.ServerRequests[M]["result"], AskError | McpError.McpError>
     /** Asks a question of an extension; see `Extensions.ask`. */
-    readonly askOwn: <A>(
-      question: OwnQuestion<A>,
+    readonly askExtension: <A>(
+      question: ExtensionQuestion<A>,
       options?: AskOptions
     ) => Effect.Effect<A, AskError | McpError.McpError>
     /** Runs `effect` at most once per request; a later round of the same request gets the recorded value. */
@@ -158,5 +158,5 @@ export const samplingCapabilities = ({ revision, capabilities: { sampling } }: C
 export const unavailable = (message: string): ClientInput["Service"] => ({
   once: (_name, _schema, effect) => effect,
   ask: (method) => Effect.fail(new CapabilityMissing({ capability: method, message })),
-  askOwn: ({ method }) => Effect.fail(new CapabilityMissing({ capability: method, message }))
+  askExtension: ({ method }) => Effect.fail(new CapabilityMissing({ capability: method, message }))
 })

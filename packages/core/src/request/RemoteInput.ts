@@ -50,7 +50,7 @@ export const remote = (options: RemoteOptions): ClientInput["Service"] => ({
         Effect.flatMap((answer) => Effect.mapError(result.decode(answer), (message) => malformed(method, message)))
       )
     }),
-  askOwn: ({ decode, method, params }, asking) =>
+  askExtension: ({ decode, method, params }, asking) =>
     Effect.flatMap(sent(options, method, params, asking), (answer) =>
       Effect.mapError(decode(answer), ({ message }) => malformed(method, message))
     )

@@ -63,7 +63,7 @@ describe("Messages with tool uses", () => {
       const proxy = Sampling.proxy(
         {
           ask: () => Effect.die("must not be asked"),
-          askOwn: () => Effect.die("must not be asked"),
+          askExtension: () => Effect.die("must not be asked"),
           once: (_name, _schema, effect) => effect
         },
         { tools: true, context: true }

@@ -25,7 +25,7 @@ export const questions =
     const { progressToken: _token, [relatedTask]: _task, ...meta } = isJsonObject(_meta) ? _meta : noMeta
     const asked = Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta }
     const answered = put<unknown>(method, (input, options) =>
-      input.askOwn({ method, params: asked, decode: Effect.succeed }, options)
+      input.askExtension({ method, params: asked, decode: Effect.succeed }, options)
     )
     return Effect.mapError(answered, (error) => toMcpError(method, error))
   }

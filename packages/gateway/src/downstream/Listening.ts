@@ -5,7 +5,7 @@
  */
 import * as Extension from "@effect-mcp/core/Extension"
 import type { Message } from "@effect-mcp/core/Extensions"
-import { objectOf } from "@effect-mcp/core/internal/OwnMessages"
+import { objectOf } from "@effect-mcp/core/internal/ExtensionMessages"
 import { type Outbound, RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"

@@ -5,7 +5,7 @@
  * and log. Subscriptions relay notifications.
  */
 import type * as McpClient from "@effect-mcp/client/McpClient"
-import { CurrentAttendance } from "@effect-mcp/client/internal/Attendance"
+import { CurrentTaskHandling } from "@effect-mcp/client/internal/TaskHandling"
 import { areTold } from "@effect-mcp/client/internal/UrlElicitations"
 import { elicitationModes } from "@effect-mcp/core/ClientInput"
 import * as Extension from "@effect-mcp/core/Extension"
@@ -134,7 +134,7 @@ const lacksList = ({ revision, serverCapabilities }: McpClient.McpClient["Servic
 /** A request that has an answer and nothing else. */
 const query = (
   relay: Options,
-  { method, params }: Exclude<Request, Middleware.OwnRequest>,
+  { method, params }: Exclude<Request, Middleware.ExtensionRequest>,
   next: Middleware.Next
 ): Answer =>
   Effect.gen(function* () {
@@ -167,13 +167,13 @@ const subscription = (
   })
 
 /** A request of a method of an extension: those of tasks are the gateway's own. */
-const own = (relay: Options, request: Middleware.OwnRequest, next: Middleware.Next): Answer =>
+const own = (relay: Options, request: Middleware.ExtensionRequest, next: Middleware.Next): Answer =>
   Effect.flatMap(RequestContext, ({ revision }) =>
     isTaskMethod(request.method, revision) && relay.upstreams.tasks() !== "none" ? next : unknown(relay, request)
   )
 
 /** A request of a method that the gateway does not know: params and result are those of the wire. */
-const unknown = (relay: Options, { method, params }: Middleware.OwnRequest): Answer =>
+const unknown = (relay: Options, { method, params }: Middleware.ExtensionRequest): Answer =>
   Effect.gen(function* () {
     const { calls, upstreams } = relay
     const { meta, revision } = yield* RequestContext
@@ -283,7 +283,7 @@ const calling = (relay: Options, request: Calling) =>
           const byName = fate === "task" || !Extension.isIn(CoreTasks, context.revision)
           const sending = { progress, reconnectTimeout, visiting, byName }
           return yield* send(upstream, call, request, sending).pipe(
-            Effect.provideService(CurrentAttendance, {
+            Effect.provideService(CurrentTaskHandling, {
               asks: false,
               prefers: fate === "task",
               created: ({ id }) => {

@@ -1,5 +1,5 @@
 /** Tasks of the server behind a gateway: tasks of the gateway to callers that can have some, and followed to their end for others. */
-import { CurrentAttendance } from "@effect-mcp/client/internal/Attendance"
+import { CurrentTaskHandling } from "@effect-mcp/client/internal/TaskHandling"
 import type { McpClient } from "@effect-mcp/client/McpClient"
 import { Elicitation } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -37,7 +37,7 @@ const run = <A, E>(
       Effect.flatMap(client, (client) => body(client, behind)),
       behind.gateway
     )
-  }).pipe(Effect.scoped, Effect.provideService(CurrentAttendance, { asks: false, prefers: true }))
+  }).pipe(Effect.scoped, Effect.provideService(CurrentTaskHandling, { asks: false, prefers: true }))
 
 const textOf = (result: any): unknown => result.content[0].text
 

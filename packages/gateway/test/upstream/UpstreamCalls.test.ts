@@ -20,7 +20,7 @@ const rounds = () => {
       ? // Recorded under this name by an effect of this type.
         (Effect.succeed(recorded.get(name)) as typeof effect)
       : Effect.tap(effect, (value) => Effect.sync(() => void recorded.set(name, value)))
-  return Context.make(ClientInput, { ask: () => Effect.never, askOwn: () => Effect.never, once }).pipe(
+  return Context.make(ClientInput, { ask: () => Effect.never, askExtension: () => Effect.never, once }).pipe(
     Context.add(Progress, { wanted: false, report: () => Effect.void } as unknown as Progress["Service"]),
     Context.add(RequestContext, {} as unknown as RequestContext["Service"]),
     Context.add(Log, { log: () => Effect.void } as unknown as Log["Service"])

@@ -10,7 +10,7 @@ import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import type * as Caching from "../features/Caching.ts"
-import type { OwnMethod } from "../features/ExtensionRegistry.ts"
+import type { ExtensionMethod } from "../features/ExtensionRegistry.ts"
 import type { Features } from "../features/Features.ts"
 import type { MiddlewareSet } from "../features/MiddlewareRegistry.ts"
 import type { RateLimit } from "../features/RateLimit.ts"
@@ -18,7 +18,7 @@ import type { DecodedRequest, DecodedResult } from "../request/DecodedRequest.ts
 import type { ServerRequest } from "../request/ServerRequest.ts"
 import { codecOf } from "./Codec.ts"
 import type { Handle, MethodOperation } from "./Operation.ts"
-import * as OwnMethods from "./OwnMethods.ts"
+import * as ExtensionMethods from "./ExtensionMethods.ts"
 import type { ServerInfo } from "./ServerInfo.ts"
 import type { MethodTable } from "./methods.ts"
 
@@ -38,9 +38,9 @@ export class Dispatcher {
   private readonly options: Options
   private readonly operations = new Map<Revision, Map<string, MethodOperation>>()
   /** Their methods come and go with the layers of extensions. */
-  private readonly ownOperations = new WeakMap<OwnMethod, MethodOperation>()
+  private readonly ownOperations = new WeakMap<ExtensionMethod, MethodOperation>()
   /** The methods that extensions have had: the table has none of them. */
-  private readonly ownMethods = new Set<string>()
+  private readonly extensionMethods = new Set<string>()
 
   constructor(options: Options) {
     this.options = options
@@ -52,7 +52,7 @@ export class Dispatcher {
     if (known === undefined) this.operations.set(revision, (known = new Map()))
     const found = known.get(method)
     if (found !== undefined) return found
-    if (this.ownMethods.has(method)) return this.own(revision, method)
+    if (this.extensionMethods.has(method)) return this.own(revision, method)
     const made = this.make(revision, method)
     // Only methods of the table are kept: a client may send any name.
     if (made === undefined) return this.own(revision, method)
@@ -76,16 +76,16 @@ export class Dispatcher {
     const known = this.ownOperations.get(own)
     if (known !== undefined) return known
     const rule = rateLimit.ruleOf(method, own.extension.rateLimit)
-    const made = OwnMethods.operationOf(extensions, own, revision, rule)
+    const made = ExtensionMethods.operationOf(extensions, own, revision, rule)
     this.ownOperations.set(own, made)
-    this.ownMethods.add(method)
+    this.extensionMethods.add(method)
     return made
   }
 
   private unknown(method: string): MethodOperation | undefined {
     const { answersUnknown, rateLimit } = this.options
     const isAnswered = answersUnknown && MethodInfo.ofRequest(method) === undefined
-    return isAnswered ? OwnMethods.unknownOperation(method, rateLimit.ruleOf(method)) : undefined
+    return isAnswered ? ExtensionMethods.unknownOperation(method, rateLimit.ruleOf(method)) : undefined
   }
 
   private make(revision: Revision, method: string): MethodOperation | undefined {

@@ -9,7 +9,7 @@ import type { InboundHooks } from "../features/InboundHooks.ts"
 import type { Features } from "../features/Features.ts"
 import { ofSession, type PostedOptions, PostingCallers } from "../session/Sender.ts"
 import type { Session } from "../session/Session.ts"
-import { type ClientOf, OwnNotifications } from "./OwnNotifications.ts"
+import { type ClientOf, ExtensionNotifications } from "./ExtensionNotifications.ts"
 
 /**
  * Hands one notification to the hooks and to the handler of its extension. Those of one caller are handled one after the other; of too many
@@ -25,13 +25,13 @@ export interface Options {
 
 export class NotificationRouter {
   private readonly hooks: InboundHooks
-  private readonly own: OwnNotifications
+  private readonly own: ExtensionNotifications
   private readonly callers: PostingCallers
   private readonly runFork: Options["runFork"]
 
   constructor({ clientOf, features, runFork }: Options) {
     this.hooks = features.middleware.inbound
-    this.own = new OwnNotifications({ extensions: features.extensions, clientOf })
+    this.own = new ExtensionNotifications({ extensions: features.extensions, clientOf })
     this.callers = new PostingCallers(runFork)
     this.runFork = runFork
   }

@@ -3,7 +3,7 @@ import type { CacheHint } from "@effect-mcp/core/CacheHint"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Effect from "effect/Effect"
-import type { OwnMethod } from "../features/ExtensionRegistry.ts"
+import type { ExtensionMethod } from "../features/ExtensionRegistry.ts"
 import type { MethodLimit } from "../features/RateLimit.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
@@ -26,7 +26,7 @@ export interface MethodOperation extends Codec {
   readonly variesByCaller: () => boolean
   readonly rateLimit: MethodLimit | undefined
   /** The method of an extension; undefined for those of MCP. */
-  readonly own: OwnMethod | undefined
+  readonly own: ExtensionMethod | undefined
   /** Whether the server has the method; otherwise middleware answers it, and decides by -32601 that it does not exist. */
   readonly isKnown: boolean
 }

@@ -23,7 +23,7 @@ import * as Features from "../features/Features.ts"
 import { defaultPageSize } from "../features/Pagination.ts"
 import * as RateLimit from "../features/RateLimit.ts"
 import { RateLimitStore } from "../features/RateLimitStore.ts"
-import { Settling } from "../features/Settling.ts"
+import { BucketSync } from "../features/BucketSync.ts"
 import { SharedUpdates } from "../features/SharedUpdates.ts"
 import { unsubscribe } from "../features/Subscriptions.ts"
 import { warmUpScopes } from "../internal/warmUpScopes.ts"
@@ -51,7 +51,7 @@ import * as ListChanges from "./ListChanges.ts"
 import * as Logging from "./Logging.ts"
 import * as Methods from "./methods.ts"
 import { observed, surroundingsOf } from "./observed.ts"
-import type { ClientOf } from "./OwnNotifications.ts"
+import type { ClientOf } from "./ExtensionNotifications.ts"
 import { NotificationRouter, type Receive } from "./NotificationRouter.ts"
 import * as ServerInfo from "./ServerInfo.ts"
 import * as SessionFactory from "./SessionFactory.ts"
@@ -291,7 +291,7 @@ const drainOf = (
 const settlingOf = Effect.fnUntraced(function* (server: string, now: () => number) {
   const store = Option.getOrUndefined(yield* Effect.serviceOption(RateLimitStore))
   if (store === undefined) return undefined
-  return yield* Settling.make(store, server, now)
+  return yield* BucketSync.make(store, server, now)
 })
 
 /** The other nodes, which learn of updates from now on. */

@@ -21,7 +21,7 @@ import type { Dispatcher } from "./Dispatcher.ts"
 import * as EncodedLists from "../features/EncodedLists.ts"
 import * as Initialize from "./Initialize.ts"
 import type { MethodOperation } from "./Operation.ts"
-import * as OwnMethods from "./OwnMethods.ts"
+import * as ExtensionMethods from "./ExtensionMethods.ts"
 import type { Limits } from "../Limits.ts"
 import type { Logging } from "./Logging.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
@@ -72,7 +72,7 @@ export class StatefulEra {
     const { revision } = negotiated
     const known = dispatcher.operation(revision, method)
     const principal = received.envelope.principal ?? session.principal
-    if (known === undefined || !OwnMethods.isOffered(known.own, callerOf(principal, revision, session))) {
+    if (known === undefined || !ExtensionMethods.isOffered(known.own, callerOf(principal, revision, session))) {
       return Effect.fail(McpError.methodNotFound(method))
     }
     const operation = session.sessionless ? dispatcher.withoutSession(known) : known
@@ -81,7 +81,7 @@ export class StatefulEra {
       const excess = this.excess(operation.rateLimit, session, principal, received, eager)
       if (excess !== undefined) return Effect.fail(excess)
     }
-    const undeclared = operation.own && OwnMethods.undeclaredMethod(operation.own, declarationOf(negotiated))
+    const undeclared = operation.own && ExtensionMethods.undeclaredMethod(operation.own, declarationOf(negotiated))
     if (undeclared !== undefined) return Effect.fail(undeclared)
     const request = new ServerRequest(
       received,
@@ -187,7 +187,7 @@ const declarationOf = ({ clientCapabilities, revision }: NegotiatedSession): Cli
 })
 
 const encode = (operation: MethodOperation, result: DecodedResult, negotiated: NegotiatedSession): Answer =>
-  OwnMethods.encoded(
+  ExtensionMethods.encoded(
     result,
     () => declarationOf(negotiated),
     (result) => EncodedLists.encoded(result, negotiated.revision.version, () => operation.encode(result))

@@ -27,7 +27,7 @@ import { type ServerInfo, supportedVersions } from "./ServerInfo.ts"
 import * as EncodedLists from "../features/EncodedLists.ts"
 import type { Logging } from "./Logging.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
-import * as OwnMethods from "./OwnMethods.ts"
+import * as ExtensionMethods from "./ExtensionMethods.ts"
 import * as InputRounds from "../mrtr/InputRounds.ts"
 import * as RateLimit from "../features/RateLimit.ts"
 import type { Origin } from "./Origin.ts"
@@ -113,7 +113,7 @@ export class StatelessEra {
     const operation = dispatcher.operation(revision, method)
     const principal = envelope.principal ?? origin.principal
     const caller = () => ({ principal, revision, duplex: origin.duplex === true })
-    if (operation === undefined || !OwnMethods.isOffered(operation.own, caller)) {
+    if (operation === undefined || !ExtensionMethods.isOffered(operation.own, caller)) {
       return Effect.fail(McpError.methodNotFound(method))
     }
     if (operation.rateLimit !== undefined) {
@@ -124,7 +124,7 @@ export class StatelessEra {
     }
     const answered = Effect.flatMapEager(declarations.decode(metaOf(request)), (declared) => {
       const client = { revision, capabilities: declared[Meta.clientCapabilities] }
-      const undeclared = operation.own && OwnMethods.undeclaredMethod(operation.own, client)
+      const undeclared = operation.own && ExtensionMethods.undeclaredMethod(operation.own, client)
       if (undeclared !== undefined) return Effect.fail(undeclared)
       if (operation.isKnown) origin.admitted?.()
       const answer = Effect.flatMapEager(operation.decode(params), (params) =>
@@ -259,7 +259,7 @@ export class StatelessEra {
     client: ClientDeclaration,
     result: DecodedResult
   ): Effect.Effect<unknown, McpError.McpError> {
-    const wire = OwnMethods.encoded(
+    const wire = ExtensionMethods.encoded(
       result,
       () => client,
       (result) =>

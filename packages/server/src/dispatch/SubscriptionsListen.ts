@@ -19,14 +19,14 @@ import * as Scope from "effect/Scope"
 import { ChangeNotifier, type ListKind, type Subscriber } from "../session/ChangeNotifier.ts"
 import type { ByteAccount, Limits } from "../Limits.ts"
 import type { ResourceSet } from "../features/ResourceRegistry.ts"
-import type { WireNotification, OwnSubscription } from "./OwnSubscriptions.ts"
+import type { WireNotification, ExtensionSubscription } from "./ExtensionSubscriptions.ts"
 
 export interface Options<R> {
   /** Undefined for a server that never had resources. */
   readonly resources: ResourceSet | undefined
   readonly capabilities: ServerCapabilities
   /** Subscribes to what extensions add. */
-  readonly own: Effect.Effect<ReadonlyArray<OwnSubscription>, McpError.McpError, R>
+  readonly own: Effect.Effect<ReadonlyArray<ExtensionSubscription>, McpError.McpError, R>
   /** The notifiers that are called when a list changes. */
   readonly listeners: Set<ChangeNotifier>
   /** Completes when the server is about to end. */
@@ -68,7 +68,7 @@ class ListenSubscriber implements Subscriber {
   }
 
   /** Sends the messages of extensions, each once there is room; never ends. */
-  forward(subscriptions: ReadonlyArray<OwnSubscription>): Effect.Effect<never> {
+  forward(subscriptions: ReadonlyArray<ExtensionSubscription>): Effect.Effect<never> {
     const send = ({ method, params }: WireNotification) =>
       Effect.map(this.ready, () => this.send(method, { ...params }))
     const forwarded = Effect.forEach(subscriptions, ({ forward }) => forward(send), {

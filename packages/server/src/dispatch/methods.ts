@@ -26,7 +26,7 @@ import type { Limits } from "../Limits.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
 import type { ChangeNotifier } from "../session/ChangeNotifier.ts"
 import type { Session } from "../session/Session.ts"
-import * as OwnSubscriptions from "./OwnSubscriptions.ts"
+import * as ExtensionSubscriptions from "./ExtensionSubscriptions.ts"
 import { type ServerInfo, supportedVersions } from "./ServerInfo.ts"
 import { listen } from "./SubscriptionsListen.ts"
 
@@ -256,7 +256,7 @@ const subscriptionsListen =
     const { closing, context, duplex, holder } = request.eraContext
     const { clientCapabilities: capabilities, revision } = context
     const caller = { principal: request.principal, revision, duplex }
-    const own = OwnSubscriptions.grant(extensions, params.notifications, caller, { capabilities, revision })
+    const own = ExtensionSubscriptions.grant(extensions, params.notifications, caller, { capabilities, revision })
     const listening = { resources, capabilities: info.capabilities(), own, listeners, closing, limits, holder }
     return request.withCaller((principal) => listen(listening, request.received, principal, params))
   }

@@ -33,14 +33,14 @@ export interface Owned<Part> {
   readonly part: Part
 }
 
-export type OwnMethod = Owned<MethodEntry>
+export type ExtensionMethod = Owned<MethodEntry>
 
 export interface ExtensionSet {
   readonly isEmpty: () => boolean
   /** Whether all callers of one of these revisions are told the same. */
   readonly isSameForAll: (revisions: ReadonlyArray<Revision.Revision>) => boolean
   /** The method of that name in a revision. */
-  readonly method: (name: string, revision: Pick<Revision.Revision, "version">) => OwnMethod | undefined
+  readonly method: (name: string, revision: Pick<Revision.Revision, "version">) => ExtensionMethod | undefined
   /** What gives the effect that answers a method of a revision. Called when the effect is about to run. */
   readonly caller: (
     name: string,
@@ -147,7 +147,7 @@ export const make: Effect.Effect<{
   readonly context: Context.Context<ExtensionRegistry>
 }> = Effect.gen(function* () {
   const registry = yield* Registry.make<ExtensionEntry, never>("extension")
-  const methods = yield* Registry.make<OwnMethod, never>("method")
+  const methods = yield* Registry.make<ExtensionMethod, never>("method")
   const notifications = yield* Registry.make<Owned<NotificationEntry>, never>("notification")
   const subscriptions = yield* Registry.make<Owned<SubscriptionEntry>, never>("subscription")
   const keys = new Keys()

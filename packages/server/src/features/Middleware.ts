@@ -30,8 +30,8 @@ import { type Middleware, MiddlewareRegistry, type Place } from "./MiddlewareReg
 export {
   type DecodedRequest as Request,
   type DecodedResult as Result,
-  isOwnRequest as isOwn,
-  type OwnRequest
+  isExtensionRequest as isOwn,
+  type ExtensionRequest
 } from "../request/DecodedRequest.ts"
 export type { Arrival, InboundHook as Inbound } from "./InboundHooks.ts"
 export { type Middleware, MiddlewareRegistry, type Next, type Place, type Proceed } from "./MiddlewareRegistry.ts"

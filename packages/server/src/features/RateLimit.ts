@@ -11,7 +11,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { type Buckets, TokenBucket } from "../internal/TokenBucket.ts"
-import type { Settling } from "./Settling.ts"
+import type { BucketSync } from "./BucketSync.ts"
 
 /**
  * Requests per second and caller, by method, those of extensions included; twice as many may come in one burst. Methods left out are not
@@ -95,10 +95,10 @@ export class RateLimit {
   private readonly now: () => number
   private readonly named = new Map<string, Buckets>()
   private sweepAt = callersKept
-  private readonly settling: Settling | undefined
+  private readonly settling: BucketSync | undefined
 
   /** `now`: monotonic milliseconds. `settling`: of callers with a name or an address, where several nodes share the limits. */
-  constructor(options: Options | false, now: () => number, settling?: Settling) {
+  constructor(options: Options | false, now: () => number, settling?: BucketSync) {
     this.isOff = options === false
     this.now = now
     this.settling = settling

@@ -40,7 +40,7 @@ const mayNotAsk = (method: string): McpError.McpError =>
 export const none: ClientInput["Service"] = {
   once: (_name, _schema, effect) => effect,
   ask: (method) => Effect.fail(mayNotAsk(method)),
-  askOwn: ({ method }) => Effect.fail(mayNotAsk(method))
+  askExtension: ({ method }) => Effect.fail(mayNotAsk(method))
 }
 
 /** A request that may be answered with questions. */

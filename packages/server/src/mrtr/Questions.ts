@@ -8,7 +8,7 @@ import {
   type ClientDeclaration,
   CapabilityMissing,
   type ClientInput,
-  type OwnQuestion,
+  type ExtensionQuestion,
   type QuestionMethod,
   type Recorded
 } from "@effect-mcp/core/ClientInput"
@@ -75,7 +75,7 @@ const suspend: Effect.Effect<never> = Effect.interruptible(Effect.never)
 
 const askFailed = (message: string): McpError.McpError => McpError.internalError(message)
 
-export class Questions implements Pick<ClientInput["Service"], "ask" | "askOwn" | "once"> {
+export class Questions implements Pick<ClientInput["Service"], "ask" | "askExtension" | "once"> {
   private readonly options: Options
   private readonly answers: { [key: string]: unknown }
   private readonly steps: { [name: string]: unknown }
@@ -145,8 +145,8 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askOwn" 
     })
   }
 
-  askOwn<A>(
-    { decode, method, params }: OwnQuestion<A>,
+  askExtension<A>(
+    { decode, method, params }: ExtensionQuestion<A>,
     options?: { readonly key?: string | undefined }
   ): Effect.Effect<A, McpError.McpError> {
     return this.mayAsk(() =>

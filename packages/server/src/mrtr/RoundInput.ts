@@ -16,7 +16,8 @@ export class RoundInput implements ReadyTasks {
   // Fields: V8 makes a function that is assigned to a property in the old generation, where it keeps its round until a full collection.
   readonly ask: ClientInput["Service"]["ask"] = (method, params, options) =>
     this.questions().ask(method, params, options)
-  readonly askOwn: ClientInput["Service"]["askOwn"] = (question, options) => this.questions().askOwn(question, options)
+  readonly askExtension: ClientInput["Service"]["askExtension"] = (question, options) =>
+    this.questions().askExtension(question, options)
   readonly once: ClientInput["Service"]["once"] = (name, schema, effect) => this.questions().once(name, schema, effect)
   readonly recorded: NonNullable<ClientInput["Service"]["recorded"]> = () => this.questions().recorded
 }

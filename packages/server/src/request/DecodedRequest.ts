@@ -8,7 +8,7 @@ import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
  * The name of a method that an extension adds: a string that is none of MCP's. An enum, since only the type of a single value lets a
  * comparison of `method` narrow the request.
  */
-export declare enum OwnMethodName {
+export declare enum ExtensionMethodName {
   own = "own"
 }
 
@@ -17,16 +17,16 @@ type McpRequest = {
 }[keyof Method.ClientRequests]
 
 /** A request of an extension's method, its params as they are on the wire. */
-export interface OwnRequest {
-  readonly method: OwnMethodName
+export interface ExtensionRequest {
+  readonly method: ExtensionMethodName
   readonly params: JsonObject
 }
 
 /** A decoded request: `params` has the canonical type of `method`. */
-export type DecodedRequest = McpRequest | OwnRequest
+export type DecodedRequest = McpRequest | ExtensionRequest
 
 /** Whether a request is of an extension's method. */
-export const isOwnRequest = (request: DecodedRequest): request is OwnRequest =>
+export const isExtensionRequest = (request: DecodedRequest): request is ExtensionRequest =>
   MethodInfo.ofRequest(request.method) === undefined
 
 /** A result in its canonical type, or encoded already: of an extension's method, or of a kind that an extension adds. */

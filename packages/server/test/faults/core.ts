@@ -14,7 +14,7 @@ const postedTest = "packages/server/test/http/request/notifications.test.ts"
 export const coreFaults: ReadonlyArray<Fault> = [
   {
     name: "a notification on a connection waits without a limit for a session that its client does not open",
-    file: "packages/core/src/request/OwnMessages.ts",
+    file: "packages/core/src/request/ExtensionMessages.ts",
     from: 'const patience: Duration.Input = "30 seconds"',
     to: 'const patience: Duration.Input = "30 days"',
     test: "packages/server/test/extensions/messages.test.ts"
@@ -56,7 +56,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "a node does not limit by what callers used at others",
-    file: "packages/server/src/features/Settling.ts",
+    file: "packages/server/src/features/BucketSync.ts",
     from: "if (level !== undefined) this.set(level - this.used, now)",
     to: "if (level === Infinity) this.set(level - this.used, now)",
     test: rateLimitStoreTest

@@ -7,7 +7,7 @@ import { quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { Settling } from "../../src/features/Settling.ts"
+import { BucketSync } from "../../src/features/BucketSync.ts"
 import { connect, everyVersion, serve } from "../support/raw.ts"
 
 const features = Tools.layer(Tool.make("a", { description: "" }), () => Effect.succeed(""))
@@ -122,7 +122,7 @@ describe("Nodes that share their rate limits", () => {
   it.effect("Nodes keep a bucket that waits to be settled, so that its name is in a statement once", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
-      const settling = yield* Settling.make({ settle: () => Effect.never }, "server", () =>
+      const settling = yield* BucketSync.make({ settle: () => Effect.never }, "server", () =>
         clock.currentTimeMillisUnsafe()
       )
       const bucket = settling.bucket("tools/call", false, "ann", 20, clock.currentTimeMillisUnsafe())

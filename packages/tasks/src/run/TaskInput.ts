@@ -148,8 +148,8 @@ class TaskInput {
     })
   }
 
-  askOwn<A>(
-    { decode, extension, method, params }: ClientInput.OwnQuestion<A>,
+  askExtension<A>(
+    { decode, extension, method, params }: ClientInput.ExtensionQuestion<A>,
     options?: ClientInput.AskOptions
   ): Effect.Effect<A, ClientInput.AskError | McpError.McpError> {
     const decodeAnswer = (answer: JsonObject) => Effect.mapError(decode(answer), ({ message }) => message)
@@ -303,7 +303,7 @@ export const make = (options: Options): TaskClient => {
   const { task: id } = options.lease
   return {
     ask: (method, params, options) => input.ask(method, params, options),
-    askOwn: (question, options) => input.askOwn(question, options),
+    askExtension: (question, options) => input.askExtension(question, options),
     once: (name, schema, effect) => input.once(name, schema, effect),
     task: {
       id,

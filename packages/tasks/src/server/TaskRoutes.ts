@@ -273,7 +273,7 @@ export class TaskRoutes {
       const again = Effect.suspend(() => this.ask(key, question))
       if (route === undefined) return Effect.andThen(this.moved, again)
       const { method, params } = question
-      const asked = route.destination.input.askOwn(
+      const asked = route.destination.input.askExtension(
         { method, params: relatedTo(this.id, params), decode: Effect.succeed },
         { timeout: askTimeout }
       )

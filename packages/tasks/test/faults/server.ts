@@ -283,7 +283,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "The error for an undeclared extension does not name it",
-    file: "packages/server/src/dispatch/OwnMethods.ts",
+    file: "packages/server/src/dispatch/ExtensionMethods.ts",
     from: "needs a client that declares the extension ${extension.id}",
     to: "needs a client that declares an extension",
     test: methods,

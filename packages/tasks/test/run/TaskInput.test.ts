@@ -120,7 +120,7 @@ for (const revision of revisions) {
       () =>
         Effect.gen(function* () {
           const { answer, client, open } = yield* run(revision)
-          const question: ClientInput.OwnQuestion<number> = {
+          const question: ClientInput.ExtensionQuestion<number> = {
             method: "com.example/pick",
             params: { from: 3 },
             decode: (answer) => {
@@ -130,7 +130,8 @@ for (const revision of revisions) {
                 : Effect.fail(new Tool.InvalidValue({ message: "no number" }))
             }
           }
-          const ask = (key: string) => Effect.forkChild(client.askOwn(question, { key }), { startImmediately: true })
+          const ask = (key: string) =>
+            Effect.forkChild(client.askExtension(question, { key }), { startImmediately: true })
           const [first, second] = [yield* ask("pick"), yield* ask("other")]
           assert.deepStrictEqual(yield* open, ["pick", "other"])
           yield* answer("pick", result({ picked: "two" }))
@@ -140,7 +141,7 @@ for (const revision of revisions) {
           yield* answer("other", { _tag: "Error", code: -32001, message: "busy" })
           assert.strictEqual(yield* Fiber.join(first), 2)
           assert.include(yield* Effect.flip(Fiber.join(second)), { code: -32001, message: "busy" })
-          const inStep = client.once("pick", Schema.Int, client.askOwn(question))
+          const inStep = client.once("pick", Schema.Int, client.askExtension(question))
           assert.include((yield* Effect.flip(inStep)).message, "must not ask")
         }).pipe(Effect.provide(Memory.layer()))
     )

@@ -50,7 +50,7 @@ const sessionOf = Effect.fnUntraced(function* (capabilities: ClientCapabilities)
   const scope = yield* Effect.scope
   const input = {
     ...ClientInput.unavailable("Questions of tasks alone are asked"),
-    askOwn: ({ method }: ClientInput.OwnQuestion<unknown>) => {
+    askExtension: ({ method }: ClientInput.ExtensionQuestion<unknown>) => {
       asked.push(method)
       return Effect.never
     }

@@ -21,7 +21,7 @@ export interface Created {
 /** Makes an effect as interruptible as the caller is. */
 export type RestoreInterruption = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-export interface Attendance {
+export interface TaskHandling {
   /** Whether the call asks for a task (2025-11-25). */
   readonly asks: boolean
   /** How long the task should be kept, in milliseconds. */
@@ -41,7 +41,7 @@ export interface Attendance {
   readonly observed?: ((state: TaskState) => void) | undefined
 }
 
-export const CurrentAttendance = Context.Reference<Attendance>("@effect-mcp/client/CurrentAttendance", {
+export const CurrentTaskHandling = Context.Reference<TaskHandling>("@effect-mcp/client/CurrentTaskHandling", {
   defaultValue: () => ({ asks: false })
 })
 
@@ -81,11 +81,11 @@ export const attend = <A, E>(
       return onProgress(event)
     }
   }
-  return Effect.flatMap(CurrentAttendance, (attendance) => {
-    const asks = support === "required" || (support === "optional" && attendance.prefers === true)
+  return Effect.flatMap(CurrentTaskHandling, (handling) => {
+    const asks = support === "required" || (support === "optional" && handling.prefers === true)
     const attended = (restore?: RestoreInterruption) =>
-      Effect.provideService(call(watching ?? options), CurrentAttendance, {
-        ...attendance,
+      Effect.provideService(call(watching ?? options), CurrentTaskHandling, {
+        ...handling,
         asks,
         restore,
         progress: () => last

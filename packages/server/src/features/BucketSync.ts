@@ -12,7 +12,7 @@ const pause = 20
 /** The pause after a step that failed, in milliseconds. */
 const outage = 1000
 
-export class Settling {
+export class BucketSync {
   private readonly server: string
   private readonly waiting: Queue.Queue<SharedBucket>
 
@@ -25,7 +25,7 @@ export class Settling {
     store: RateLimitStore["Service"],
     server: string,
     now: () => number
-  ): Effect.fn.Return<Settling, never, Scope.Scope> {
+  ): Effect.fn.Return<BucketSync, never, Scope.Scope> {
     const waiting = yield* Queue.unbounded<SharedBucket>()
     const step = Effect.flatMap(Queue.takeAll(waiting), (buckets) => {
       const uses = buckets.map((bucket) => bucket.begin())
@@ -43,7 +43,7 @@ export class Settling {
       })
     })
     yield* Effect.forkScoped(Effect.forever(step))
-    return new Settling(server, waiting)
+    return new BucketSync(server, waiting)
   })
 
   /** A bucket of this node, full until the others say otherwise. */

@@ -5,21 +5,21 @@
 import type { ClientDeclaration } from "@effect-mcp/core/ClientInput"
 import { type EncodedResult, isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import type { Caller, ExtensionEntry } from "@effect-mcp/core/Extensions"
-import { missing } from "@effect-mcp/core/internal/OwnMessages"
+import { missing } from "@effect-mcp/core/internal/ExtensionMessages"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { inputFields, requestFields } from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject, struct, verbatim } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
-import type { ExtensionSet, OwnMethod } from "../features/ExtensionRegistry.ts"
+import type { ExtensionSet, ExtensionMethod } from "../features/ExtensionRegistry.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
 import type { MethodOperation } from "./Operation.ts"
 
 /** The members of params that belong to MCP. */
 const askingParams = verbatim(struct("AskingParams", { ...requestFields, ...inputFields }))
-const ownParams = verbatim(struct("OwnParams", requestFields))
+const ownParams = verbatim(struct("ExtensionParams", requestFields))
 
 /** Whether no member of the params belongs to MCP; `mayAsk`: those that carry answers to questions do. */
 const isBare = (params: JsonObject, mayAsk: boolean): boolean =>
@@ -38,7 +38,7 @@ const bare = (params: unknown, mayAsk: boolean): JsonObject => {
 /** The operation of a method of a revision. */
 export const operationOf = (
   extensions: ExtensionSet,
-  own: OwnMethod,
+  own: ExtensionMethod,
   revision: Revision,
   rateLimit: MethodOperation["rateLimit"]
 ): MethodOperation => {
@@ -80,7 +80,7 @@ export const unknownOperation = (
 }
 
 /** Whether a method exists for the caller: an extension may be offered to some only. */
-export const isOffered = (own: OwnMethod | undefined, caller: () => Caller): boolean =>
+export const isOffered = (own: ExtensionMethod | undefined, caller: () => Caller): boolean =>
   own === undefined || own.extension.offered(caller())
 
 /**
@@ -105,7 +105,7 @@ export const undeclared = (
 
 /** `undeclared` of a method; undefined for those of MCP. */
 export const undeclaredMethod = (
-  own: OwnMethod | undefined,
+  own: ExtensionMethod | undefined,
   client: ClientDeclaration
 ): McpError.McpError | undefined => own && undeclared(own.extension, own.part.request.method, client)
 

@@ -117,7 +117,7 @@ export const ask = <P, A, F>(
     const wire = yield* objectOf(`The params of ${method}`, question.params.encode(params))
     const input = yield* ClientInput
     const own = { extension: extension.id, method, params: wire }
-    const asked = input.askOwn({ ...own, decode: (answer) => answerOf(question, answer) }, options)
+    const asked = input.askExtension({ ...own, decode: (answer) => answerOf(question, answer) }, options)
     return yield* yield* Effect.catch(asked, (error) => failureOf(question, error))
   })
 

@@ -16,7 +16,7 @@ import { Mailbox } from "../internal/Mailbox.ts"
 import * as Detached from "../request/Detached.ts"
 import { type NotificationSender, sizeOf } from "../session/Sender.ts"
 import type { NegotiatedSession } from "../session/Session.ts"
-import { undeclared } from "./OwnMethods.ts"
+import { undeclared } from "./ExtensionMethods.ts"
 
 /** What the client said of itself: in its session, or in the notification. Undefined where it did neither. */
 export type ClientOf = (sender: NotificationSender, notification: JsonRpc.Notification) => NegotiatedSession | undefined
@@ -29,7 +29,7 @@ export interface Options {
 const noParams: JsonObject = {}
 const unasked = ClientInput.unavailable("A notification of this revision cannot be answered with questions")
 
-export class OwnNotifications {
+export class ExtensionNotifications {
   private readonly options: Options
 
   constructor(options: Options) {

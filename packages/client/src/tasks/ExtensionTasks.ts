@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import type { ExtensionPart, ResultHandler } from "../extension/ClientExtension.ts"
-import { type Attendance, CurrentAttendance } from "./Attendance.ts"
+import { type TaskHandling, CurrentTaskHandling } from "./TaskHandling.ts"
 import * as Tasks from "./Tasks.ts"
 import { id } from "./TaskState.ts"
 
@@ -51,7 +51,7 @@ const own: ReadonlyArray<ExtensionPart> = [
       follow: uninterruptible(Tasks.followCore)
     },
     outgoing: new Map([
-      ["tools/call", (params) => Effect.map(CurrentAttendance, (attendance) => augmented(params, attendance))]
+      ["tools/call", (params) => Effect.map(CurrentTaskHandling, (handling) => augmented(params, handling))]
     ])
   }
 ]
@@ -65,7 +65,7 @@ export const besideOwn = (parts: ReadonlyArray<ExtensionPart>): ReadonlyArray<Ex
   )
 ]
 
-const augmented = (params: JsonObject, { asks, ttl }: Attendance): JsonObject =>
+const augmented = (params: JsonObject, { asks, ttl }: TaskHandling): JsonObject =>
   asks ? { ...params, task: ttl === undefined ? {} : { ttl } } : params
 
 /** Whether the server declares tasks of either generation. */

@@ -2,14 +2,14 @@
 import type { ClientDeclaration } from "@effect-mcp/core/ClientInput"
 import * as Extension from "@effect-mcp/core/Extension"
 import type { Caller, Message } from "@effect-mcp/core/Extensions"
-import { objectOf } from "@effect-mcp/core/internal/OwnMessages"
+import { objectOf } from "@effect-mcp/core/internal/ExtensionMessages"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { ExtensionSet } from "../features/ExtensionRegistry.ts"
-import { undeclared } from "./OwnMethods.ts"
+import { undeclared } from "./ExtensionMethods.ts"
 
 /** A notification on the wire. */
 export interface WireNotification {
@@ -18,7 +18,7 @@ export interface WireNotification {
 }
 
 /** What is granted of one kind. */
-export interface OwnSubscription {
+export interface ExtensionSubscription {
   readonly key: string
   /** What the acknowledgement says of it. */
   readonly granted: unknown
@@ -46,9 +46,9 @@ export const grant = (
   filter: JsonObject,
   caller: Caller,
   client: ClientDeclaration
-): Effect.Effect<ReadonlyArray<OwnSubscription>, McpError.McpError, RequestServices> =>
+): Effect.Effect<ReadonlyArray<ExtensionSubscription>, McpError.McpError, RequestServices> =>
   Effect.gen(function* () {
-    const granted: Array<OwnSubscription> = []
+    const granted: Array<ExtensionSubscription> = []
     for (const [key, wanted] of Object.entries(filter)) {
       const owned = extensions.subscription(key)
       if (owned === undefined) continue
@@ -58,7 +58,7 @@ export const grant = (
       if (refused !== undefined) return yield* refused
       const agreed = yield* extensions.listen(key, wanted)
       if (agreed === undefined) continue
-      const forward: OwnSubscription["forward"] = (send) =>
+      const forward: ExtensionSubscription["forward"] = (send) =>
         Stream.runForEach(agreed.messages, (message) => Effect.flatMap(outgoing(extension.id, message), send))
       granted.push({ key, granted: agreed.granted, forward })
     }
