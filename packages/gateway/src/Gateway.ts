@@ -17,7 +17,7 @@ import { Elicitation } from "@effect-mcp/core/Elicitation"
 import { Roots } from "@effect-mcp/core/Roots"
 import { boundsOf } from "@effect-mcp/core/internal/Shares"
 import { Sampling } from "@effect-mcp/core/Sampling"
-import type { Transport } from "@effect-mcp/core/Transport"
+import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import type * as Tasks from "@effect-mcp/tasks/Tasks"
@@ -111,6 +111,19 @@ const around =
     return outer(request, inner(request, next, proceed), relayed)
   }
 
+/** A connector that hangs would hold a conversation of its caller for ever. */
+const bounded = <E>(
+  connector: Effect.Effect<Transport, E, Scope.Scope>,
+  duration: Duration.Input = "60 seconds"
+): Effect.Effect<Transport, E | TransportError, Scope.Scope> =>
+  Effect.timeoutOrElse(connector, {
+    duration,
+    orElse: () =>
+      Effect.fail(
+        new TransportError({ reason: "Open", message: "The connector of the gateway did not return in time" })
+      )
+  })
+
 const make = Effect.fnUntraced(function* <E extends { readonly message: string }, R>(options: Options<E, R>) {
   const { callerShare = 0.5, changingLists = false, middleware, reconnectTimeout = "1 second" } = options
   const captured = yield* Effect.context<Exclude<R, Scope.Scope>>()
@@ -125,7 +138,7 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
     {
       id: globalThis.crypto.randomUUID(),
       // `context` holds all that the connector requires.
-      connector: options.connector as Effect.Effect<Transport, E, Scope.Scope>,
+      connector: bounded(options.connector as Effect.Effect<Transport, E, Scope.Scope>, options.client?.timeout),
       client: { validateOutput: false, ...options.client },
       context,
       unsupported: new Set()

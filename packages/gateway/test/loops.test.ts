@@ -1,10 +1,11 @@
-/** Gateways whose upstream server leads back to them. */
+/** Gateways whose upstream server leads back to them, or is never reached. */
 import { Memory, Peer } from "@effect-mcp/core"
 import type { Transport } from "@effect-mcp/core/Transport"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Layer, type Scope } from "effect"
+import { Context, Deferred, Effect, Fiber, Layer, type Scope } from "effect"
+import { TestClock } from "effect/testing"
 import * as Gateway from "../src/Gateway.ts"
 import { join, layer, pairs } from "./support/gateway.ts"
 import { post } from "./support/post.ts"
@@ -70,6 +71,19 @@ describe.each(ofEachEra)("A gateway before a gateway, $title", ({ downstream, up
     })
   )
 })
+
+it.effect("A connector that hangs fails its requests after the timeout of the client, and holds nothing", () =>
+  Effect.gen(function* () {
+    const options = { connector: Effect.never, client: { timeout: "5 seconds" } } as const
+    const gateway = yield* Layer.build(Gateway.layer(options))
+    const waiting = yield* Effect.forkChild(Effect.provide(post("tools/list", {}), gateway), { startImmediately: true })
+    yield* TestClock.adjust("5 seconds")
+    const { error } = yield* Fiber.join(waiting)
+    assert.deepInclude(error, { code: -32603 })
+    assert.include(error.message, "did not return in time")
+    assert.strictEqual(Context.get(gateway, Gateway.Gateway).upstreams(), 0)
+  })
+)
 
 describe.each([Revision.stateful[0]!, Revision.stateful.at(-1)!])("A chain in $version", ({ version }) => {
   const initialize = (path: unknown) => ({
