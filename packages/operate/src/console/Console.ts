@@ -82,6 +82,7 @@ const page = (path: `/${string}`, access: Parameters<typeof Access.refusalOf>[1]
  * ```ts
  * import { NodeHttpServer } from "@effect/platform-node"
  * import { Admin, Telemetry } from "@effect-mcp/operate"
+ * import * as Console from "@effect-mcp/operate/console"
  * import { McpServer } from "@effect-mcp/server"
  * import { Config, Effect, Layer } from "effect"
  * import { createServer } from "node:http"
@@ -113,6 +114,7 @@ export const layer = (options: Options): Layer.Layer<never, never, McpServer | H
  * ```ts
  * import { Auth } from "@effect-mcp/auth"
  * import { Admin } from "@effect-mcp/operate"
+ * import * as Console from "@effect-mcp/operate/console"
  * import { McpServer } from "@effect-mcp/server"
  * import { Layer } from "effect"
  *
