@@ -18,7 +18,7 @@ import type * as Scope from "effect/Scope"
 import { mount } from "./mounting.ts"
 import { type Changing, isRestricted, Registry } from "./Registry.ts"
 import { isNotFound, ResourceEntries } from "./ResourceEntries.ts"
-import { ResourceWatchers, type UpdateListener } from "./ResourceWatchers.ts"
+import * as ResourceWatchers from "./ResourceWatchers.ts"
 import type { SharedUpdates, WatchHere } from "./SharedUpdates.ts"
 
 export interface ResourceSet extends Omit<ResourceSource, "changes">, Changing {
@@ -39,7 +39,7 @@ export interface ResourceSet extends Omit<ResourceSource, "changes">, Changing {
   readonly subscribe: (
     uri: string,
     principal: Principal["Service"],
-    listener: UpdateListener
+    listener: ResourceWatchers.UpdateListener
   ) => Effect.Effect<void, never, Scope.Scope>
   /** Shares the updates with the other nodes of a server, until the scope closes. Called before the first subscription. */
   readonly share: (
@@ -94,7 +94,7 @@ export const make: Effect.Effect<
   const statics = yield* Registry.make<ResourceEntry, ResourceSource>("resource")
   const templates = yield* Registry.make<TemplateEntry, never>("resource template")
   const entries = new ResourceEntries(statics, templates)
-  const watchers = new ResourceWatchers(entries, yield* Effect.context<Scope.Scope>())
+  const watchers = yield* ResourceWatchers.make(entries)
   let shared: SharedUpdates | undefined
   const resources: ResourceSet = {
     list: entries.list,

@@ -2,12 +2,11 @@
  * Watchers of resources: the `changes` of a resource run once, from the first subscription to the last, in the context of its layer.
  */
 import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Scope from "effect/Scope"
+import * as RcMap from "effect/RcMap"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { type ResourceEntries, textOfKey, type WatchKey } from "./ResourceEntries.ts"
+import type { ResourceEntries, WatchKey } from "./ResourceEntries.ts"
 
 export interface UpdateListener {
   /** Called in the watcher's fiber: must not throw. */
@@ -39,79 +38,52 @@ const notifyAll = (uri: string, subscriptions: ReadonlySet<Subscription>): Effec
     return some()
   })
 
-/** What runs for one key. Listeners are called one after the other: a fiber or a queue for each would cost more than the message. */
-interface Watcher {
-  readonly subscriptions: Set<Subscription>
-  /** Interrupts the watcher when it closes. */
-  readonly scope: Scope.Closeable
-}
-
-/** The watchers of a server. An `RcMap` does the same, and adds 1.5 KiB to the bundle of each server. */
-export class ResourceWatchers {
-  private readonly entries: ResourceEntries
-  private readonly context: Context.Context<Scope.Scope>
-  private readonly watchers = new Map<string, Watcher>()
-
-  /** Watchers run in this context, and in its scope. */
-  constructor(entries: ResourceEntries, context: Context.Context<Scope.Scope>) {
-    this.entries = entries
-    this.context = context
-  }
-
+export interface ResourceWatchers {
   /** Calls the listener at every update of the key until the scope closes. */
-  subscribe(key: WatchKey, listener: UpdateListener): Effect.Effect<void, never, Scope.Scope> {
-    const name = textOfKey(key)
-    const subscription = { listener }
-    return Effect.asVoid(
-      Effect.acquireRelease(
-        Effect.map(
-          Effect.suspend(() => {
-            const known = this.watchers.get(name)
-            return known === undefined ? this.start(name, key) : Effect.succeed(known)
-          }),
-          (watcher) => {
-            watcher.subscriptions.add(subscription)
-            return watcher
-          }
-        ),
-        (watcher) =>
-          Effect.suspend(() => {
-            watcher.subscriptions.delete(subscription)
-            if (watcher.subscriptions.size > 0) return Effect.void
-            this.forget(name, watcher)
-            return Scope.close(watcher.scope, Exit.void)
-          })
-      )
-    )
-  }
-
-  private forget(name: string, watcher: Watcher): void {
-    if (this.watchers.get(name) === watcher) this.watchers.delete(name)
-  }
-
-  private start(name: string, key: WatchKey): Effect.Effect<Watcher> {
-    // The layer's `changes` may throw: then there is no watcher that later subscribers would join.
-    const stream = this.entries.watch(key)
-    const scope = Scope.forkUnsafe(Context.get(this.context, Scope.Scope))
-    const watcher: Watcher = { scope, subscriptions: new Set() }
-    if (stream === undefined) return Effect.succeed(watcher)
-    this.watchers.set(name, watcher)
-    return Stream.runForEachArray(stream, () => notifyAll(key.uri, watcher.subscriptions)).pipe(
-      Effect.tapCause((cause) => {
-        if (!Cause.hasDies(cause)) return Effect.void
-        this.forget(name, watcher)
-        return Effect.logError(`The watcher of ${key.uri} died`, cause)
-      }),
-      // A subscription made after the resource was removed and registered again gets its new watcher.
-      Effect.andThen(
-        Effect.sync(() => {
-          if (this.entries.watch(key) === undefined) this.forget(name, watcher)
-        })
-      ),
-      // The request of the first subscription ends long before the watcher, so its services are not the watcher's.
-      Effect.updateContext<never, never>(() => this.context),
-      Effect.forkIn(scope, { startImmediately: true }),
-      Effect.as(watcher)
-    )
-  }
+  readonly subscribe: (key: WatchKey, listener: UpdateListener) => Effect.Effect<void, never, Scope.Scope>
 }
+
+/**
+ * Watchers run in the context and the scope of this effect: the request of the first subscription ends long before its watcher. Listeners
+ * are called one after the other, since a fiber or a queue for each would cost more than the message.
+ */
+export const make = Effect.fnUntraced(function* (
+  entries: ResourceEntries
+): Effect.fn.Return<ResourceWatchers, never, Scope.Scope> {
+  const context = yield* Effect.context<never>()
+  const watchers: RcMap.RcMap<WatchKey, Set<Subscription>> = yield* RcMap.make({
+    lookup: (key: WatchKey) =>
+      Effect.suspend(() => {
+        // The layer's `changes` may throw: then there is no watcher that later subscribers would join.
+        const stream = entries.watch(key)
+        const subscriptions = new Set<Subscription>()
+        const forget = RcMap.invalidate(watchers, key)
+        if (stream === undefined) return Effect.as(forget, subscriptions)
+        return Stream.runForEachArray(stream, () => notifyAll(key.uri, subscriptions)).pipe(
+          Effect.tapCause((cause) =>
+            Cause.hasDies(cause)
+              ? Effect.andThen(forget, Effect.logError(`The watcher of ${key.uri} died`, cause))
+              : Effect.void
+          ),
+          // A subscription made after the resource was removed and registered again gets its new watcher.
+          Effect.andThen(Effect.suspend(() => (entries.watch(key) === undefined ? forget : Effect.void))),
+          // `RcMap` adds the services of the first subscription's request.
+          Effect.updateContext<never, never>(() => context),
+          Effect.forkScoped({ startImmediately: true }),
+          Effect.as(subscriptions)
+        )
+      })
+  })
+  return {
+    subscribe: (key, listener) =>
+      Effect.flatMap(RcMap.get(watchers, key), (subscriptions) => {
+        const subscription = { listener }
+        return Effect.asVoid(
+          Effect.acquireRelease(
+            Effect.sync(() => subscriptions.add(subscription)),
+            () => Effect.sync(() => subscriptions.delete(subscription))
+          )
+        )
+      })
+  }
+})

@@ -11,10 +11,10 @@ import * as FiberMap from "effect/FiberMap"
 import * as FileSystem from "effect/FileSystem"
 import * as Latch from "effect/Latch"
 import * as Path from "effect/Path"
+import * as PubSub from "effect/PubSub"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { Broadcast } from "@effect-mcp/core/internal/Broadcast"
 import * as Names from "./Names.ts"
 import type * as Tree from "./Tree.ts"
 
@@ -43,14 +43,14 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<WatchedFolder, never, FileSystem.FileSystem | Path.Path | Scope.Scope> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const hub = new Broadcast<FolderChange>(4096)
+  const hub = yield* PubSub.sliding<FolderChange>(4096)
   const raw = yield* Queue.sliding<FolderChange>(4096)
   const folders = yield* FiberMap.make<string>()
 
   yield* Effect.forkScoped(
     Stream.fromQueue(raw).pipe(
       Stream.groupedWithin(1024, quiet),
-      Stream.runForEach((changes) => Effect.sync(() => merge(changes).forEach((change) => hub.send(change))))
+      Stream.runForEach((changes) => PubSub.publishAll(hub, merge(changes)))
     )
   )
 
@@ -109,7 +109,7 @@ export const make = Effect.fnUntraced(function* (
   // A fiber of its own: the request that starts it may end before every folder is watched.
   const needed = Latch.makeUnsafe(false)
   const watching = yield* Effect.forkScoped(Effect.andThen(needed.await, watch([])))
-  return { start: Effect.andThen(needed.open, Fiber.join(watching)), changes: hub.stream }
+  return { start: Effect.andThen(needed.open, Fiber.join(watching)), changes: Stream.fromPubSub(hub) }
 })
 
 /** One change per path, in the order of the first of each. */

@@ -3,9 +3,9 @@
  *
  * Says when that changes; reads it by `RequestReader`.
  */
-import { Broadcast } from "@effect-mcp/core/internal/Broadcast"
-import type * as Effect from "effect/Effect"
-import type * as Stream from "effect/Stream"
+import * as Effect from "effect/Effect"
+import * as PubSub from "effect/PubSub"
+import * as Stream from "effect/Stream"
 import { type Options, RequestReader } from "./RequestReader.ts"
 import type { RequestRow } from "./RequestRow.ts"
 
@@ -33,8 +33,8 @@ export interface RequestsView {
 }
 
 export class RequestView implements RequestsView {
-  /** A reader needs the last change only. */
-  private readonly signal = new Broadcast<void>(1)
+  /** One change is enough for a reader that has not read the one before. */
+  private readonly signal = Effect.runSync(PubSub.dropping<void>(1))
   readonly list: RequestsView["list"]
   readonly interrupt: RequestsView["interrupt"]
 
@@ -46,7 +46,7 @@ export class RequestView implements RequestsView {
   }
 
   /** Called when a request begins or ends. */
-  readonly changed = (): void => this.signal.send()
+  readonly changed = (): void => void PubSub.publishUnsafe(this.signal, undefined)
 
-  readonly changes: Stream.Stream<void> = this.signal.stream
+  readonly changes: Stream.Stream<void> = Stream.fromPubSub(this.signal)
 }
