@@ -73,7 +73,7 @@ export interface Options {
   /** Where the relay of this node is found by others. */
   readonly address: string
   /** Learns the name of this node, and which of those that it asks are gone. */
-  readonly relay: Pick<NodeRelay, "named" | "asked" | "cut">
+  readonly relay: Pick<NodeRelay, "named" | "asked" | "cut" | "hasLeft">
 }
 
 /** The same store, whose outages are told once. */
@@ -113,6 +113,7 @@ export class Directory implements SessionDirectory {
   /** The node that is named for the sessions which this one has given up. */
   private readonly former: { readonly node: NodeId; isKnown: boolean }
   private readonly watched = new Map<NodeId, Watched>()
+  lostLeases = 0
   /** The nodes that the last look found gone, each of which is logged once. */
   private over: ReadonlySet<NodeId> = new Set()
   /** Open while a request waits for the end of a node. */
@@ -214,6 +215,7 @@ export class Directory implements SessionDirectory {
       const ids = [...this.ids, ...this.ended]
       return Effect.map(Effect.andThen(this.store.join(next), this.store.inherit(before, next, ids)), (inherited) => {
         this.node = next
+        this.lostLeases++
         this.relay.named(next)
         this.renewed = sent
         const kept = new Set(inherited)
@@ -252,7 +254,7 @@ export class Directory implements SessionDirectory {
           if (gone !== undefined) Deferred.doneUnsafe(gone, Effect.void)
           this.relay.cut(node)
         }
-        const news = over.filter((node) => !this.over.has(node))
+        const news = over.filter((node) => !this.over.has(node) && !this.relay.hasLeft(node))
         this.over = new Set(over)
         return news
       }).pipe(
@@ -261,7 +263,7 @@ export class Directory implements SessionDirectory {
             news,
             (node) =>
               Effect.logWarning(
-                `The node ${node} has left or lost its lease: requests that this node relayed to it end with an error, and other nodes take over its sessions`
+                `The node ${node} has lost its lease: requests that this node relayed to it end with an error, and other nodes take over its sessions`
               ),
             { discard: true }
           )

@@ -59,6 +59,7 @@ const relayOf = (network: Network, own: Member): NodeRelay => {
       own.name = node
     },
     asked: () => Array.from(open, ({ node }) => node),
+    hasLeft: () => false,
     cut: (node) => {
       for (const asked of open) if (asked.node === node) Deferred.doneUnsafe(asked.over, Effect.void)
     },

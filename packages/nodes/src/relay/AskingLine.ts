@@ -48,6 +48,10 @@ const headIn = (text: string): ResponseHead | undefined => {
 
 export interface Options {
   readonly secret: string
+  /** Called when both nodes have proved that they know the secret. */
+  readonly opened: () => void
+  /** Called when the other node says that it leaves. */
+  readonly left: () => void
   /** Called when no request is to be sent on it any more, possibly again. */
   readonly closed: () => void
   /** See `probed`, which is the default. */
@@ -100,6 +104,7 @@ export class AskingLine {
     })
     const writer = new FrameWriter(socket)
     this.writer = writer
+    this.options.opened()
     const { probe = probed } = this.options
     // After what has arrived was read: this node may itself have stood still.
     const timer = setInterval(() => setImmediate(() => this.probe(writer)), probe).unref()
@@ -160,6 +165,7 @@ export class AskingLine {
 
   /** The other node answers no request that it has not read: such a request may go to another node. */
   private left(last: number): void {
+    this.options.left()
     this.options.closed()
     for (const [id, asked] of this.asked) {
       if (id <= last) continue

@@ -10,6 +10,8 @@ export interface NodeRelay extends Relay {
   readonly named: (node: NodeId) => void
   /** The nodes that have not answered a request whole. */
   readonly asked: () => Iterable<NodeId>
+  /** Whether the node has said that it leaves: it has answered all that it read. */
+  readonly hasLeft: (node: NodeId) => boolean
   /** Ends the requests to a node whose lease has ended. */
   readonly cut: (node: NodeId) => void
 }

@@ -50,6 +50,8 @@ const flushed = "500 millis"
 class Lines {
   private readonly secret: string
   readonly byAddress = new Map<string, AskingLine>()
+  /** Addresses of nodes that left. Another node may come to the same address. */
+  readonly left = new Set<string>()
 
   constructor(secret: string) {
     this.secret = secret
@@ -62,7 +64,12 @@ class Lines {
     const closed = (): void => {
       if (this.byAddress.get(address) === line) this.byAddress.delete(address)
     }
-    const line = new AskingLine(placeOf(address), { secret: this.secret, closed })
+    const line = new AskingLine(placeOf(address), {
+      secret: this.secret,
+      opened: () => this.left.delete(address),
+      left: () => this.left.add(address),
+      closed
+    })
     this.byAddress.set(address, line)
     return line
   }
@@ -159,6 +166,7 @@ export const make = Effect.fnUntraced(function* (
       self = node
     },
     asked: () => new Set([...lines.byAddress.values()].flatMap((line) => [...line.nodes()])),
+    hasLeft: (node) => lines.left.has(addressOf(node)),
     cut: (node) => lines.byAddress.get(addressOf(node))?.cut(node)
   }
   return { relay, address: `${host.includes(":") ? `[${host}]` : host}:${port}` }

@@ -18,7 +18,7 @@ const guardThatFails = Effect.fnUntraced(function* (failures: number, steps: Par
     store: new Network().store(times),
     times,
     address: "a",
-    relay: { named: () => {}, asked: () => [], cut: () => {} }
+    relay: { named: () => {}, asked: () => [], cut: () => {}, hasLeft: () => false }
   })
   const away = Effect.fail(new NodesUnavailable({ message: "away for a moment" }))
   return makeSharedReplies(

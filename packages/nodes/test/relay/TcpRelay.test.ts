@@ -66,6 +66,21 @@ describe("the relay between processes", () => {
     })
   )
 
+  it.live("A relay knows which nodes said that they leave", () =>
+    Effect.gen(function* () {
+      const a = yield* node()
+      const scope = yield* Scope.make()
+      const b = yield* Scope.provide(node(), scope)
+      yield* b.relay.serve(serving({}))
+      yield* a.relay.send(b.name, request)
+      assert.isFalse(a.relay.hasLeft(b.name))
+      yield* Scope.close(scope, Exit.void)
+      // The connection has ended, and what was sent on it has arrived before.
+      assert.strictEqual(yield* reasonOf(a.relay.send(b.name, request)), "NotSent")
+      assert.isTrue(a.relay.hasLeft(b.name))
+    })
+  )
+
   it.live("A relay carries bodies that are longer than a frame, each with its own response", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
@@ -346,7 +361,13 @@ describe("connections to another node", () => {
 
   const asking = (port: number, probe: number) =>
     Effect.acquireRelease(
-      Effect.sync(() => new AskingLine({ host, port }, { secret: "secret", probe, closed: () => {} })),
+      Effect.sync(
+        () =>
+          new AskingLine(
+            { host, port },
+            { secret: "secret", probe, opened: () => {}, left: () => {}, closed: () => {} }
+          )
+      ),
       (line) => Effect.sync(() => line.close())
     )
   const answerOf = (line: AskingLine, head: string) =>

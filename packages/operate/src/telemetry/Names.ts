@@ -43,6 +43,7 @@ export const serverMetrics = {
   questions: gauge("mcp.server.open_questions", "{question}", "Questions that wait for answers of clients"),
   backlog: gauge("mcp.server.backlog", "By", "Bytes that wait until clients read them"),
   unkept: gauge("mcp.server.event_store.lag", "By", "Bytes of events that the event store has not kept yet"),
+  lostLeases: counter("mcp.server.node.lost_leases", "{lease}", "Leases that this node has lost to other nodes"),
   task: seconds("mcp.server.task.duration", "Time from the creation of a task to its end"),
   taskRun: seconds("mcp.server.task.run.duration", "How long runs of tasks took"),
   tasksCreated: counter("mcp.server.task.created", "{task}", "Tasks that were created"),

@@ -89,6 +89,10 @@ const gauges = (servers: ReadonlySet<Observed>, closed: Carried, context: Contex
       gauge(serverMetrics.questions, ({ questions }) => questions),
       gauge(serverMetrics.backlog, ({ backlog }) => backlog),
       gauge(serverMetrics.unkept, ({ unkept }) => unkept),
+      read(sum(serverMetrics.lostLeases, {}), context, () => {
+        const counts = Array.from(servers, ({ nodes }) => nodes?.directory.lostLeases ?? 0)
+        return { count: counts.reduce((one, two) => one + two, 0), incremental: true }
+      }),
       io("receive", "received"),
       io("transmit", "sent")
     ],

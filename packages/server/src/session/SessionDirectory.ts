@@ -65,6 +65,8 @@ export interface SessionDirectory {
   readonly node: string
   /** Whether this node's lease may have ended: `locate` says for each request whether a session that is held here still is this node's. */
   readonly isCutOff: boolean
+  /** Number of times that this node has lost its lease: for metrics. */
+  readonly lostLeases: number
   /** Fails if the directory cannot be reached: for health checks. */
   readonly answers: Effect.Effect<void, NodesUnavailable>
   /** Keeps a session that this node has opened: when it ends, every node finds it. */

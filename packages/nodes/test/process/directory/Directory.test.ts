@@ -51,7 +51,7 @@ const storeOf = (network = new Network()) => {
   return { state, store }
 }
 
-const relay = { named: () => {}, asked: () => [], cut: () => {} }
+const relay = { named: () => {}, asked: () => [], cut: () => {}, hasLeft: () => false }
 const directoryAt = (address: string, store: DirectoryStore) => Directory.make({ store, times, address, relay })
 
 /** A process of this machine that does nothing. */
@@ -179,7 +179,8 @@ describe("directory", () => {
         relay: {
           named: (name) => Queue.offerUnsafe(names, name),
           asked: () => ["lives b", "dead c"],
-          cut: (node) => Queue.offerUnsafe(gone, node)
+          cut: (node) => Queue.offerUnsafe(gone, node),
+          hasLeft: () => false
         }
       })
       assert.strictEqual(yield* Queue.take(names), directory.node)
@@ -246,12 +247,34 @@ describe("directory", () => {
       state.hangs = ""
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(lost, ["s"])
-      const gone = lines.filter((line) => line.includes("has left or lost its lease"))
+      assert.deepStrictEqual([a.lostLeases, b.lostLeases], [1, 0])
+      const gone = lines.filter((line) => line.includes("has lost its lease"))
       assert.strictEqual(gone.length, 1)
       assert.include(gone[0], before)
       const own = lines.filter((line) => line.includes("This node lost its lease"))
       assert.strictEqual(own.length, 1)
       assert.include(own[0], "took over 1 of its sessions")
+    }).pipe(Effect.provide(Logger.layer([log])))
+  })
+
+  it.effect("Does not warn about a node that said that it leaves", () => {
+    const lines: Array<string> = []
+    const log = Logger.make(({ message }) => {
+      lines.push(String([message].flat()[0]))
+    })
+    return Effect.gen(function* () {
+      const { store } = storeOf()
+      const gone = yield* Queue.unbounded<string>()
+      const cut = (node: string) => Queue.offerUnsafe(gone, node)
+      const asked = () => ["left b", "dead c"]
+      const hasLeft = (node: string) => node === "left b"
+      yield* Directory.make({ store, times, address: "a", relay: { ...relay, asked, cut, hasLeft } })
+      yield* TestClock.adjust(1000)
+      assert.includeMembers(yield* Queue.clear(gone), ["left b", "dead c"])
+      assert.deepStrictEqual(
+        lines.map((line) => /^The node (.*) has lost its lease/.exec(line)?.[1]),
+        ["dead c"]
+      )
     }).pipe(Effect.provide(Logger.layer([log])))
   })
 
