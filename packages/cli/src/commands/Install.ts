@@ -158,12 +158,15 @@ export const list = Command.make(
     const machine = yield* Host.Machine
     const settings = yield* Settings.settings
     const output = yield* Output
-    const files = Host.hosts.flatMap((host) =>
-      [false, true].flatMap((isProject) => {
-        const file = Host.fileOf(host, machine, isProject)
-        return file === undefined ? [] : [{ host, file, project: isProject ? machine.cwd : undefined }]
-      })
-    )
+    const files = Host.hosts.flatMap((host) => {
+      const user = Host.fileOf(host, machine, false)
+      const project = Host.fileOf(host, machine, true)
+      // In the home folder both can be the same file.
+      return [
+        ...(user === undefined ? [] : [{ host, file: user, project: undefined }]),
+        ...(project === undefined || project === user ? [] : [{ host, file: project, project: machine.cwd }])
+      ]
+    })
     const rows = (yield* Effect.forEach(files, inFile)).flat()
     const shown = rows.map(({ client, file, name, server }) => [client, name, server, file].map(safeLine))
     const text = rows.length === 0 ? "No host has a server in its configuration" : table(shown)

@@ -22,35 +22,38 @@ import { capture } from "../../support/run.ts"
 
 const server = fileURLToPath(new URL("../../../../everything/src/server.ts", import.meta.url))
 
-/** A user with an empty home, and a folder with a project. */
-const user = Effect.map(
-  Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "effect-mcp-hosts-"))),
-    (path) => Effect.sync(() => rmSync(path, { recursive: true }))
-  ),
-  (root) => {
-    const [home, cwd] = [join(root, "home"), join(root, "project")]
-    for (const folder of [home, cwd]) mkdirSync(folder)
-    writeFileSync(join(cwd, "server.js"), "")
-    const env = { TOKEN: "secret" }
-    const effectMcp = Effect.fnUntraced(function* (...argv: ReadonlyArray<string>) {
-      const [stdout, stderr] = [capture(), capture()]
-      const output = Output.make({ env: {}, stdin: {}, stdout: stdout.stream, stderr: stderr.stream })
-      const services = Layer.mergeAll(
-        NodeServices.layer,
-        Layer.effect(Output.Output, output),
-        Layer.succeed(Machine, { platform: "linux", home, env, cwd })
-      )
-      const code = yield* Effect.provide(run(argv), services, { local: true })
-      return { code, stdout: stdout.text(), stderr: stderr.text() }
-    })
-    const write = (file: string, text: string, mode = 0o644) => {
-      mkdirSync(dirname(join(home, file)), { recursive: true })
-      writeFileSync(join(home, file), text, { mode })
+/** A user with an empty home, and a folder with a project, which may be the home. */
+const userIn = (folder: "home" | "project") =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => mkdtempSync(join(tmpdir(), "effect-mcp-hosts-"))),
+      (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+    ),
+    (root) => {
+      const [home, cwd] = [join(root, "home"), join(root, folder)]
+      for (const folder of [home, cwd]) mkdirSync(folder, { recursive: true })
+      writeFileSync(join(cwd, "server.js"), "")
+      const env = { TOKEN: "secret" }
+      const effectMcp = Effect.fnUntraced(function* (...argv: ReadonlyArray<string>) {
+        const [stdout, stderr] = [capture(), capture()]
+        const output = Output.make({ env: {}, stdin: {}, stdout: stdout.stream, stderr: stderr.stream })
+        const services = Layer.mergeAll(
+          NodeServices.layer,
+          Layer.effect(Output.Output, output),
+          Layer.succeed(Machine, { platform: "linux", home, env, cwd })
+        )
+        const code = yield* Effect.provide(run(argv), services, { local: true })
+        return { code, stdout: stdout.text(), stderr: stderr.text() }
+      })
+      const write = (file: string, text: string, mode = 0o644) => {
+        mkdirSync(dirname(join(home, file)), { recursive: true })
+        writeFileSync(join(home, file), text, { mode })
+      }
+      return { home, cwd, effectMcp, write, read: (file: string) => readFileSync(join(home, file), "utf8") }
     }
-    return { home, cwd, effectMcp, write, read: (file: string) => readFileSync(join(home, file), "utf8") }
-  }
-)
+  )
+
+const user = userIn("project")
 
 const files: { readonly [id: string]: string } = {
   "claude-desktop": ".config/Claude/claude_desktop_config.json",
@@ -109,6 +112,15 @@ describe("effect-mcp install", () => {
         const [row] = JSON.parse((yield* effectMcp("list", "--json")).stdout)
         assert.deepStrictEqual([row.name, row.server], ["example", `${url} --header Authorization=...`])
       })
+  )
+
+  it.live("Lists a file of the home folder once", () =>
+    Effect.gen(function* () {
+      const { effectMcp } = yield* userIn("home")
+      yield* effectMcp("install", "codex", "--name", "mine", "--", "node", "server.js")
+      const rows: ReadonlyArray<unknown> = JSON.parse((yield* effectMcp("list", "--json")).stdout)
+      assert.strictEqual(rows.length, 1)
+    })
   )
 
   it.live("The install command says what Claude Desktop needs instead of a URL", () =>
