@@ -51,7 +51,6 @@ export const make = async (directory: string = ours, unchecked = false): Promise
   }
   install("operate", modules)
   install("tasks", modules)
-  install("durable", modules)
   install("nodes", modules)
   install("promise", modules)
   install("testing", modules)
