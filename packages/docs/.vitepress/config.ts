@@ -6,7 +6,7 @@ const site = path.resolve(import.meta.dirname, "../.site")
 
 export default defineConfig({
   title: "effect-mcp",
-  description: "The Model Context Protocol, server and client, as an actor system on Effect",
+  description: "Model Context Protocol servers and clients for TypeScript, with Effect or async functions",
   lang: "en",
   srcDir: ".site/pages",
   outDir: ".site/html",
