@@ -19,7 +19,7 @@ const packages = path.dirname(root)
  * each: some modules and all that they import, unless a group before has it; without modules, everything that no other group names.
  */
 const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
-  protocol: { start: [] },
+  protocol: { start: [], validator: ["schema/JsonSchemaValidator"] },
   core: { start: [] },
   server: { start: ["McpServer"], http: ["http/RouterEndpoint"] },
   client: {
