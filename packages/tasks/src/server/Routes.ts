@@ -69,7 +69,7 @@ export class Routes {
     this.byTask.get(id)?.begin()
   }
 
-  /** As `begin`, once the fiber that runs has written its answer. */
+  /** As `begin`, once the fiber that runs has sent its answer. */
   beginSoon(id: string): Effect.Effect<void> {
     return Effect.sync(() => this.byTask.get(id)?.beginSoon())
   }

@@ -68,6 +68,8 @@ const relatedTo = (taskId: string, params: JsonObject): Params => ({
 const isUseful = ({ isRead, destination }: Route, task: Task): boolean =>
   isRead && (task.questions.size === 0 || canAskOneOf(destination, task))
 
+const microtask = Effect.promise(() => Promise.resolve())
+
 export type ReportProgress = Progress.Progress["Service"]["report"]
 
 export interface Options {
@@ -120,9 +122,9 @@ export class TaskRoutes {
     this.beginAfter(Effect.void)
   }
 
-  /** As `begin`, once the fiber that runs has written its answer. */
+  /** As `begin`, once the fiber that runs has sent its answer: one write has both. */
   beginSoon(): void {
-    this.beginAfter(Effect.yieldNow)
+    this.beginAfter(microtask)
   }
 
   private beginAfter(first: Effect.Effect<void>): void {
@@ -238,7 +240,8 @@ export class TaskRoutes {
     return Effect.suspend(() => {
       for (const [key, question] of task.questions) {
         const asks = (this.asks ??= new Map())
-        if (!asks.has(key)) asks.set(key, this.options.fork(this.ask(key, question)))
+        // A client that reads the question in one piece with the answer that makes the task may refuse it.
+        if (!asks.has(key)) asks.set(key, this.options.fork(Effect.andThen(Effect.yieldNow, this.ask(key, question))))
       }
       for (const [key, ask] of this.asks ?? []) {
         if (task.questions.has(key)) continue

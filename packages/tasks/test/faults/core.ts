@@ -165,8 +165,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a task speaks before its client knows it",
     ofTask,
-    "this.beginAfter(Effect.yieldNow)",
-    "this.beginAfter(Effect.yieldNow === undefined ? Effect.yieldNow : Effect.void)",
+    "this.beginAfter(microtask)",
+    "this.beginAfter(microtask === Effect.void ? microtask : Effect.void)",
     routes
   ),
   row(
