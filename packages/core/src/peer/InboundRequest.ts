@@ -25,6 +25,7 @@ export class InboundRequest implements Exchange, OpenRequest {
   ended: "cancelled" | { readonly reason: string } | undefined = undefined
   progress: ProgressParams | undefined = undefined
   asked = 0
+  interrupted: string | undefined = undefined
 
   constructor(request: JsonRpc.Request, envelope: Envelope, sink: Sink, peer: Peer, isSubscription: boolean) {
     this.request = request

@@ -39,6 +39,8 @@ export interface OpenRequest extends ReceivedRequest {
   /** When it started to run or to wait, in milliseconds since the epoch; undefined in its first step. */
   readonly since: number | undefined
   readonly isSubscription: boolean
+  /** The reason if an operator interrupted the request, which its interruption alone does not say. */
+  interrupted: string | undefined
 }
 
 /** What a peer's request handler is given. */
@@ -61,6 +63,8 @@ export interface ReceivedEnd extends Pick<ReceivedRequest, "request" | "envelope
   readonly arrived: number
   /** How long it waited for a permit, in milliseconds. */
   readonly waited: number
+  /** The reason if an operator interrupted the request. */
+  readonly interrupted?: string | undefined
 }
 
 /** A request of this peer that has ended. */

@@ -14,7 +14,6 @@ import * as Effect from "effect/Effect"
 import { metaOf } from "../request/RequestServices.ts"
 import type { ResourceSubscription, Session } from "../session/Session.ts"
 import type { TaskSources } from "../request/TaskSource.ts"
-import { noteInterruption } from "./interruptions.ts"
 import { clientOf, principalOf, progressOf, type RequestRow } from "./RequestRow.ts"
 import type { StatelessRequest } from "./StatelessRequest.ts"
 import * as TaskRow from "./TaskRow.ts"
@@ -48,7 +47,7 @@ const idOf = (id: JsonRpc.Id): JsonRpc.Id => (typeof id === "string" ? beginning
 
 /** A request that is ending already was ended by another: its client, or an earlier interrupt. */
 const noted = (request: OpenRequest, reason: string): void => {
-  if (request.state !== "ending") noteInterruption(request, reason)
+  if (request.state !== "ending") request.interrupted = reason
 }
 
 /** Reads the rows of a server. Owns their keys. */

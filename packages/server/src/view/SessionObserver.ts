@@ -6,7 +6,6 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type * as Exit from "effect/Exit"
 import { metaOf } from "../request/RequestServices.ts"
 import type { Session } from "../session/Session.ts"
-import { interruptionOf } from "./interruptions.ts"
 import type { Observer, RequestEnd } from "./Observer.ts"
 import type { StatelessRequest } from "./StatelessRequest.ts"
 
@@ -44,7 +43,7 @@ export class SessionObserver implements PeerObserver {
         transport: session.kind,
         revision: session.negotiated?.revision.version ?? declaredIn(request),
         duration: this.now() - arrived,
-        interrupted: interruptionOf(end)
+        interrupted: end.interrupted
       },
       exit
     )
@@ -69,6 +68,6 @@ export const statelessEnd = (received: StatelessRequest, arrived: number, now: n
     transport: kind,
     revision: declaredIn(request),
     duration: now - arrived,
-    interrupted: interruptionOf(received)
+    interrupted: received.interrupted
   }
 }

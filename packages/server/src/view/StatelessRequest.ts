@@ -25,6 +25,7 @@ export class StatelessRequest implements OpenRequest {
   fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
   /** Why the server interrupted it. */
   reason: string | undefined = undefined
+  interrupted: string | undefined = undefined
 
   constructor(
     request: JsonRpc.Request,
