@@ -122,7 +122,7 @@ export class TaskRoutes {
     this.beginAfter(Effect.void)
   }
 
-  /** As `begin`, once the fiber that runs has sent its answer: one write has both. */
+  /** As `begin`, once the fiber that runs has sent its answer, in the same turn. */
   beginSoon(): void {
     this.beginAfter(microtask)
   }
