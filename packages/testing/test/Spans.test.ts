@@ -99,7 +99,7 @@ describe.each(Revision.all)("spans in $version", (revision) => {
       const types = (name: string) =>
         (["client", "server"] as const).map((kind) => named(name, kind).attributes.get("error.type"))
       assert.deepStrictEqual(types("tools/call fails"), ["tool_error", "tool_error"])
-      assert.deepStrictEqual(types("tools/call missing"), ["-32602", "-32602"])
+      assert.deepStrictEqual(types("tools/call missing"), ["-32602", undefined])
       assert.deepStrictEqual(types("tools/call dies"), ["-32603", "-32603"])
       const code = "rpc.response.status_code"
       assert.strictEqual(named("tools/call missing", "server").attributes.get(code), "-32602")
@@ -109,6 +109,25 @@ describe.each(Revision.all)("spans in $version", (revision) => {
       assert.deepStrictEqual(failed("tools/call missing"), [true, false])
       assert.deepStrictEqual(failed("tools/call fails"), [true, true])
       assert.deepStrictEqual(failed("tools/call dies"), [true, true])
+    }).pipe(Effect.scoped, Effect.provide(layer))
+  })
+
+  it.effect("A span shows a bounded, clean form of a name that is no tool's", () => {
+    const { layer, spans } = recording()
+    const long = "x".repeat(200)
+    return Effect.gen(function* () {
+      const client = yield* McpTest.connect(features, revision)
+      for (const name of ["no <b>such</b>\ntool", "files/read_1.0-x", "größe", long]) {
+        yield* Effect.exit(client.callToolByName(name))
+      }
+      for (const kind of ["client", "server"]) {
+        const called = spans.filter((span) => span.name.startsWith("tools/call ") && span.kind === kind)
+        const shown = ["no_b_such_/b_tool", "files/read_1.0-x", "größe", "x".repeat(128)]
+        assert.deepStrictEqual(
+          called.map(({ attributes, name }) => [name, attributes.get("gen_ai.tool.name")]),
+          shown.map((name) => [`tools/call ${name}`, name])
+        )
+      }
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 

@@ -48,22 +48,28 @@ type Message = Pick<JsonRpc.Request, "method" | "params"> & { readonly id?: Json
 type Attributes = Readonly<Record<string, string>>
 
 const longest = 256
-const cut = (text: unknown): string | undefined => (typeof text === "string" ? text.slice(0, longest) : undefined)
 
 /** Of a resource, as attributes name it: its user and its query may be secrets. */
-const resource = (uri: unknown): string | undefined => (typeof uri === "string" ? cut(withoutSecrets(uri)) : undefined)
+const resource = (uri: unknown): string | undefined =>
+  typeof uri === "string" ? withoutSecrets(uri).slice(0, longest) : undefined
 
 const nothing: Surroundings = {}
 
 /** What surrounds a message that was received, kept with its span: notifications that are sent within it have the same. */
 class Around extends Context.Service<Around, Surroundings>()("@effect-mcp/core/Spans/Around") {}
 
-/** The name of the tool or prompt that a message is about, and the attribute for it. */
-export const targetOf = ({ method, params }: Message): readonly [attribute: string, name: string] | undefined => {
-  const name = cut(params?.name)
-  if (name === undefined) return undefined
-  if (method === "tools/call") return ["gen_ai.tool.name", name]
-  return method === "prompts/get" ? ["gen_ai.prompt.name", name] : undefined
+/**
+ * The name of a tool or prompt as spans show it: at most 128 letters, digits and `_`, `-`, `.` and `/`, with `_` in place of anything else.
+ * A caller may send any text as a name, and names of spans end up in dashboards, alerts and logs.
+ */
+const clean = (name: string): string => name.slice(0, 128).replace(/[^\p{L}\p{N}_./-]+/gu, "_")
+
+/** The tool or prompt that a message names, and the attribute for it. */
+const targetOf = ({ method, params }: Message): readonly [attribute: string, name: string] | undefined => {
+  const name = params?.name
+  if (typeof name !== "string") return undefined
+  if (method === "tools/call") return ["gen_ai.tool.name", clean(name)]
+  return method === "prompts/get" ? ["gen_ai.prompt.name", clean(name)] : undefined
 }
 
 /** The attributes for a kind of transport. */
@@ -86,7 +92,9 @@ const annotate = (
   if (target !== undefined) span.attribute(target[0], target[1])
   if (method === "tools/call") {
     span.attribute("gen_ai.operation.name", "execute_tool")
-    const recorded = target && Context.get(context, RecordedArguments)(target[1], params?.arguments)
+    const tool = params?.name
+    const recorded =
+      typeof tool === "string" ? Context.get(context, RecordedArguments)(tool, params?.arguments) : undefined
     if (recorded !== undefined) span.attribute("gen_ai.tool.call.arguments", recorded)
   }
   const uri = method.startsWith("resources/") ? resource(params?.uri) : undefined
@@ -124,10 +132,12 @@ const statusOf = (kind: Tracer.SpanKind, exit: Exit.Exit<unknown, unknown>, erro
 const settle = (span: Tracer.Span, context: Context.Context<never>, exit: Exit.Exit<unknown, unknown>): void => {
   const error = errorTypeOf(exit)
   if (error === undefined) return
-  span.attribute("error.type", error)
+  const status = statusOf(span.kind, exit, error)
+  // OpenTelemetry: a span without an error has no `error.type`.
+  if (Exit.isFailure(status)) span.attribute("error.type", error)
   if (/^-\d/.test(error)) span.attribute("rpc.response.status_code", error)
   // The exit of the effect would end the span otherwise: its first end counts.
-  span.end(Context.get(context, Clock.Clock).currentTimeNanosUnsafe(), statusOf(span.kind, exit, error))
+  span.end(Context.get(context, Clock.Clock).currentTimeNanosUnsafe(), status)
 }
 
 const within = <A, E, R>(
