@@ -1,4 +1,4 @@
-/** The options of one request, the client's defaults for them, and the peer's options that follow from both. */
+/** Options of one request, the client's defaults, and their translation into options of the peer. */
 import type { RequestOptions } from "@effect-mcp/core/Peer"
 import type { OnProgress } from "@effect-mcp/core/Progress"
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
@@ -7,7 +7,7 @@ import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Duration from "effect/Duration"
 
 /**
- * Options of one request; each that is left out has the client's default (`Options`).
+ * Options of one request. Each option defaults to the client's setting (`Options`).
  *
  * @example
  * ```ts
@@ -24,26 +24,29 @@ import * as Duration from "effect/Duration"
  * ```
  */
 export interface CallOptions {
-  /** How long the request waits for its answer, or for the next progress; then it fails with `Timeout`. Default 60 seconds. */
+  /** How long to wait for the answer, or for the next progress notification, before failing with `Timeout`. Default 60 seconds. */
   readonly timeout?: Duration.Input | undefined
   /** Whether progress restarts `timeout`. Default true. */
   readonly resetOnProgress?: boolean | undefined
-  /** How long the request waits in all, whatever its progress. Default 10 minutes. */
+  /** How long the request may take in total, even if it makes progress. Default 10 minutes. */
   readonly maxTotal?: Duration.Input | undefined
   /**
-   * How long the request waits for another connection after the last one was lost; then it fails with `Closed`, unsent. Default: as long
-   * as the request may take.
+   * How long to wait for a new connection when the last one was lost, before failing with `Closed` (unsent). Default: until the request
+   * times out.
    */
   readonly reconnectTimeout?: Duration.Input | undefined
-  /** A plain function, called with each progress event in the order of arrival; must not block the reader. */
+  /**
+   * Called with each progress notification, in order of arrival. A plain function that must not block, because the reader of messages calls
+   * it.
+   */
   readonly onProgress?: OnProgress | undefined
-  /** Called with the id of the request on the wire, before it is sent, and again each time that it is sent again. */
+  /** Called with the JSON-RPC id before each attempt to send the request. */
   readonly onSend?: ((id: JsonRpc.Id) => void) | undefined
-  /** Entries of the request's `_meta`. */
+  /** Entries to add to `_meta` of the request. */
   readonly meta?: { readonly [key: string]: unknown } | undefined
-  /** HTTP headers of this request alone; other transports ignore them. */
+  /** HTTP headers for this request only. Other transports ignore them. */
   readonly headers?: RequestHeaders | undefined
-  /** Whether the request is sent although a fresh result is cached (2026-07-28). Default false. */
+  /** Whether to send the request even if a fresh result is cached (2026-07-28). Default false. */
   readonly fresh?: boolean | undefined
 }
 
@@ -55,13 +58,15 @@ export interface Defaults {
 
 const longRunning = MethodInfo.requestsWith("longRunning")
 
-/** Whether the client asks for progress although its caller did not: progress of a method that may run for long restarts its timeout. */
+/**
+ * True if the client requests progress even without `onProgress`, because progress restarts the timeout of methods that can run for long.
+ */
 export const isWatched = (method: string, { timeout }: CallOptions): boolean =>
   longRunning.includes(method) && timeout !== Duration.infinity
 
 const noop = (): void => {}
 
-/** The peer's options of a request. */
+/** Combines the options of a request with the client's defaults. */
 export const requestOptions = (method: string, options: CallOptions, defaults: Defaults): RequestOptions => ({
   timeout: options.timeout ?? defaults.timeout,
   resetOnProgress: options.resetOnProgress ?? defaults.resetOnProgress,

@@ -1,8 +1,8 @@
 /**
- * The interface of an MCP client, a service for one server, and its options.
+ * The interface of a client for one MCP server, and its options.
  *
- * Closing the client's scope ends its requests, subscriptions and connection. The context that the client is built in decides which
- * questions the server may ask (`Sampling`, `Elicitation`, `Roots`) and which actions are allowed (`Consent`).
+ * Closing the client's scope ends its requests, subscriptions and connection. The context that builds the client decides which questions
+ * the server may ask (`Sampling`, `Elicitation`, `Roots`) and which actions are allowed (`Consent`).
  */
 import type * as Extension from "@effect-mcp/core/Extension"
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
@@ -38,112 +38,117 @@ import type * as Watch from "./features/Watch.ts"
 type CallEvent<A> = Calls.CallEvent<A>
 type Requests = Method.ClientRequests
 
-/** A decoded notification of the server: `params` has the canonical type of `method`. */
+/** A decoded notification from the server. The type of `params` follows from `method`. */
 export type Announcement = {
   [M in keyof Method.ServerNotifications]: { readonly method: M; readonly params: Method.ServerNotifications[M] }
 }[keyof Method.ServerNotifications]
 
 export interface Options {
-  /** How the client names itself. Default: this library. */
+  /** Name and version that the client reports to the server. Default: the name and version of this library. */
   readonly clientInfo?: Implementation | undefined
-  /** The revisions that the client may speak; the newest that the server speaks is used. Default: all. */
+  /**
+   * Revisions of the protocol that the client may use. Client and server agree on the newest one that both support. Default: all revisions.
+   */
   readonly revisions?: ReadonlyArray<Version> | undefined
   /**
-   * How long a request waits for its answer, or for its next progress. Default 60 seconds. Opening a connection may take as long in
-   * all, probe and handshake together.
+   * How long a request waits for its answer, or for the next progress notification. Also limits the time to open a connection, including
+   * probe and handshake. Default 60 seconds.
    */
   readonly timeout?: Duration.Input | undefined
   /** Whether progress restarts `timeout`. Default true. */
   readonly resetOnProgress?: boolean | undefined
-  /** How long a request waits in all, whatever its progress. Default 10 minutes. */
+  /** How long a request may take in total, even if it makes progress. Default 10 minutes. */
   readonly maxTotal?: Duration.Input | undefined
-  /** How long a request that was refused until URLs are visited (-32042) waits for them. Default 10 minutes. */
+  /** How long to wait for the user to visit the URLs that the server requires before a request (error -32042). Default 10 minutes. */
   readonly urlTimeout?: Duration.Input | undefined
   /**
-   * How long a server may take to answer the probe of the stateless era before the older handshake is tried, too. Default 3 seconds, and
-   * at most half of `timeout`. A server that answers the handshake then has a tenth of it more for the probe.
+   * How long the server may take to answer the `server/discover` probe before the client also tries the older handshake. Default 3 seconds,
+   * and at most half of `timeout`. A server that answers the handshake gets a tenth of this time more to answer the probe.
    */
   readonly probeTimeout?: Duration.Input | undefined
-  /** Rounds of questions that one request may take (2026-07-28). Default 10. */
+  /** Maximum number of rounds of questions that the server may ask during one request (2026-07-28). Default 10. */
   readonly maxRounds?: number | undefined
-  /** Results that are cached at most, where the server allows it (2026-07-28). Default 256; 0 caches none. */
+  /** Maximum number of cached results, for servers that allow caching (2026-07-28). Default 256; 0 disables the cache. */
   readonly cacheSize?: number | undefined
-  /** Bytes of all cached results together, about; a larger result is not cached. Default 32 Mi. */
+  /** Approximate total size of the cached results in bytes. Larger results are not cached. Default 32 MiB. */
   readonly cacheBytes?: number | undefined
-  /** Pages that a listing reads at most. Default 1000. */
+  /** Maximum number of pages that a list may have. Default 1000. */
   readonly maxPages?: number | undefined
-  /** Bytes that a listing reads at most over all of its pages, about; then it fails with `InvalidResult`. Default 64 Mi. */
+  /** Approximate maximum size of a list in bytes, over all pages. Larger lists fail with `InvalidResult`. Default 64 MiB. */
   readonly maxListBytes?: number | undefined
-  /** Checks results of `callToolByName` against the output schemas that were listed. Default true. */
+  /** Whether to check the results of `callToolByName` against the output schemas that the server lists. Default true. */
   readonly validateOutput?: boolean | undefined
   /**
-   * Whether tools are listed before the first call of one that is not known: its arguments may belong in headers, or it may become a task.
-   * `false`: once the server has refused a call for its headers. Default true.
+   * Whether to list the server's tools before the first call of an unknown tool, because its arguments may have to be sent as headers and
+   * its call may become a task. If false, the client lists tools only after the server rejects the headers of a call. Default true.
    */
   readonly listsTools?: boolean | undefined
-  /** Log messages that wait for a slow reader at most; the oldest are dropped. Default 256. */
+  /** Number of log messages to keep for a slow reader; the oldest are dropped. Default 256. */
   readonly logBuffer?: number | undefined
   /**
-   * Called with each notification before the next message is read; must not block. `relatedTo` is the id of the request that it belongs
-   * to, where the wire says so. For proxies; other programs use the client's streams.
+   * Called with each notification before the next message is read. Must not block. `relatedTo` is the id of the request that the
+   * notification belongs to, if the transport reports it. Meant for proxies; other programs should use the client's streams.
    */
   readonly onAnnouncement?: ((announcement: Announcement, relatedTo: JsonRpc.Id | undefined) => void) | undefined
-  /** The same for notifications that neither the revision nor an extension of the client describes. */
+  /** Like `onAnnouncement`, for notifications that neither the revision nor an extension of the client defines. */
   readonly onUnknownNotification?: ((notification: RawNotification) => void) | undefined
-  /** Pings the server, and closes the connection when it does not answer. Default off. */
+  /** Pings the server and closes the connection if it does not answer. Default off. */
   readonly keepAlive?: KeepAlive | undefined
   /**
-   * What happens when the connection is lost. It is opened again when a request needs it; a child process is started again. Requests
-   * that are safe to repeat are sent again, and subscriptions are renewed. `false`: none of this. Default: see `Policy`.
+   * How to recover from a lost connection. By default, the next request reopens the connection (and restarts a child process), requests
+   * that are safe to repeat are sent again, and subscriptions are renewed. `Policy` has the defaults; false disables recovery.
    */
   readonly reconnect?: Backoff.RetryPolicy | false | undefined
   /**
-   * Whether a tool's `readOnlyHint` and `idempotentHint` are trusted: then its calls are sent again when their answer is lost. Only for
-   * servers that are trusted. Default false.
+   * Whether to trust a tool's `readOnlyHint` and `idempotentHint`, and repeat such a call if its answer is lost. Enable this only for
+   * trusted servers. Default false.
    */
   readonly trustAnnotations?: boolean | undefined
   /**
-   * Whether calls may become tasks at the server: then `callTool` and the like follow the task to its result. `false` declares no
-   * extension for them, and asks for none. Default true.
+   * Whether the server may turn a tool call into a task. `callTool` and its variants then follow the task to its result. If false, the
+   * client neither declares nor requests tasks. Default true.
    */
   readonly tasks?: boolean | undefined
-  /** The client's experimental capabilities, by name. Default: none. */
+  /** Experimental capabilities of the client, by name. Default none. */
   readonly experimental?: Connection.Options["experimental"]
-  /** The client's extensions, by prefixed id. Default: none. */
+  /** Extensions that the client declares, by id. Default none. */
   readonly extensions?: Connection.Options["extensions"]
   /**
-   * What takes the place of `experimental` and `extensions` in a revision: sessions are declared in one of them, before the revision is
-   * agreed on. For programs that declare what another client declared, such as a gateway. Default: the two are the same in all revisions.
+   * Overrides `experimental` and `extensions` for a revision. For programs such as gateways that repeat the declaration of another client.
+   * Default: the same declaration in every revision.
    */
   readonly declaredIn?: Connection.Options["declaredIn"]
-  /** Entries of the `_meta` of the requests that open a connection: `server/discover` and `initialize`. Default: none. */
+  /** Entries to add to `_meta` of the requests that open a connection: `server/discover` and `initialize`. Default none. */
   readonly openingMeta?: Connection.Options["openingMeta"]
-  /** Called with the reason for which a message is dropped: invalid, unknown, or an answer to no request. Default: it is logged. */
+  /** Called with the reason when the client drops a message: it is invalid or unknown, or answers no request. Default: logs the reason. */
   readonly dropped?: ((reason: string, level: "Warn" | "Debug") => void) | undefined
 }
 
 export type ConnectError = Negotiation.NegotiationError | TransportError
 
 /**
- * The requests and streams of one server; `McpClient` is the service of this shape.
+ * Requests and streams of one server. `McpClient` is the service of this type.
  *
- * Names are the methods of the specification, verb first: `tools/call` is `callTool`, `resources/read` is `readResource`. `callTool` and
- * `getPrompt` take a `Tool` or `Prompt` value and are typed by it; `...ByName` takes a name and untyped arguments. `list...` is a Stream
- * over all pages; `...Stream` shows progress before the result. Every request may fail with a `ClientError`.
+ * Members are named after the methods of the specification, verb first: `callTool` for `tools/call`, `readResource` for `resources/read`.
+ * `callTool` and `getPrompt` accept a typed `Tool` or `Prompt` value; members that end in `ByName` accept a name and untyped arguments.
+ * Members that begin with `list` stream the items of all pages, and members that end in `Stream` emit progress before the result. Every
+ * request can fail with a `ClientError`.
  */
 export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
-  /** The negotiated revision. This and the next three members may change when the client reconnects. */
+  /** The negotiated revision. `revision`, `serverInfo`, `serverCapabilities` and `instructions` may change when the client reconnects. */
   readonly revision: Revision
-  /** How the server names itself; not verified. */
+  /** Name and version that the server reports. Not verified. */
   readonly serverInfo: Implementation
   readonly serverCapabilities: ServerCapabilities
-  /** The server's instructions for the model. */
+  /** The server's instructions for the model, or `undefined` if it has none. */
   readonly instructions: string | undefined
-  /** The requests that are forwarded for callers of another server; see `Sources`. */
+  /** Forwards requests on behalf of callers of another server; see `Sources`. */
   readonly forwarded: Pick<ForwardedRequests, "forward">
   /**
-   * Calls a tool by its contract (spec: server/tools). A failure that the contract declares is the error itself; any other failure of
-   * the tool is a `ToolFailure`.
+   * Calls a tool through its typed `Tool` value. Fails with the failure that the tool declares, or with `ToolFailure` for any other failure
+   * of the tool.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#calling-tools
    *
    * @example
    * ```ts
@@ -172,22 +177,24 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
     input: NoInfer<I>,
     options?: CallOptions
   ) => Effect.Effect<O, F | ToolFailure | ClientError>
-  /** The same call as a stream of its progress, with the result last. Ending the stream early cancels the call. */
+  /** Like `callTool`, but streams the progress and then the result. Ending the stream early cancels the call. */
   readonly callToolStream: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
     options?: CallOptions
   ) => Stream.Stream<CallEvent<O>, F | ToolFailure | ClientError>
-  /** Calls a tool by its name, with untyped arguments. A failure of the tool is a result with `isError`. */
+  /** Calls a tool by name with untyped arguments. If the tool fails, the result has `isError`. */
   readonly callToolByName: Calls.Calls["callToolByName"]
-  /** The same call as a stream of its progress, with the result last. Ending the stream early cancels the call. */
+  /** Like `callToolByName`, but streams the progress and then the result. Ending the stream early cancels the call. */
   readonly callToolByNameStream: (
     name: string,
     args?: Calls.CallArguments,
     options?: CallOptions
   ) => Stream.Stream<CallEvent<ToolModel.CallToolResult>, ClientError>
   /**
-   * All tools; pages are read as the stream is pulled (spec: server/utilities/pagination).
+   * All tools of the server. Requests further pages as the stream is pulled.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/pagination
    *
    * @example
    * ```ts
@@ -208,14 +215,16 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
    * ```
    */
   readonly listTools: Stream.Stream<ToolModel.Tool, ClientError>
-  /** All resources, as `listTools`. */
+  /** All resources, page by page, like `listTools`. */
   readonly listResources: Stream.Stream<ResourceModel.Resource, ClientError>
-  /** All resource templates, as `listTools`. */
+  /** All resource templates, page by page, like `listTools`. */
   readonly listResourceTemplates: Stream.Stream<ResourceModel.ResourceTemplate, ClientError>
-  /** All prompts, as `listTools`. */
+  /** All prompts, page by page, like `listTools`. */
   readonly listPrompts: Stream.Stream<PromptModel.Prompt, ClientError>
   /**
-   * The contents of a resource (spec: server/resources). Fails with the server's `McpError` for an unknown URI.
+   * Reads the contents of a resource. Fails with the server's `McpError` if the URI is unknown.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/server/resources#reading-resources
    *
    * @example
    * ```ts
@@ -239,16 +248,20 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
     uri: string,
     options?: CallOptions
   ) => Effect.Effect<ResourceModel.ReadResourceResult, ClientError>
-  /** The texts of a resource, joined by newlines; binary parts are left out. */
+  /** Reads a resource and joins its text contents with newlines, ignoring binary contents. */
   readonly readResourceText: (uri: string, options?: CallOptions) => Effect.Effect<string, ClientError>
-  /** Gets a prompt by its name (spec: server/prompts). */
+  /**
+   * Gets a prompt by name.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/server/prompts#getting-a-prompt
+   */
   readonly getPromptByName: (
     name: string,
     args?: { readonly [argument: string]: string },
     options?: CallOptions
   ) => Effect.Effect<PromptModel.GetPromptResult, ClientError>
   /**
-   * Gets a prompt by its contract.
+   * Gets a prompt through its typed `Prompt` value.
    *
    * @example
    * ```ts
@@ -276,14 +289,20 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
     args: A,
     options?: CallOptions
   ) => Effect.Effect<PromptModel.GetPromptResult, ClientError>
-  /** Suggestions for an argument of a prompt or of a resource template (spec: server/utilities/completion). */
+  /**
+   * Requests suggestions for an argument of a prompt or resource template.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion
+   */
   readonly complete: (
     params: CompleteParams,
     options?: CallOptions
   ) => Effect.Effect<CompleteResult["completion"], ClientError>
   /**
-   * Emits when the resource should be read again: at once, after each update, and after each renewal of a lost subscription. All
-   * watchers of a URI share one subscription. Fails with `Closed` when it cannot be renewed (spec: server/resources, subscriptions).
+   * Emits whenever the resource should be read again: once subscribed, after each update, and after a lost subscription is renewed. All
+   * watchers of a URI share one subscription. Fails with `Closed` if the subscription cannot be renewed.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
    *
    * @example
    * ```ts
@@ -300,34 +319,34 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
    * ```
    */
   readonly watchResource: (uri: string) => Stream.Stream<Watch.WatchEvent, ClientError>
-  /** The request `resources/subscribe` alone: its updates are in `resourceUpdates`, and it is not renewed when it is lost. */
+  /** Sends `resources/subscribe` only. Updates arrive in `resourceUpdates`; a lost subscription is not renewed. Prefer `watchResource`. */
   readonly subscribeResource: (uri: string) => Effect.Effect<void, ClientError>
   readonly unsubscribeResource: (uri: string) => Effect.Effect<void, ClientError>
-  /** The URIs of all updates, of every subscription. */
+  /** URIs of updated resources, from all subscriptions. */
   readonly resourceUpdates: Stream.Stream<string>
-  /** Asks the server for log messages of at least this level: once in a session, else with every later request (2026-07-28). */
+  /** Asks the server for log messages of at least this level. Sent once per session, or with every later request in 2026-07-28. */
   readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
-  /** Log messages of the server, from now on. */
+  /** Log messages that the server sends while the stream runs. */
   readonly logs: Stream.Stream<LogMessageParams>
   /**
-   * One event when the list may have changed, also after the server was lost; bursts become one event. Ends when the server announces
-   * no more changes.
+   * Emits when the list of tools may have changed, including after a lost connection. Bursts of changes become one event. Ends when the
+   * server stops announcing changes.
    */
   readonly toolChanges: Stream.Stream<void>
   readonly resourceChanges: Stream.Stream<void>
   readonly promptChanges: Stream.Stream<void>
   /**
-   * Waits until the server announces changes of its lists. While one of the streams above runs, it emits every change from then on, so a list
-   * that is read afterwards does not go stale unnoticed. Fails if the server refuses the subscription (2026-07-28).
+   * Waits until the server announces changes of its lists. A running stream of changes, such as `toolChanges`, then emits every later
+   * change, so a list that you read afterwards cannot become stale unnoticed. Fails if the server rejects the subscription (2026-07-28).
    */
   readonly changesReady: Effect.Effect<void, ClientError>
-  /** The ids of URL elicitations that the server reports as completed. */
+  /** Ids of the URL elicitations that the server reports as completed. */
   readonly elicitationsCompleted: Stream.Stream<string>
-  /** How long the server takes to answer a ping. */
+  /** Pings the server and returns how long the answer took. */
   readonly ping: Effect.Effect<Duration.Duration, ClientError>
   /**
-   * Any request of the revision by its method, or of an extension by its value; typed by either. `Consent` is not asked; questions and
-   * caching are as in the members above.
+   * Sends any request: a method of the revision by name, or a request of an extension by value. Does not ask `Consent`. Answers questions
+   * and caches results like the other members.
    *
    * @example
    * ```ts
@@ -354,8 +373,8 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
       options?: CallOptions
     ): Effect.Effect<Requests[M]["result"], ClientError>
     /**
-     * Fails with `CapabilityMissing`, and sends nothing, unless both sides declared the extension; with the failure that the method
-     * declares; with `McpError` for any other error of the server.
+     * Fails with `CapabilityMissing`, before sending anything, unless both sides declared the extension. Fails with the failure that the
+     * method declares, or with `McpError` for any other error of the server.
      */
     <P, A, F>(
       request: Extension.Request<P, A, F, "client">,
@@ -364,11 +383,11 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
     ): Effect.Effect<A, F | ClientError>
   }
   /**
-   * Completes when the server ended the conversation or the client was closed; fails when the connection broke. A client that reconnects
-   * fails only when a connection that a request needed could not be opened again.
+   * Completes when the server ends the conversation or the client is closed. Fails when the connection breaks; a client that reconnects
+   * fails only if a request needed a connection that could not be reopened.
    */
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }
 
-/** The service of a client of one server. */
+/** The service of a client for one server. */
 export class McpClient extends Context.Service<McpClient, Client>()("@effect-mcp/client/McpClient") {}

@@ -1,7 +1,7 @@
 /**
- * Every error of a client's request, beside the failures that a typed tool declares.
+ * Errors of a client's requests, in addition to the failures that a typed tool declares.
  *
- * One class per decision of the caller. An error that the server answered with is its own `McpError`.
+ * There is one class per decision that a caller can make. An error response of the server is an `McpError`.
  */
 import type { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 import { Closed, type Timeout } from "@effect-mcp/core/Peer"
@@ -14,8 +14,8 @@ export { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 export { Closed, Timeout } from "@effect-mcp/core/Peer"
 
 /**
- * The server's result breaks the protocol, the tool's output schema, or the Tool value; or a question in it is not allowed. `result` is
- * the result as far as it was decoded.
+ * The server's result violates the protocol, the tool's output schema or the type of the Tool value, or contains a question that is not
+ * allowed. `result` holds as much of the result as could be decoded.
  */
 export class InvalidResult extends Data.TaggedError("InvalidResult")<{
   readonly method: string
@@ -23,47 +23,46 @@ export class InvalidResult extends Data.TaggedError("InvalidResult")<{
   readonly result?: unknown
 }> {}
 
-/** The client's `Consent` refused an action; nothing was sent. */
+/** The client's `Consent` denied an action. Nothing was sent. */
 export class ConsentDenied extends Data.TaggedError("ConsentDenied")<{ readonly message: string }> {}
 
 /** The call became a task, and the task was cancelled. */
 export class TaskCancelled extends Data.TaggedError("TaskCancelled")<{
-  /** The id of the task. */
   readonly task: string
-  /** What the server says about it. */
+  /** The server's reason. */
   readonly message: string
 }> {}
 
-/** A refusal by HTTP status 401 or 403. It ends one request; the connection and other requests live on. */
+/** A response with HTTP status 401 or 403. It fails one request; the connection and other requests continue. */
 export interface Denied {
-  /** What was refused, and what to do about it. */
+  /** Explains the refusal and how to resolve it. */
   readonly message: string
-  /** What was refused, for programs with advice of their own. */
+  /** The refusal without advice, for programs that add their own. */
   readonly refusal: string
   /** The method of the request, or `GET` for a stream. */
   readonly method: string
-  /** The endpoint without its query. */
+  /** The URL of the endpoint, without its query. */
   readonly url: string
-  /** The scopes that the request needs; empty when the server does not say. */
+  /** OAuth scopes that the request needs. Empty if the server does not name any. */
   readonly scopes: ReadonlyArray<string>
-  /** The URL of the server's protected resource metadata (RFC 9728), where the server gave one. */
+  /** The URL of the server's protected resource metadata (RFC 9728), or `undefined` if the server does not name one. */
   readonly resourceMetadata: string | undefined
-  /** The error code of OAuth, such as `invalid_token` or `insufficient_scope`, where the server gave one. */
+  /** The OAuth error code, such as `invalid_token` or `insufficient_scope`, or `undefined` if the server sends none. */
   readonly code: string | undefined
   /** The error of an HTTP client that tried to log in. */
   readonly cause?: HttpClientError | undefined
 }
 
-/** The request needs credentials, or other ones (HTTP status 401). The server has not acted on it. */
+/** The request needs credentials, or different ones (HTTP status 401). The server did not process it. */
 export class Unauthorized extends Data.TaggedError("Unauthorized")<Denied> {}
 
-/** The credentials do not allow the request (HTTP status 403). The server has not acted on it. */
+/** The credentials do not allow the request (HTTP status 403). The server did not process it. */
 export class Forbidden extends Data.TaggedError("Forbidden")<Denied> {}
 
-/** The same error for a request that the server may have seen. */
+/** Returns the error for a request that may have reached the server. */
 export const sent = ({ cause, message }: Closed): Closed => new Closed({ message, cause })
 
-/** The same error for a request that has certainly not left the client. */
+/** Returns the error for a request that certainly never left the client. */
 export const unsent = ({ cause, message }: Closed): Closed => new Closed({ message, cause, unsent: true })
 
 export type ClientError =
@@ -77,18 +76,18 @@ export type ClientError =
   | Timeout
   | Unauthorized
 
-/** The refusal (HTTP status 401 or 403) that ended the request or the connection. Returns any other error unchanged. */
+/** Returns the `Unauthorized` or `Forbidden` that caused an error, or the error itself if there is no such cause. */
 export const denied = <E>(error: E): E | Forbidden | Unauthorized => {
   const transport = error instanceof Closed ? error.cause : error instanceof TransportError ? error : undefined
   const cause = transport?.cause
   return cause instanceof Unauthorized || cause instanceof Forbidden ? cause : error
 }
 
-/** There is no revision that both sides speak. The connection is closed. */
+/** Client and server have no revision in common. The connection is closed. */
 export class UnsupportedRevision extends Data.TaggedError("UnsupportedRevision")<{
-  /** The revision that the client offered last. */
+  /** The last revision that the client offered. */
   readonly offered: string
-  /** The revisions that the server named; empty when it named none. */
+  /** Revisions that the server named. Empty if it named none. */
   readonly server: ReadonlyArray<string>
   readonly message: string
 }> {}

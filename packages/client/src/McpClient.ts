@@ -1,5 +1,6 @@
 /**
- * The client as users import it: the service, the layers that open one, and its server in the shape of a server's own features.
+ * Public entry point of the client: opens clients as effects and layers, and exposes a server's tools, resources, prompts and completions
+ * through the services that a server uses for its own.
  */
 import { Completions } from "@effect-mcp/core/Completions"
 import { Prompts } from "@effect-mcp/core/Prompts"
@@ -33,10 +34,10 @@ export type { WatchEvent } from "./features/Watch.ts"
 export { type Announcement, type Client, type ConnectError, McpClient, type Options } from "./Client.ts"
 
 /**
- * A client over a transport that the caller owns: it is not closed with the client, nor opened again when it is lost.
+ * Connects a client over an open transport. The caller owns the transport: the client neither closes it nor reopens it when it is lost.
  *
- * Fails with a `ConnectError`: a `TransportError`, `Timeout` or `Closed` of the transport, or `UnsupportedRevision`. Throws a `TypeError`
- * for a value that is not a transport.
+ * Fails with a `ConnectError`: the `TransportError`, `Timeout` or `Closed` that ended the handshake, or `UnsupportedRevision`. Throws a
+ * `TypeError` if `transport` is not a transport.
  *
  * @example
  * ```ts
@@ -63,7 +64,7 @@ export const connect = (transport: Transport, options?: Options): Effect.Effect<
   return make((wanted) => Connection.make(transport, wanted), false, options)
 }
 
-/** Throws for a value that plain JavaScript may give instead of a transport, such as the URL of a server. */
+/** Throws if a JavaScript caller passes something else, such as the URL of a server. */
 const checkTransport = (given: unknown): void => {
   if (typeof given === "object" && given !== null && "incoming" in given && "sink" in given) return
   const found = typeof given === "string" ? excerpt(JSON.stringify(given)) : given === null ? "null" : typeof given
@@ -74,7 +75,8 @@ const checkTransport = (given: unknown): void => {
 }
 
 /**
- * A client that opens its transport, and another when that is lost (`Options.reconnect`). Fails where the first cannot be opened.
+ * Opens a client that owns its transport and, unless `Options.reconnect` is false, opens a new one when the connection is lost. Fails if
+ * the first connection fails.
  */
 export const open = <E, R>(
   connector: Effect.Effect<Transport, E, R>,
@@ -83,7 +85,7 @@ export const open = <E, R>(
   make((wanted) => Connection.open(connector, wanted), options?.reconnect !== false, options)
 
 /**
- * A client over the transports of a connector, for as long as the layer.
+ * Provides a client that uses the transports of `connector` and closes with the layer.
  *
  * @example
  * ```ts
@@ -99,7 +101,9 @@ export const layer = <E, R>(
   Layer.effect(McpClient, open(connector, options)) as Layer.Layer<McpClient, ConnectError | E, Exclude<R, Scope.Scope>>
 
 /**
- * A client of a server that is started as a child process, and stopped with the layer (spec: basic/transports, stdio).
+ * Starts a server as a child process and provides a client for it. The server stops when the layer closes.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
  *
  * @example
  * ```ts
@@ -120,8 +124,10 @@ export const layerStdio = (
 ): Layer.Layer<McpClient, ConnectError, Stdio.Requirements> => layer(Stdio.open(options), options)
 
 /**
- * A client of a server at a URL, over the platform's `fetch`: Streamable HTTP, or HTTP with SSE where the server speaks only that.
- * `layerHttp` is for a client that logs in, or whose requests have middleware.
+ * Provides a client for a server at a URL, using the platform's `fetch`. Speaks Streamable HTTP, and falls back to HTTP with SSE for
+ * servers that only support that. Use `layerHttp` to log in or to add middleware to requests.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
  *
  * @example
  * ```ts
@@ -137,8 +143,10 @@ export const layerFetch = (options: Options & Fetch.Options): Layer.Layer<McpCli
   layer(Fetch.open(options), options)
 
 /**
- * A client of a server at a URL over the `HttpClient` of the context, which may log in and retry: Streamable HTTP, or HTTP with SSE where
- * the server speaks only that.
+ * Provides a client for a server at a URL, using the `HttpClient` from the context, which can log in and retry. Speaks Streamable HTTP, and
+ * falls back to HTTP with SSE for servers that only support that.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
  *
  * @example
  * ```ts
@@ -162,7 +170,7 @@ export const layerHttp = (options: Options & Http.Options): Layer.Layer<McpClien
   )
 
 /**
- * A client of a server at a TCP or Unix socket. Provide a `Socket`.
+ * Provides a client for a server at a TCP or Unix socket. Requires a `Socket`.
  *
  * @example
  * ```ts
@@ -178,8 +186,9 @@ export const layerSocket = (
 ): Layer.Layer<McpClient, ConnectError, Socket.Requirements> => layer(Socket.connector(options), options)
 
 /**
- * A client of a server that speaks HTTP with SSE (spec 2024-11-05: basic/transports). Tries the revisions with a handshake, unless the
- * option `revisions` says otherwise.
+ * Provides a client for a server that speaks HTTP with SSE. Offers only revisions that start with a handshake, unless `revisions` is set.
+ *
+ * @see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
  */
 export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient, ConnectError, Sse.Requirements> =>
   layer(
@@ -190,22 +199,22 @@ export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient,
     { ...options, revisions: options.revisions ?? stateful }
   )
 
-/** The tools of the client's server, as the service that a server's own registry provides. */
+/** Provides the connected server's tools as a `Tools` service, so that code written against a server's own tools can use them. */
 export const layerTools: Layer.Layer<Tools, never, McpClient> = /*#__PURE__*/ Layer.effect(
   Tools,
   /*#__PURE__*/ Effect.map(McpClient, Sources.tools)
 )
-/** The resources of the client's server, as the service that a server's own registry provides. */
+/** Provides the connected server's resources as a `Resources` service, like `layerTools`. */
 export const layerResources: Layer.Layer<Resources, never, McpClient> = /*#__PURE__*/ Layer.effect(
   Resources,
   /*#__PURE__*/ Effect.map(McpClient, Sources.resources)
 )
-/** The prompts of the client's server, as the service that a server's own registry provides. */
+/** Provides the connected server's prompts as a `Prompts` service, like `layerTools`. */
 export const layerPrompts: Layer.Layer<Prompts, never, McpClient> = /*#__PURE__*/ Layer.effect(
   Prompts,
   /*#__PURE__*/ Effect.map(McpClient, Sources.prompts)
 )
-/** The completions of the client's server, as the service that a server's own registry provides. */
+/** Provides the connected server's completions as a `Completions` service, like `layerTools`. */
 export const layerCompletions: Layer.Layer<Completions, never, McpClient> = /*#__PURE__*/ Layer.effect(
   Completions,
   /*#__PURE__*/ Effect.map(McpClient, Sources.completions)

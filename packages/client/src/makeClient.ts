@@ -1,6 +1,6 @@
 /**
- * The parts of a client, put together over whatever opens its connections: streams of notifications, the reconnecting connection,
- * calls, lists and watches.
+ * Assembles a client from its parts: streams of notifications, the reconnecting connection, calls, lists and watches. The caller supplies
+ * the effect that opens a connection.
  */
 import { keepAlive } from "@effect-mcp/core/KeepAlive"
 import type * as Method from "@effect-mcp/protocol/Method"
@@ -33,13 +33,13 @@ type Announcements = {
   readonly [M in keyof Method.ServerNotifications]?: (params: Method.ServerNotifications[M]) => void
 }
 
-/** What each notification changes, and which stream it goes to. */
+/** Handlers that update the client's state and publish each notification to its stream. */
 const announcements = (parts: ClientParts): Announcements => {
   const { host, hubs } = parts
   return {
     "notifications/message": (params) => hubs.logs.publish(params),
     "notifications/resources/updated": ({ _meta, uri }) => {
-      // An update that names its subscription has reached its watchers already.
+      // An update that names its subscription has already reached its watchers.
       if (_meta?.[subscriptionId] === undefined) parts.watches?.updated(uri)
       hubs.updates.publish(uri)
     },
@@ -53,7 +53,7 @@ const announcements = (parts: ClientParts): Announcements => {
   }
 }
 
-/** The members for extensions. A name that the client's options declare counts as declared, too. */
+/** Creates the members for extensions. An extension named in the client's options counts as declared, like one with a layer. */
 const makeExtensions = (
   { dropped, extensions, options, policy }: ClientParts,
   connection: () => ReconnectingConnection.ReconnectingConnection
@@ -67,7 +67,7 @@ const makeExtensions = (
   return Extensions.make({ parts: extensions, declares: (id) => ids.has(id), connection, policy, dropped })
 }
 
-/** What takes the notifications that the revision does not know. */
+/** Creates the handler of notifications that the revision does not define. */
 const unknownTo =
   ({ onUnknownNotification }: Options, extensions: Extensions.Extensions): Connection.Options["unknown"] =>
   (notification, inUse, relatedTo) => {
@@ -78,7 +78,7 @@ const unknownTo =
     return true
   }
 
-/** The options of every connection of the client. */
+/** Collects the options of every connection that the client opens. */
 const connectionOptions = (parts: ClientParts, extensions: Extensions.Extensions): Connection.Options => {
   const { agreement, defaults, dropped, host, hubs, options, policy } = parts
   const { clientInfo = defaultInfo } = options
@@ -114,7 +114,7 @@ const connectionOptions = (parts: ClientParts, extensions: Extensions.Extensions
   }
 }
 
-/** Ends every stream when the client is closed, or when no connection will be opened any more. */
+/** Ends every stream when the client closes or gives up reconnecting. */
 const endStreams = Effect.fnUntraced(function* (
   parts: ClientParts,
   extensions: Extensions.Extensions,
@@ -129,7 +129,7 @@ const endStreams = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(Effect.map(ended, end), { startImmediately: true })
 })
 
-/** `connect` opens one connection; `reopens` says whether it may run more than once. */
+/** Makes a client. `connect` opens one connection; `reopens` is true if it may run again after a loss. */
 export const make = Effect.fnUntraced(function* <E, R>(
   connect: (options: Connection.Options) => Effect.Effect<Connection.Connection, E, R>,
   reopens: boolean,

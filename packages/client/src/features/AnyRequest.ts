@@ -1,4 +1,4 @@
-/** The member of a client for any request: methods of the revision by name, those of extensions by value. */
+/** The client's `request` member: sends methods of the revision by name, and requests of extensions by value. */
 import type * as Extension from "@effect-mcp/core/Extension"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ export const make = (
   { headers }: ServerLists,
   byValue: ExtensionCalls["request"]
 ) => {
-  /** Arguments of a tool may travel in headers, too, which its listed schema says. */
+  /** Some arguments of a tool must also be sent as headers, according to its listed schema. */
   const byName: ReconnectingConnection["request"] = (method, params, options) =>
     method === "tools/call"
       ? Effect.suspend(() =>

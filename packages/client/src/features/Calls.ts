@@ -1,8 +1,8 @@
 /**
- * Calling tools: by name with a whole result, by a Tool value with a typed one, and either as a Stream that shows the progress.
+ * Tool calls: untyped by name, typed by Tool value, and both as streams of progress.
  *
- * `Consent` is asked before anything is sent. A failure that the Tool value declares is the error itself where the server uses this
- * library, and a `ToolFailure` with the result's text elsewhere.
+ * `Consent` is asked before anything is sent. If the server uses this library, a failure that the Tool value declares is decoded; a failure
+ * from any other server is a `ToolFailure` with the text of the result.
  */
 import { isPlain } from "@effect-mcp/core/internal/ValueCodec"
 import type { AnyTool, InvalidValue, Tool } from "@effect-mcp/core/Tool"
@@ -24,7 +24,7 @@ import type { ServerLists } from "./ServerLists.ts"
 
 export type CallArguments = { readonly [name: string]: unknown }
 
-/** The events of a call: its progress, and `Result` as the last. */
+/** An event of a call: any number of `Progress`, then `Result`. */
 export type CallEvent<A> =
   | {
       readonly _tag: "Progress"
@@ -34,10 +34,10 @@ export type CallEvent<A> =
     }
   | { readonly _tag: "Result"; readonly value: A }
 
-/** Progress events that wait for a slow reader at most; the oldest are dropped. */
+/** Number of progress events to keep for a slow reader; the oldest are dropped. */
 const progressBuffer = 64
 
-/** An effect as a stream of its progress and its result; ending the stream early interrupts the effect. */
+/** Runs an effect as a stream of its progress and its result. Ending the stream early interrupts the effect. */
 export const stream = <A, E>(
   run: (options: CallOptions) => Effect.Effect<A, E>,
   options: CallOptions
@@ -78,7 +78,7 @@ export interface Calls {
     input: NoInfer<I>,
     options?: CallOptions
   ) => Effect.Effect<O, F | ToolFailure | ClientError>
-  /** The output or failure of a tool in its result. */
+  /** Decodes the output or the failure of a tool from its result. */
   readonly typed: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     result: CallToolResult
@@ -88,16 +88,16 @@ export interface Calls {
 export interface Options {
   readonly connection: ReconnectingConnection
   readonly lists: ServerLists
-  /** Runs a call again after the URLs were visited that its refusal names. */
+  /** Runs a call and, if the server asks for URLs to be visited first, runs it again afterwards. */
   readonly retrying: <A>(call: () => Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>
   readonly consent: Consent.Policy
-  /** Whether calls may be tasks. */
+  /** Whether calls may become tasks. */
   readonly tasks: boolean
-  /** Whether untyped results are checked against the listed output schemas. */
+  /** Whether to check untyped results against the listed output schemas. */
   readonly validate: boolean
 }
 
-/** What is known of a tool by its value. */
+/** Facts about a tool that its value supplies. */
 interface Known {
   readonly tool?: AnyTool | undefined
   readonly support?: ToolExecution["taskSupport"]
@@ -144,7 +144,10 @@ export const make = (options: Options): Calls => {
       : call(options)
   }
 
-  /** With the headers that its arguments travel in, too. A value without annotations has none: no list is read for it. */
+  /**
+   * Adds arguments to the headers if the transport has them. A Tool value without annotations needs no headers, so the tools are not listed
+   * for it.
+   */
   const request = (name: string, args: CallArguments, options: CallOptions | undefined, { tool }: Known) => {
     const whole = () => connection.request("tools/call", { name, arguments: args }, options)
     if (!connection.headers) return whole()
@@ -156,7 +159,7 @@ export const make = (options: Options): Calls => {
     )
   }
 
-  /** Called when the request is to be sent: steps are saved where the checks are known at once. */
+  /** Checks that the tool is callable, asks for consent and sends the call. `flatMapEager` saves steps when a check is synchronous. */
   const send = (name: string, args: CallArguments, options: CallOptions | undefined, known: Known = {}) =>
     Effect.flatMapEager(catalog.checkCallable(name), () =>
       Consent.guard(
@@ -183,7 +186,7 @@ export const make = (options: Options): Calls => {
     })
 
   const callTool = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) => {
-    // Plain JavaScript may give a name.
+    // A JavaScript caller may pass a name.
     if (!isTool(tool))
       return Effect.die(
         new TypeError(`callTool needs a Tool value, not ${JSON.stringify(tool)}: for a name use callToolByName`)
@@ -204,6 +207,6 @@ export const make = (options: Options): Calls => {
   return { callToolByName, callTool, typed }
 }
 
-/** The error for an input that does not fit the Tool value; nothing was sent. */
+/** The error for an input that the Tool value cannot encode. Nothing was sent. */
 const encodeFailed = ({ message }: Pick<InvalidValue, "message">): McpError.McpError =>
   McpError.invalidParams(`The input does not fit the tool: ${message}`)

@@ -1,8 +1,8 @@
 /**
- * The changes of a list, for as long as the stream runs: the server is subscribed to, and again after each end of the subscription.
+ * Changes of a list while the stream runs: subscribes to the server, and renews the subscription each time it ends.
  *
- * Emits one change after each renewal, since one may have been missed. Ends when the server refuses the subscription. Waits for the next
- * connection while none can be opened.
+ * Emits a change after each renewal, because one may have been missed. Ends when the server rejects the subscription. Waits for the next
+ * connection if none can be opened.
  */
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -15,14 +15,13 @@ import * as Resubscribe from "../reconnect/Resubscribe.ts"
 
 export interface Options {
   readonly conversation: Pick<ReconnectingConnection, "subscribeLists" | "reconnect">
-  /** The notifications of the server. */
   readonly hub: Hub<void>
   readonly policy: RetryPolicy | undefined
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
 
 export const stream = ({ conversation, dropped, hub, policy }: Options): Stream.Stream<void> =>
-  // Listens before anything else runs: what arrives right after the start is not missed.
+  // Listen first, so that no change right after the start is missed.
   Stream.unwrap(
     Effect.map(hub.subscribe(1), (changes) => {
       const { subscribeLists: subscribe, reconnect } = conversation

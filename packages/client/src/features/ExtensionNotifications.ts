@@ -1,8 +1,8 @@
 /**
- * Notifications of extensions, and of methods that nothing else knows: for streams, handlers and subscriptions.
+ * Notifications of extensions, and of methods that nothing else defines, for streams, handlers and subscriptions.
  *
- * The reader only puts them into bounded queues, undecoded: the fiber that uses a notification decodes it. Of full queues the oldest is
- * dropped, and a malformed notification is reported and skipped.
+ * The reader only adds them, undecoded, to bounded queues; the fiber that uses a notification decodes it. A full queue drops its oldest
+ * notification. A malformed notification is reported and skipped.
  */
 import { textOf } from "@effect-mcp/core/internal/callback"
 import type * as Extension from "@effect-mcp/core/Extension"
@@ -22,7 +22,7 @@ import { expanded } from "../internal/streams.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as Resubscribe from "../reconnect/Resubscribe.ts"
 
-/** Notifications that wait for a slow reader at most. */
+/** Number of notifications to keep for a slow reader. */
 const capacity = 256
 
 export interface Options {
@@ -33,9 +33,9 @@ export interface Options {
 }
 
 export interface NotificationInbox {
-  /** Takes a notification of an extension; called in the reader. */
+  /** Queues a notification for the handler of its extension. Called by the reader. */
   readonly handle: (owner: ExtensionPart, notification: JsonRpc.Notification) => void
-  /** What is on the wire as the notification's own params. */
+  /** Decodes the params of a notification. */
   readonly decoded: <P>(notification: Extension.Notification<P>, wires: Stream.Stream<JsonObject>) => Stream.Stream<P>
 }
 
@@ -57,14 +57,14 @@ export const make = Effect.fnUntraced(function* ({
   }
 })
 
-/** The fiber that handles the notifications of an extension one by one, and the queue that it reads. */
+/** Starts the fiber that handles the notifications of an extension one by one, and returns its queue. */
 const handler = Effect.fnUntraced(function* (
   { notifications }: ExtensionPart,
   dropped: Dropped
 ): Effect.fn.Return<Queue.Queue<JsonRpc.Notification>, never, Scope.Scope> {
   const queue = yield* Queue.sliding<JsonRpc.Notification>(capacity)
   const handle = ({ method, params = {} }: JsonRpc.Notification) =>
-    // A handler may be interrupted by itself. The interruption of this fiber is never caught.
+    // A handler may interrupt itself. An interruption of this fiber is never caught.
     Effect.catchCause(
       Effect.suspend(() => valid(method, notifications.get(method)?.(params) ?? Effect.void, dropped)),
       (cause) => Effect.sync(() => dropped(`The handler of ${method} failed: ${textOf(cause)}`, "Warn"))
@@ -73,7 +73,7 @@ const handler = Effect.fnUntraced(function* (
   return queue
 })
 
-/** The value, or none where it does not fit. */
+/** Returns the value, or reports an invalid one and returns an empty result. */
 const valid = <A>(
   method: string,
   value: Effect.Effect<A, InvalidValue>,
@@ -87,7 +87,7 @@ const valid = <A>(
     onSuccess: (value) => Effect.succeed([value])
   })
 
-/** The messages of a subscription, which is renewed: its acknowledgements, and its notifications. `key` must be granted. */
+/** The acknowledgements and notifications of a subscription that is renewed when it ends. The server must grant `key`. */
 const subscription = (
   { connection, policy }: Pick<Options, "connection" | "policy">,
   filter: Effect.Effect<JsonObject, ClientError>,
@@ -105,7 +105,7 @@ const subscription = (
           subscribe: Effect.flatMap(connection().listen(wire, received), ({ ended, granted }) =>
             key === undefined || Object.hasOwn(granted, key) ? Effect.succeed(ended) : Effect.fail(refused(key))
           ),
-          // The acknowledgement has told already, in its order among the notifications.
+          // The acknowledgement already reported it, in order among the notifications.
           onSubscribed: () => {},
           backoff
         })
@@ -115,7 +115,7 @@ const subscription = (
     { bufferSize: capacity, strategy: "sliding" }
   )
 
-/** The events of a subscription as they are on the wire; see `Raw.listen`. */
+/** The undecoded events of a subscription; see `Raw.listen`. */
 export const listenRaw = (
   options: Pick<Options, "connection" | "policy">,
   filter: JsonObject
@@ -125,7 +125,7 @@ export const listenRaw = (
     return { _tag: "Listening", granted: isJsonObject(params.notifications) ? params.notifications : {} }
   })
 
-/** The events of a subscription, which is renewed; see `ExtensionCalls.listen`. */
+/** The events of a subscription that is renewed when it ends; see `ExtensionCalls.listen`. */
 export const listen = <F, P>(
   options: Options,
   { filter: codec, key }: Extension.Subscription<F>,
@@ -156,7 +156,7 @@ const acknowledged = "notifications/subscriptions/acknowledged"
 const refused = (key: string): CapabilityMissing =>
   new CapabilityMissing({ capability: key, message: `The server does not grant the subscription ${key}` })
 
-/** What the server granted; a subscription without it is refused already. */
+/** Decodes the filter that the server granted. A subscription without it was rejected earlier. */
 const listening = <F>(
   key: string,
   decode: Extension.Subscription<F>["filter"]["decode"],

@@ -1,7 +1,7 @@
 /**
- * The members of a client for extensions, and for methods that no value describes: requests are encoded and their answers decoded here.
+ * The client's members for extensions and for methods without a typed value. Encodes requests and decodes their answers.
  *
- * Nothing is sent for an extension that one side did not declare. `ExtensionNotifications` handles notifications.
+ * Sends nothing for an extension unless both sides declared it. `ExtensionNotifications` handles notifications.
  */
 import * as Extension from "@effect-mcp/core/Extension"
 import type { InvalidValue, ValueCodec } from "@effect-mcp/core/Tool"
@@ -30,7 +30,7 @@ import * as Notifications from "./ExtensionNotifications.ts"
 
 export interface Options {
   readonly parts: ReadonlyArray<ExtensionPart>
-  /** Whether the client declares an extension, with a layer or without. */
+  /** True if the client declares the extension, with a layer or by an option. */
   readonly declares: (id: string) => boolean
   readonly connection: () => ReconnectingConnection
   readonly policy: RetryPolicy | undefined
@@ -40,26 +40,26 @@ export interface Options {
 export interface Extensions {
   readonly calls: ExtensionCalls
   /**
-   * Handles a notification that the revision does not have; called in the reader. False if neither an extension nor a stream of the program
-   * receives it.
+   * Handles a notification that the revision does not define. Called by the reader. Returns false if no extension and no stream receives
+   * it.
    */
   readonly received: (
     notification: JsonRpc.Notification,
     inUse: InUse.InUse | undefined,
     relatedTo: JsonRpc.Id | undefined
   ) => boolean
-  /** Gives the final result where a result is of another kind. */
+  /** Follows a result of another kind, such as a task, to the final result. */
   readonly follow: (other: OtherResult) => Effect.Effect<unknown, ClientError>
-  /** What follows a request of this method may do. */
+  /** Creates the operations available to an extension that follows the result of such a request. */
   readonly exchange: (method: string, params: JsonObject, options: CallOptions) => ResultExchange
   /** Ends every stream of notifications. */
   readonly close: () => void
 }
 
-/** Notifications that wait for a slow reader at most. */
+/** Number of notifications to keep for a slow reader. */
 const capacity = 256
 
-/** The streams of notifications, by method, so that many of one method displace none of another. */
+/** Streams of notifications. Each method has its own queues, so that a flood of one method does not displace another. */
 class Notified {
   readonly others = new Hub<RawNotification>()
   private readonly hubs = new Map<string, Hub<JsonObject>>()
@@ -72,7 +72,7 @@ class Notified {
     return hub
   }
 
-  /** True if a stream of the method receives the notification. */
+  /** Returns true if a stream of the method receives the notification. */
   publish(method: string, params: JsonObject): boolean {
     const hub = this.hubs.get(method)
     hub?.publish(params)
@@ -162,7 +162,7 @@ const declared = (
 ): Effect.Effect<void, CapabilityMissing> =>
   Effect.suspend(() => InUse.checkDeclared(part, revisions, declares, connection()))
 
-/** Params on the wire; nothing was sent where they do not fit. */
+/** Encodes the params of a request, or fails before anything is sent. */
 const encoded = (
   method: string,
   encoding: Effect.Effect<unknown, InvalidValue>
@@ -177,11 +177,9 @@ const encoded = (
         : Effect.fail(McpError.invalidParams(`The params of ${method} must be an object`))
   )
 
-// ---- requests
-
 const noop = (): void => {}
 
-/** The param that names a request which is sent without its value, where an extension of the client has its method. */
+/** Returns the param that holds the name of the requested item, if an extension of the client defines the method. */
 const nameParamOf = ({ connection, parts }: Options, method: string): string | undefined => {
   const { revision } = connection()
   const inUse = parts.filter(({ extension }) => Extension.isIn(extension, revision))
@@ -191,7 +189,7 @@ const nameParamOf = ({ connection, parts }: Options, method: string): string | u
   return requests.find((request) => request.method === method && Extension.hasMethod(request, revision))?.nameParam
 }
 
-/** The options of a request of an extension; its name travels in a header, too, where arguments do. */
+/** Options of a request of an extension. If the transport has headers, the name of the requested item becomes a header too. */
 const optionsOf = (
   { longRunning, nameParam }: Extension.RequestInfo,
   params: JsonObject,
@@ -236,7 +234,7 @@ const send = <P, A, F>(
 const invalid = (method: string, message: string, result: unknown): InvalidResult =>
   new InvalidResult({ method, message, result })
 
-/** The failure that the method declares; any other error unchanged. */
+/** Returns the failure that the method declares, or the error unchanged. */
 const failureOf = <F>(
   { failure, failureCode, method }: Pick<Extension.Request<never, never, F>, "failure" | "failureCode" | "method">,
   error: McpError.McpError

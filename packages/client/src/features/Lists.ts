@@ -1,8 +1,8 @@
 /**
  * Lists as streams over all pages (spec: server/utilities/pagination).
  *
- * A cursor is returned unchanged, the empty one included. Fails with `InvalidResult` for a repeated cursor, too many pages and too many
- * bytes. Keeps no page.
+ * Sends each cursor back unchanged, even an empty one. Fails with `InvalidResult` for a repeated cursor, too many pages or too many bytes.
+ * Does not store pages.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
@@ -17,9 +17,9 @@ import { paged } from "../internal/streams.ts"
 
 export type ListMethod = "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list"
 
-/** Pages that one listing reads at most, unless the client says otherwise. */
+/** Default maximum number of pages in one listing. */
 const defaultMaxPages = 1000
-/** Bytes that one listing reads at most, over all of its pages, unless the client says otherwise. */
+/** Default maximum size in bytes of one listing, over all pages. */
 export const defaultMaxBytes = 64 * 1024 * 1024
 
 export interface ListLimits {
@@ -28,8 +28,8 @@ export interface ListLimits {
 }
 
 /**
- * Requests page after page as the stream is pulled. A cursor is of its session: in another one the list is read from its begin, up to where
- * it was.
+ * Requests page after page as the stream is pulled. Cursors belong to a session: in a new session the list is read from its start up to the
+ * same page.
  */
 export const pages = <M extends ListMethod>(
   connection: ReconnectingConnection,
@@ -55,7 +55,7 @@ export const pages = <M extends ListMethod>(
       for (let passed = 0; passed < given; passed++) {
         if (page.nextCursor === undefined) return undefined
         const following = yield* next(page.nextCursor)
-        // Sessions that end one after the other end the list.
+        // Give up if the new session ends too.
         if (isOver(following)) return yield* new Closed({ message: "The session ended again while its list was read" })
         page = following
       }
@@ -68,7 +68,7 @@ export const pages = <M extends ListMethod>(
     return pagesOf(method, limits, (cursor) => Effect.tap(read(cursor), () => Effect.sync(() => void given++)))
   })
 
-/** The pages that `read` gives, one after the other; undefined where the list has none any more. */
+/** Streams the pages that `read` returns until it returns `undefined`. */
 export const pagesOf = <P extends { readonly nextCursor?: string }>(
   method: string,
   { maxBytes = defaultMaxBytes, maxPages = defaultMaxPages }: ListLimits,

@@ -1,4 +1,4 @@
-/** What a client has of its server's lists: the streams that read them, and what it learned of tools. */
+/** The streams that read a server's lists, and the catalog of its tools. */
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import type { Resource, ResourceTemplate } from "@effect-mcp/protocol/model/Resource"
@@ -18,9 +18,9 @@ type Iconic = Parameters<typeof withSafeIcons>[0]
 export interface Options {
   readonly connection: ReconnectingConnection
   readonly limits: Lists.ListLimits
-  /** Whether tools are listed before the first call of one that is not known. */
+  /** Whether to list tools before the first call of an unknown one. */
   readonly lists: boolean
-  /** Called with the reason for every tool that is left out of the list. */
+  /** Called with the reason for each tool that is left out of the list. */
   readonly rejected: (reason: string) => void
 }
 
@@ -31,7 +31,7 @@ export interface ServerLists {
   readonly listPrompts: Stream.Stream<Prompt, ClientError>
   readonly catalog: ToolCatalog.ToolCatalog
   readonly headers: ToolHeaders.ToolHeaders
-  /** The result of a call, checked against the output schema that was listed; one that cannot be checked fails before the call. */
+  /** Checks the result of a call against the listed output schema. Fails before the call if the schema is unusable. */
   readonly checked: (
     name: string,
     send: () => Effect.Effect<CallToolResult, ClientError>

@@ -1,4 +1,4 @@
-/** Calls in the background: each is a fiber of the client, which follows the task that the call becomes. */
+/** Calls in the background. Each runs in a fiber of the client, which follows the task that the call becomes. */
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -26,14 +26,13 @@ export interface Options {
   readonly connection: ReconnectingConnection
   readonly exchange: (method: string, params: {}, options: CallOptions) => ResultExchange
   readonly limits: Lists.ListLimits
-  /** The scope of the client. */
   readonly scope: Scope.Scope
 }
 
-/** States that wait for a slow reader at most; the oldest are dropped. */
+/** Number of task states to keep for a slow reader; the oldest are dropped. */
 const capacity = 64
 
-/** Runs a call in a scope; returns when it has become a task or has succeeded. */
+/** Runs a call in a scope. Returns once the call has become a task or succeeded. */
 const started = <A, E>(
   call: Effect.Effect<A, E>,
   { follow, ttl }: StartOptions,
@@ -66,7 +65,7 @@ const started = <A, E>(
         if (Exit.isSuccess(exit) || !Cause.hasInterruptsOnly(exit.cause)) return exit
         return Effect.fail(isDetached ? notFollowed() : new Closed({ message: "The client is closed" }))
       })
-      // Interruptible here alone: between the fork and `onInterrupt` the call would go on without a handle.
+      // Interruptible only here: between the fork and `onInterrupt` an interruption would leave the call running without a handle.
       const task = yield* restore(Effect.raceFirst(Deferred.await(created), Effect.as(result, undefined))).pipe(
         Effect.onInterrupt(() => {
           isKept = false

@@ -1,8 +1,8 @@
 /**
- * The tools that the server has listed, as far as a call needs them: schemas, annotations, whether a call may be a task.
+ * The parts of listed tools that calls need: schemas, annotations and task support.
  *
- * Filled by listing, emptied when the list changes. A tool that was never listed is called unchecked. Bounded in bytes: the tools that
- * were listed first are dropped first.
+ * Listing fills the catalog, and a change of the list empties it. A tool that was never listed is called without checks. The size in bytes
+ * is bounded: the tools listed first are dropped first.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
@@ -22,14 +22,14 @@ type TaskSupport = NonNullable<ToolExecution["taskSupport"]>
 interface Entry {
   readonly tool: Tool
   validator: Compiled | undefined
-  /** The reason for which the tool cannot be called over this transport. */
+  /** The reason why this transport cannot call the tool, or `undefined` if it can. */
   readonly problem: HeaderParams.Problem | undefined
   readonly size: number
 }
 
 interface Conversation {
   readonly revision: Revision
-  /** Whether arguments travel in headers, too. */
+  /** Whether some arguments must also be sent as headers. */
   readonly headers: boolean
 }
 
@@ -44,7 +44,7 @@ export class ToolCatalog {
   private readonly maxBytes: number
   private bytes = 0
 
-  /** `rejected` is called with the reason for every tool that is left out. */
+  /** `rejected` is called with the reason for each tool that is left out. */
   constructor(conversation: Conversation, rejected: (reason: string) => void, maxBytes: number) {
     this.conversation = conversation
     this.rejected = rejected
@@ -67,7 +67,7 @@ export class ToolCatalog {
     }
   }
 
-  /** Stores the tools; gives those that can be called: over HTTP none whose arguments cannot travel in headers. */
+  /** Stores tools and returns the callable ones. Over HTTP, a tool is left out if its arguments cannot be sent as headers. */
   learn(tools: ReadonlyArray<Tool>): ReadonlyArray<Tool> {
     return tools.filter((tool) => {
       const [problem] = this.conversation.headers ? HeaderParams.parse(tool.inputSchema).problems : []
@@ -77,12 +77,12 @@ export class ToolCatalog {
     })
   }
 
-  /** Whether the tool was listed, or is known to be absent. */
+  /** True if the tool was listed or is known to be absent. */
   knows(name: string): boolean {
     return this.entries.has(name) || this.absent.has(name)
   }
 
-  /** Records, after a listing, that the tool is absent unless it was listed. */
+  /** Called after a listing: records that the tool is absent unless it was listed. */
   markAbsent(name: string): void {
     if (!this.entries.has(name)) this.absent.add(name)
   }
@@ -97,25 +97,25 @@ export class ToolCatalog {
     this.absent.clear()
   }
 
-  /** The tool's annotations; untrusted. */
+  /** Returns the tool's annotations. Untrusted. */
   annotations(name: string): ToolAnnotations | undefined {
     return this.entries.get(name)?.tool.annotations
   }
 
-  /** Whether the tool's annotations say that a call may run twice. */
+  /** True if the tool's annotations allow a call to run twice. */
   mayRepeat(method: string, params: unknown): boolean {
     const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined
     const hints = typeof name === "string" ? this.annotations(name) : undefined
     return hints?.readOnlyHint === true || hints?.idempotentHint === true
   }
 
-  /** Whether a call may, or must, be a task (2025-11-25); undefined for a tool that was not listed. */
+  /** Returns whether a call may or must be a task (2025-11-25), or `undefined` if the tool was not listed. */
   taskSupport(name: string): TaskSupport | undefined {
     const entry = this.entries.get(name)
     return entry && (entry.tool.execution?.taskSupport ?? "forbidden")
   }
 
-  /** Fails for a tool that was left out of the list. */
+  /** Fails if the tool was left out of the list. */
   checkCallable(name: string): Effect.Effect<void, InvalidResult> {
     const problem = this.entries.get(name)?.problem
     return problem === undefined
@@ -123,7 +123,7 @@ export class ToolCatalog {
       : Effect.fail(invalid(`The tool ${name} cannot be called: ${problem.message}`))
   }
 
-  /** The validator of the tool's output schema, compiled when first needed. Fails, before the call, for a schema that cannot be checked. */
+  /** Returns the validator of the tool's output schema, compiled on first use. Fails before the call if the schema cannot be used. */
   validator(name: string): Effect.Effect<JsonSchemaValidator.Validator | undefined, InvalidResult> {
     const entry = this.entries.get(name)
     const schema = this.conversation.revision.rules.structuredOutput ? entry?.tool.outputSchema : undefined
@@ -135,7 +135,7 @@ export class ToolCatalog {
   }
 }
 
-/** Fails for a result without structured content that fits the output schema, unless the tool failed. */
+/** Fails if the structured content is missing or does not match the output schema. Results with `isError` always pass. */
 export const checkResult = (
   name: string,
   validate: JsonSchemaValidator.Validator | undefined,

@@ -1,8 +1,8 @@
 /**
- * The headers of a tool call: arguments that travel in headers, too (spec 2026-07-28: basic/transports/streamable-http, custom headers).
+ * Headers of tool calls: some arguments must also be sent as headers (spec 2026-07-28: basic/transports/streamable-http, custom headers).
  *
- * The Tool value or the server's list says which arguments those are; the list is read for an unknown tool. After a refusal of the
- * headers (-32020) the list is read again, and the call is sent once more.
+ * The Tool value or the server's list says which arguments. The list is read before an unknown tool is called. If the server rejects the
+ * headers (-32020), the list is read again and the call repeated once.
  */
 import type { AnyTool } from "@effect-mcp/core/Tool"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
@@ -21,37 +21,36 @@ import type { ToolCatalog } from "./ToolCatalog.ts"
 
 export interface ToolHeaders {
   /**
-   * Lists the tools where a call needs this one: for its headers, or for another reason. Reads the catalog when it is called, not when it
-   * runs, as `call` does.
+   * Lists the tools if the call needs an unlisted one, for its headers or another reason. Like `call`, reads the catalog when it is called,
+   * not when its effect runs.
    */
   readonly ensureListed: (name: string, isNeeded?: boolean) => Effect.Effect<void, ClientError>
-  /** Sends a call, by the input schema of the tool where that is given; else by the listed one. */
+  /** Sends a call with headers according to the tool's own input schema if there is one, or else the listed schema. */
   readonly call: (
     name: string,
     args: { readonly [name: string]: unknown },
     options: CallOptions | undefined,
     tool: AnyTool | undefined
   ) => Effect.Effect<CallToolResult, ClientError>
-  /** Sends a call again that the server refused for its headers, after listing its tools. */
+  /** Lists the tools and repeats a call after the server rejected its headers. */
   readonly callAnew: (
     name: string,
     args: { readonly [name: string]: unknown },
     options: CallOptions | undefined
   ) => Effect.Effect<CallToolResult, ClientError>
-  /** Sends any request; a tool call gets the headers of the listed schema. */
+  /** Sends any request. Adds headers to tool calls according to the listed schema. */
   readonly request: ReconnectingConnection["request"]
 }
 
 export interface Options {
   readonly connection: ReconnectingConnection
   readonly catalog: ToolCatalog
-  /** The limits of a listing. */
   readonly limits: Lists.ListLimits
-  /** Whether tools are listed before the first call of one that is not known. */
+  /** Whether to list tools before the first call of an unknown one. */
   readonly lists: boolean
 }
 
-/** The annotated arguments of a schema, parsed once. */
+/** Parsed annotations of each schema. */
 const annotated = new WeakMap<JsonObject, ReadonlyArray<HeaderParams.HeaderParam>>()
 const paramsOf = (schema: JsonObject): ReadonlyArray<HeaderParams.HeaderParam> => {
   const known = annotated.get(schema) ?? HeaderParams.parse(schema).params
@@ -60,7 +59,7 @@ const paramsOf = (schema: JsonObject): ReadonlyArray<HeaderParams.HeaderParam> =
 }
 
 const annotations = new WeakMap<object, JsonObject>()
-/** What the annotated arguments of a tool are read from. */
+/** Returns the schema with the annotations of the tool's arguments. */
 const schemaOf = ({ input: { jsonSchema, schema } }: AnyTool): JsonObject | undefined => {
   if (jsonSchema !== undefined || schema === undefined) return jsonSchema
   const known = annotations.get(schema) ?? headerAnnotations(schema)
@@ -72,7 +71,7 @@ export const make = ({ catalog, connection, limits, lists }: Options): ToolHeade
   const list = (options?: CallOptions): Effect.Effect<void, ClientError> =>
     Lists.pages(connection, "tools/list", limits, options).pipe(
       Stream.runForEach(({ tools }) => Effect.sync(() => void catalog.learn(tools))),
-      // A server that refuses to list its tools may still have this one.
+      // A server that does not list its tools may still have this one.
       Effect.catchTag("McpError", () => Effect.void)
     )
   const ensureListed = (name: string, isNeeded = connection.headers): Effect.Effect<void, ClientError> =>

@@ -1,8 +1,8 @@
 /**
- * Watched resources (spec: server/resources, subscriptions): one subscription per URI, from its first watcher to its last.
+ * Watched resources (spec: server/resources, subscriptions), with one subscription per URI while it has watchers.
  *
- * An event is a hint to read again: after subscribing, after each update, and after each renewal, since updates may have been missed.
- * Older hints that a slow watcher has not seen may be dropped, the newest never.
+ * An event tells the watcher to read the resource again: after subscribing, after each update, and after each renewal, because updates may
+ * have been missed. A slow watcher may miss older events, but never the newest.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -16,25 +16,25 @@ import type { EraRequests } from "../connection/Era.ts"
 import { Hub } from "../internal/Hub.ts"
 import * as Resubscribe from "../reconnect/Resubscribe.ts"
 
-/** `Watching`: subscribed, or subscribed again. The `uri` of an update may be a part of the watched resource. */
+/** `Watching` follows each subscription and each renewal. The `uri` of an update may be a part of the watched resource. */
 export interface WatchEvent {
   readonly _tag: "Watching" | "Updated"
   readonly uri: string
 }
 
-/** Events that wait for a slow watcher at most. */
+/** Number of events to keep for a slow watcher. */
 const capacity = 256
 
 export interface Watch {
   readonly watch: (uri: string) => Stream.Stream<WatchEvent, ClientError>
-  /** Takes an update that names no subscription; called in the reader. */
+  /** Delivers an update that names no subscription. Called by the reader. */
   readonly updated: (uri: string) => void
-  /** Called when an update may have been missed. */
+  /** Called when updates may have been missed. */
   readonly missed: () => void
   readonly close: (closed: Closed) => void
 }
 
-/** Whether `uri` is the watched resource or lies below it. */
+/** True if `uri` is the watched resource or lies below it. */
 const isPart = (watched: string, uri: string): boolean =>
   uri === watched || (uri.startsWith(watched) && (/[/#?]$/.test(watched) || /^[/#?]/.test(uri.slice(watched.length))))
 
@@ -48,7 +48,7 @@ const updated = ({ backoff, hub }: Watched, uri: string): void => {
   hub.publish({ _tag: "Updated", uri })
 }
 
-/** Without a policy a watch ends with its subscription. */
+/** Without a retry policy, a watch ends together with its subscription. */
 export const make = Effect.fnUntraced(function* (
   conversation: () => Pick<EraRequests, "subscribeResource">,
   policy: RetryPolicy | undefined
@@ -93,7 +93,7 @@ export const make = Effect.fnUntraced(function* (
       ),
     updated: (uri) => {
       const concerned = [...all].filter(([watched]) => isPart(watched, uri))
-      // The specification does not define the URIs of parts: an unknown one may concern every watched resource.
+      // The specification does not define URIs of parts, so an unknown URI may concern every watched resource.
       for (const [, watched] of concerned.length > 0 ? concerned : all) updated(watched, uri)
     },
     missed: () => {

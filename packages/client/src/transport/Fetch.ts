@@ -1,7 +1,7 @@
 /**
- * A server at a URL, over the platform's `fetch`: all that `Http` does, without an `HttpClient`.
+ * The Streamable HTTP transport on the platform's `fetch`. Supports everything that `Http` does, without an `HttpClient`.
  *
- * Nothing is sent before the first message.
+ * Sends nothing before the first message.
  */
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import type * as Effect from "effect/Effect"
@@ -10,13 +10,13 @@ import * as FetchSender from "./http/FetchSender.ts"
 import * as HttpTransport from "./http/HttpTransport.ts"
 
 export interface Options extends HttpTransport.Options {
-  /** Headers of every request. */
+  /** Headers to add to every request. Default none. */
   readonly headers?: { readonly [name: string]: string | undefined } | undefined
-  /** Sends the requests, such as a double in tests. Default: the platform's `fetch`. */
+  /** The function that sends requests. Default: the platform's `fetch`. Tests can pass a double. */
   readonly fetch?: FetchSender.Fetch | undefined
   /**
-   * Whether requests have the headers of their trace context beside its place in `_meta`. Default true. A page asks the server before it
-   * sends these to another origin.
+   * Whether to send trace context as headers, in addition to `_meta`. In a browser these headers cause a CORS preflight for other origins.
+   * Default true.
    */
   readonly traceHeaders?: boolean | undefined
 }
@@ -25,9 +25,12 @@ export { Resume } from "./http/Resume.ts"
 export { type KnownTransport, ServerEraCache } from "./http/ServerEraCache.ts"
 
 /**
- * A transport over HTTP, for as long as the scope (spec: basic/transports, Streamable HTTP).
+ * Opens a transport over HTTP that closes with the scope.
  *
- * Fails with a `TransportError` of reason `Open` for an invalid URL or header. A server that cannot be reached fails the first request.
+ * Fails with a `TransportError` of reason `Open` if the URL or a header is invalid. Does not connect: if the server is unreachable, the
+ * first request fails.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 /**
- * A server at a URL: Streamable HTTP in every revision, or HTTP with SSE (2024-11-05) where the server speaks only that.
+ * The transport for a server at a URL: Streamable HTTP in every revision, or HTTP with SSE (2024-11-05) for servers that only support that.
  *
- * Every request uses the `HttpClient` of the context, which may add credentials and retries. Nothing is sent before the first message.
+ * Every request uses the `HttpClient` from the context, which may add credentials and retry. Sends nothing before the first message.
  */
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ import * as HttpClientSender from "./http/HttpClientSender.ts"
 import * as HttpTransport from "./http/HttpTransport.ts"
 
 export interface Options extends HttpTransport.Options {
-  /** Headers of every request. */
+  /** Headers to add to every request. Default none. */
   readonly headers?: Headers.Input | undefined
 }
 
@@ -22,9 +22,12 @@ export { Resume } from "./http/Resume.ts"
 export { type KnownTransport, ServerEraCache } from "./http/ServerEraCache.ts"
 
 /**
- * A transport over HTTP, for as long as the scope (spec: basic/transports, Streamable HTTP).
+ * Opens a transport over HTTP that closes with the scope.
  *
- * Fails with a `TransportError` of reason `Open` for an invalid URL or header. A server that cannot be reached fails the first request.
+ * Fails with a `TransportError` of reason `Open` if the URL or a header is invalid. Does not connect: if the server is unreachable, the
+ * first request fails.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 /**
- * A server at a TCP or Unix socket: newline-delimited JSON, as over stdio (spec: basic/transports, custom transports).
+ * The transport for a server at a TCP or Unix socket: newline-delimited JSON, as over stdio (spec: basic/transports, custom transports).
  *
- * Owns one connection, for as long as the scope. When the scope closes, queued messages are written before this side is shut down. The
- * end of either side ends the conversation.
+ * Holds one connection until the scope closes, and writes queued messages before it shuts down its side. The conversation ends when either
+ * side closes.
  */
 import * as Duplex from "@effect-mcp/core/Duplex"
 import * as Framing from "@effect-mcp/core/Framing"
@@ -25,7 +25,7 @@ const transportError = (error: Socket.SocketError): TransportError => {
 const isEnd = ({ reason }: Socket.SocketError): boolean => reason._tag === "SocketCloseError" && reason.code === 1000
 
 /**
- * A transport over a socket, for as long as the scope. Fails with a `TransportError` of reason `Open` when the connection is refused.
+ * Opens a transport over a socket that closes with the scope. Fails with a `TransportError` of reason `Open` if the connection is refused.
  *
  * @example
  * ```ts
@@ -58,6 +58,6 @@ export const open = Effect.fnUntraced(function* (
   )
 })
 
-/** A transport over the `Socket` in the context. */
+/** Opens a transport over the `Socket` from the context. */
 export const connector = (options?: Options): Effect.Effect<Transport, TransportError, Scope.Scope | Socket.Socket> =>
   Effect.flatMap(Socket.Socket, (socket) => open(socket, options))

@@ -1,7 +1,7 @@
 /**
- * HTTP with server-sent events (spec 2024-11-05: basic/transports, HTTP with SSE), deprecated since 2025-03-26.
+ * The transport for HTTP with server-sent events (spec 2024-11-05: basic/transports, HTTP with SSE), deprecated since 2025-03-26.
  *
- * Messages of the client are POSTed to the URI that the server names first.
+ * The client POSTs its messages to the URI that the server sends first.
  */
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
@@ -12,17 +12,19 @@ import * as HttpClientSender from "./http/HttpClientSender.ts"
 import * as SseTransport from "./http/SseTransport.ts"
 
 export interface Options extends SseTransport.Options {
-  /** Headers of the GET and of every POST. */
+  /** Headers to add to the GET and to every POST. Default none. */
   readonly headers?: Headers.Input | undefined
 }
 
 export type Requirements = HttpClient.HttpClient
 
 /**
- * A transport over HTTP with SSE, for as long as the scope. Waits for the server to name the URI for POSTs.
+ * Opens a transport over HTTP with SSE that closes with the scope. Waits until the server names the URI for POSTs.
  *
- * Fails with a `TransportError` (spec 2024-11-05: basic/transports, HTTP with SSE). Its reason is `Status` for a refused GET, and
- * `Read` for a broken stream; `Open` for an invalid URL or header, or a server that names no URI of the same origin.
+ * Fails with a `TransportError`. Its reason is `Status` if the server rejects the GET, `Read` if the stream breaks, or `Open` if the URL or
+ * a header is invalid or the server names no URI of the same origin.
+ *
+ * @see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
  *
  * @example
  * ```ts

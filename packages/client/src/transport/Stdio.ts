@@ -1,8 +1,9 @@
 /**
- * A server as a child process (spec: basic/transports, stdio): messages on stdin and stdout, one per line; logs on stderr.
+ * The transport for a server that runs as a child process (spec: basic/transports, stdio): one message per line on stdin and stdout, logs
+ * on stderr.
  *
- * Owns the process. When the scope closes, its stdin is closed, then it gets SIGTERM, then SIGKILL, each after a bounded wait. It
- * inherits only a short list of environment variables. When it exits by itself, requests fail with its exit code and the end of stderr.
+ * When the scope closes, the server's stdin is closed; if it does not exit in time it receives SIGTERM, then SIGKILL. It inherits only a
+ * short list of environment variables. If it exits on its own, requests fail with its exit code and its last lines of stderr.
  */
 import * as Duplex from "@effect-mcp/core/Duplex"
 import * as Framing from "@effect-mcp/core/Framing"
@@ -23,19 +24,22 @@ import { Hub } from "../internal/Hub.ts"
 import { exitWithParent } from "./lastResort.ts"
 
 export interface Options extends Duplex.Options {
-  /** The program, or a whole `ChildProcess` command, which then decides about environment, folder and stderr itself. */
+  /** The program to run, or a complete `ChildProcess` command, to which `args`, `env`, `cwd` and `stderr` do not apply. */
   readonly command: string | ChildProcess.Command
-  /** The arguments of the program. Default: none. */
+  /** Arguments of the program. Default none. */
   readonly args?: ReadonlyArray<string> | undefined
-  /** Environment variables, beside the inherited ones (`inheritedVariables`), which they override. */
+  /** Environment variables to add to, or override, the inherited ones (`inheritedVariables`). Default none. */
   readonly env?: { readonly [name: string]: string | undefined } | undefined
-  /** The working folder. Default: that of this process. */
+  /** Working directory of the server. Default: the working directory of this process. */
   readonly cwd?: string | undefined
-  /** `keep`: `stderr` of the transport, and its last lines in errors. `inherit`: the stderr of this process. Default `keep`. */
+  /**
+   * Where the server's stderr goes. `keep` makes it available as `stderr` of the transport and quotes its last lines in errors; `inherit`
+   * writes it to the stderr of this process; `ignore` discards it. Default `keep`.
+   */
   readonly stderr?: "keep" | "inherit" | "ignore" | undefined
-  /** How long the server may take to exit once its stdin is closed. Default 2 seconds. */
+  /** How long to wait for the server to exit after its stdin is closed. Default 2 seconds. */
   readonly exitTimeout?: Duration.Input | undefined
-  /** How long the server may take to exit after SIGTERM. Default 2 seconds. */
+  /** How long to wait for the server to exit after SIGTERM. Default 2 seconds. */
   readonly killTimeout?: Duration.Input | undefined
 }
 
@@ -44,11 +48,14 @@ export type Requirements = ChildProcessSpawner
 /** A transport to a child process. */
 export interface StdioTransport extends Transport {
   readonly pid: number
-  /** The lines of stderr from now on; servers log there, so a line is no error. Empty unless `stderr` is `keep`. */
+  /**
+   * Lines that the server writes to stderr while the stream runs. Servers log there, so a line need not be an error. Empty unless the
+   * option `stderr` is `keep`.
+   */
   readonly stderr: Stream.Stream<string>
 }
 
-/** The environment variables that a server inherits: enough to find programs and a home folder, and no secrets. */
+/** Environment variables that a server inherits: enough to find programs and the home directory, but no secrets. */
 export const inheritedVariables: ReadonlyArray<string> =
   globalThis.process?.platform === "win32"
     ? [
@@ -69,7 +76,7 @@ export const inheritedVariables: ReadonlyArray<string> =
       ]
     : ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"]
 
-/** The values of `inheritedVariables` in this process. A value that defines a shell function is left out. */
+/** Returns the values of `inheritedVariables` in this process, except values that define a shell function. */
 export const inheritedEnvironment = (): { readonly [name: string]: string } =>
   Object.fromEntries(
     inheritedVariables.flatMap((name) => {
@@ -78,11 +85,11 @@ export const inheritedEnvironment = (): { readonly [name: string]: string } =>
     })
   )
 
-/** The lines of stderr that errors show, and the characters of each; a longer line is read in pieces. */
+/** Number of stderr lines in errors, and their maximum length. Longer lines are read in pieces. */
 const lastLines = 20
 const lineLength = 500
 const longestLine = 64 * 1024
-/** The characters of a command line that errors show. */
+/** Maximum length of a command line in errors. */
 const nameLength = 200
 
 const commandOf = (options: Options): ChildProcess.Command => {
@@ -96,7 +103,7 @@ const commandOf = (options: Options): ChildProcess.Command => {
   })
 }
 
-/** The command line, as errors show it. */
+/** Returns the command line for errors. */
 const nameOf = ({ args = [], command }: Options): string => {
   if (typeof command === "string") return excerpt([command, ...args].join(" "), nameLength)
   if (command._tag !== "StandardCommand") return "the command"
@@ -110,11 +117,11 @@ const transportError = (reason: TransportError["reason"], message: string) => (c
 interface Stderr {
   readonly hub: Hub<string>
   readonly last: Array<string>
-  /** Completes with the end of stderr. */
+  /** Completes when stderr ends. */
   readonly end: Effect.Effect<unknown>
 }
 
-/** Reads stderr to its end, for as long as the scope. */
+/** Reads stderr to its end while the scope is open. */
 const readStderr = Effect.fnUntraced(function* (
   handle: ChildProcessHandle
 ): Effect.fn.Return<Stderr, never, Scope.Scope> {
@@ -150,7 +157,7 @@ const readStderr = Effect.fnUntraced(function* (
   return { hub, last, end: Fiber.await(fiber) }
 })
 
-/** How the process ended: its exit code, or the signal. */
+/** How the process ended: with an exit code, or by a signal. */
 interface End {
   readonly exitCode: number | undefined
   readonly how: string
@@ -159,25 +166,24 @@ interface End {
 const endOf = (handle: ChildProcessHandle): Effect.Effect<End> =>
   Effect.match(handle.exitCode, {
     onSuccess: (code): End => ({ exitCode: code, how: `exited with code ${code}` }),
-    // Without an exit code it was a signal, which only the cause names.
+    // Without an exit code the process was killed by a signal, which only the cause names.
     onFailure: ({ cause, message }): End => ({
       exitCode: undefined,
       how: `was ended: ${cause instanceof Error ? cause.message : message}`
     })
   })
 
-/** How long the last output of an ended process may take to arrive. */
+/** How long to wait for the last output of a process that exited. */
 const drainTime = "250 millis"
-/** How long stderr of an ended process may stay open, which another process may hold: errors show its end. */
+/** How long to wait for the end of stderr, which errors quote. Another process may keep it open. */
 const stderrDrainTime = "1 second"
-/** How long a server that has never written to stdout may take to exit, unless the options say otherwise. */
+/** Default time to exit for a server that has never written to stdout. */
 const silentExitTimeout = "250 millis"
-/** How long a server whose stdout has ended may take to exit, so that errors can say how. */
+/** How long to wait for the exit code after stdout ends, so that errors can report it. */
 const exitGrace = "1 second"
 
 /**
- * The end of the process, in order: it may exit by itself, then gets SIGTERM, then SIGKILL. Its output is read meanwhile, since a full
- * pipe would block it.
+ * Stops the process: waits for it to exit, then sends SIGTERM, then SIGKILL. Keeps reading its output, because a full pipe would block it.
  */
 const stop = (
   handle: ChildProcessHandle,
@@ -190,12 +196,14 @@ const stop = (
   const ended = Effect.flatMap(Effect.timeoutOption(exited, exitTimeout), (end) =>
     Option.isSome(end) ? Effect.void : terminate
   )
-  // Both sides run in their own fibers, which an interruption of the closing fiber does not interrupt.
+  // Both sides run in their own fibers, so that interrupting the closing fiber does not interrupt them.
   return Effect.raceFirst(Effect.interruptible(ended), Effect.interruptible(Effect.andThen(rest, Effect.never)))
 }
 
 /**
- * Starts a server, which runs for as long as the scope. Fails with a `TransportError` of reason `Open` when the program cannot start.
+ * Starts a server that runs until the scope closes. Fails with a `TransportError` of reason `Open` if the program cannot be started.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
  *
  * @example
  * ```ts
@@ -238,7 +246,7 @@ export const open = Effect.fnUntraced(function* (
     )
   )
 
-  // The end of stderr may still be on the way.
+  // The last lines of stderr may not have arrived yet.
   const exitError: Effect.Effect<never, TransportError> = Effect.flatMap(exited, ({ exitCode, how }) =>
     Effect.flatMap(Effect.timeoutOption(stderr.end, stderrDrainTime), () =>
       Effect.fail(
@@ -259,15 +267,15 @@ export const open = Effect.fnUntraced(function* (
     {
       incoming: Stream.fromPull(Effect.succeed(pull)).pipe(
         Stream.mapError(transportError("Read", `Cannot read from ${name}`)),
-        // A process that the server has started may keep stdout open.
+        // Another process that the server started may keep stdout open.
         Stream.interruptWhen(crashed),
         // Stdout ends before the exit code is known.
         Stream.concat(Stream.fromEffectDrain(Effect.timeoutOption(exitError, exitGrace)))
       ),
-      // When the scope closes, the outgoing stream ends, which closes stdin.
+      // The outgoing stream ends when the scope closes. That closes stdin.
       write: (outgoing) =>
         Effect.catch(Stream.run(Stream.encodeText(outgoing), handle.stdin), (cause) =>
-          // A pipe that broke because the process has exited is reported as that exit.
+          // If the pipe broke because the process exited, report the exit instead.
           Effect.andThen(
             Effect.timeoutOption(exitError, exitGrace),
             Effect.fail(transportError("Write", `Cannot write to ${name}`)(cause))
