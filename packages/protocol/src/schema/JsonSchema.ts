@@ -122,7 +122,10 @@ export const elicitation = (
   schema: Schema.Constraint
 ): Result.Result<Elicitation.RequestedSchema, InvalidElicitationSchema> =>
   Result.gen(function* () {
-    const document = yield* Result.try({ try: () => fromSchema(schema), catch: () => unfit("", "has no JSON form") })
+    const document = yield* Result.try({
+      try: () => fromSchema(schema),
+      catch: () => unfit(withoutJson(schema.ast)?.[0] ?? "", "has no JSON form")
+    })
     const encoded = SchemaAST.toEncoded(wireSchema(schema).ast)
     const asts = new Map(SchemaAST.isObjects(encoded) ? encoded.propertySignatures.map((p) => [p.name, p.type]) : [])
     return yield* elicitationOf(document, (field) => minLength(asts.get(field)))

@@ -548,6 +548,7 @@ describe("JsonSchema.elicitation", () => {
     ["an unknown format", Schema.Struct({ x: Schema.String.annotate({ format: "uuid" }) }), "x"],
     ["a default of another type", Schema.Struct({ x: Schema.Int.annotate({ default: "1" as never }) }), "x"],
     ["anything", Schema.Struct({ ok: Schema.String, x: Schema.Unknown }), "x"],
+    ["a field without a JSON form", Schema.Struct({ ok: Schema.String, x: Schema.instanceOf(RegExp) }), "x"],
     ["a string at the root", Schema.String, ""],
     ["a record", Schema.Record(Schema.String, Schema.String), ""],
     [
