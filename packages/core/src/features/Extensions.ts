@@ -146,7 +146,10 @@ export const layer = <X extends Any, const H extends Handlers<X>>(
   )
 
 /** Throws for a schema that JSON Schema cannot express: the contract of a server has them all. */
-const checkSchemas = ({ meta, notifications, questions, requests, subscriptions }: Any): void => {
+const checkSchemas = (extension: Any): void => {
+  const { clientSettings, id, meta, notifications, questions, requests, serverSettings, subscriptions } = extension
+  codecSchema(`The settings of a client of ${id}`, clientSettings)
+  codecSchema(`The settings of a server of ${id}`, serverSettings)
   for (const { failure, method, params, result } of [...requestsOf(requests), ...requestsOf(questions)]) {
     codecSchema(`The params of ${method}`, params)
     codecSchema(`The result of ${method}`, result)

@@ -96,7 +96,9 @@ describe("An extension", () => {
     () =>
       Effect.gen(function* () {
         const text = Schema.declare((value): value is symbol => typeof value === "symbol")
-        const definitions: Record<string, Extension.Definition<any, any, any, any, any, undefined, undefined>> = {
+        const definitions: Record<string, Extension.Definition<any, any, any, any, any, any, any>> = {
+          "The settings of a client of com.example/x": { clientSettings: { text } },
+          "The settings of a server of com.example/x": { serverSettings: { text } },
           "The params of x/find": { requests: { find: Extension.request("x/find", { params: { text } }) } },
           "The result of x/find": { requests: { find: Extension.request("x/find", { result: { text } }) } },
           "The failure of x/find": { requests: { find: Extension.request("x/find", { failure: text }) } },
