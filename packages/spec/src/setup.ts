@@ -9,6 +9,9 @@ import type { Socket } from "node:net"
 
 const patched = Symbol.for("effect-mcp/closesUnused")
 
+/** Set on a server whose test needs connections that have carried no request yet. */
+export const keepsUnused = Symbol.for("effect-mcp/keepsUnused")
+
 interface Patched {
   [patched]?: true
 }
@@ -37,7 +40,7 @@ const closeUnused = (): void => {
   }
   prototype.close = function (this: Server, ...args: [((error?: Error) => void)?]) {
     const closing = Reflect.apply(close, this, args)
-    for (const socket of unused.get(this) ?? []) socket.destroy()
+    if (!(keepsUnused in this)) for (const socket of unused.get(this) ?? []) socket.destroy()
     return closing
   }
 }

@@ -133,13 +133,13 @@ export class InboundRequests {
     // A handler may be cancelled from its first step on.
     this.register(entry)
     entry.fiber = this.runFork(effect, this.handlers.masksInterruption === true ? uninterruptible : undefined)
+    if (entry.fiber.pollUnsafe() === undefined) entry.since ??= this.now
     if (entry.ended !== undefined) entry.fiber.interruptUnsafe()
     entry.fiber.addObserver((exit) => this.settle(entry, exit))
   }
 
   private register(entry: InboundRequest): void {
     entry.registered = true
-    entry.since ??= this.now
     if (this.running === none) this.running = new BusyMap()
     this.running.set(entry.request.id, entry)
     if (entry.isSubscription) this.subscriptions++

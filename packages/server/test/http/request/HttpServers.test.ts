@@ -5,6 +5,7 @@ import { Effect, Fiber, Layer } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import { connect } from "node:net"
+import { keepsUnused } from "../../../../spec/src/setup.ts"
 import { HttpServers, type NodeServer } from "../../../src/http/request/HttpServers.ts"
 import { listen } from "../support/http.ts"
 
@@ -58,7 +59,7 @@ describe("HTTP servers that stop listening", () => {
     Effect.gen(function* () {
       const server = McpServer.layer({ name: "test", version: "1", features: Layer.empty })
       const { close, listener } = McpServer.toNodeListener(server, { sessions: false })
-      const http = createServer(listener)
+      const http = Object.assign(createServer(listener), { [keepsUnused]: true })
       const port = yield* listen(http)
       const socket = connect(port, "127.0.0.1")
       yield* Effect.promise(() => once(http, "connection"))
