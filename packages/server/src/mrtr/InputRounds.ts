@@ -5,6 +5,7 @@
  * Bounded: a request that asks in more rounds than allowed, or whose state is longer, fails with -32603.
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
+import { inOwnFiber } from "@effect-mcp/core/internal/eager"
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { callerKey, Principal } from "@effect-mcp/core/Principal"
@@ -222,11 +223,13 @@ export class InputRounds {
     requestState: string
   ): Effect.Effect<DecodedResult, McpError.McpError> {
     const opened = Effect.flatMap(this.seal, (service) => service.open(requestState, bindingOf(this.server, request)))
-    return Effect.flatMap(opened, ({ expires, journal, jti }: Opened) => {
+    return Effect.flatMap(Effect.interruptible(opened), ({ expires, journal, jti }: Opened) => {
       const settled = Journal.settle(journal, responsesOf(request))
       request.received.asked = Object.keys(settled.answers).length
       const reply = Effect.suspend(() => this.round(handler, request, false, settled))
-      return this.guard === undefined ? reply : this.guard.once(jti, expires, reply, callerOf(request))
+      if (this.guard === undefined) return reply
+      // A later use of the state waits for the first one. A round needs a fiber that was not interrupted, so it has its own.
+      return Effect.interruptible(this.guard.once(jti, expires, inOwnFiber(reply), callerOf(request)))
     })
   }
 }

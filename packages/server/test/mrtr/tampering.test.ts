@@ -364,6 +364,41 @@ describe("A guarded state", () => {
     }).pipe(Effect.provide(guarded()))
   )
 
+  it.effect("A request that waits for the first use of its state can be cancelled", () =>
+    Effect.gen(function* () {
+      const started = yield* Deferred.make<void>()
+      const slow = Tools.layer(Tool.make("one", { description: "" }), () =>
+        Effect.andThen(Elicitation.confirm("Pay?"), Effect.andThen(Deferred.succeed(started, undefined), Effect.never))
+      )
+      const server = yield* serve({ features: slow })
+      const client = yield* join(server)
+      const state = yield* start(client, call())
+      yield* Effect.forkChild(retry(client, call(), state))
+      yield* Deferred.await(started)
+      const second = yield* Effect.forkChild(retry(client, call(), state))
+      yield* quiesce
+      assert.lengthOf(yield* server.requests.list, 2)
+      yield* Fiber.interrupt(second)
+      yield* quiesce
+      assert.lengthOf(yield* server.requests.list, 1)
+    }).pipe(Effect.provide(guarded()))
+  )
+
+  it.effect("A request whose state does not open in time can be cancelled", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ features: counted().features })
+      const client = yield* join(server)
+      const opening = yield* Effect.forkChild(retry(client, call(), { requestState: "sealed", inputResponses: {} }))
+      yield* quiesce
+      assert.lengthOf(yield* server.requests.list, 1)
+      yield* Fiber.interrupt(opening)
+      yield* quiesce
+      assert.deepStrictEqual(yield* server.requests.list, [])
+    }).pipe(
+      Effect.provideService(StateSeal.StateSeal, { seal: () => Effect.succeed("sealed"), open: () => Effect.never })
+    )
+  )
+
   it.effect("A guarded state is refused when too many are kept; expired states make room", () =>
     Effect.gen(function* () {
       const { features } = counted()
