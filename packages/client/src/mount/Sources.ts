@@ -1,8 +1,8 @@
 /**
- * The features of a client's server, in the shape that a server's own registries have: to be mounted into another server.
+ * The features of a connected server, in the form that another server can mount.
  *
- * Progress, cancellation and questions reach the caller. The client declares the services that it was built with (`layerCallers`: all
- * of them); a question that the caller did not declare is refused. Names of several servers: see `ToolRegistry.mount`.
+ * Progress, cancellation and questions reach the caller. The client declares the services that it was built with (`layerCallers` declares
+ * all); a question that the caller did not declare is rejected. `ToolRegistry.mount` describes how to combine the names of several servers.
  */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import type { Completer, Completions } from "@effect-mcp/core/Completions"
@@ -34,18 +34,18 @@ const toMcpError = (error: ClientError): McpError.McpError =>
 const withMcpError = <A, R>(effect: Effect.Effect<A, ClientError, R>): Effect.Effect<A, McpError.McpError, R> =>
   Effect.mapError(effect, toMcpError)
 
-/** All items; none where the server does not declare the feature. */
+/** Collects all items, or none if the server does not declare the feature. */
 const listed = <A>(stream: Stream.Stream<A, ClientError>): Effect.Effect<ReadonlyArray<A>, McpError.McpError> =>
   withMcpError(Effect.catchTag(Stream.runCollect(stream), "CapabilityMissing", () => Effect.succeed([])))
 
-/** The `_meta` of a request without progress token and declarations: the forwarded request has its own. */
+/** Copies `_meta` without the progress token and declarations, which the forwarded request has itself. */
 const optionsOf = ({ _meta }: { readonly _meta?: { readonly [key: string]: unknown } }): CallOptions => {
   if (_meta === undefined) return {}
   const { progressToken: _token, ...meta } = _meta
   return { meta: Declaration.without(meta) }
 }
 
-/** Forwards a request for its caller, which gets the questions of the server. */
+/** Forwards a request for its caller, who receives the server's questions. */
 const forwarded = <A, R>(
   client: Service,
   params: { readonly _meta?: { readonly [key: string]: unknown } },
@@ -76,11 +76,11 @@ const relayed = <A>(events: Stream.Stream<CallEvent<A>, ClientError>, progress: 
     )
   )
 
-/** Whether the server completes arguments; the oldest revision does not declare it. */
+/** True if the server may complete arguments. The oldest revision has no capability for it. */
 const completes = ({ revision, serverCapabilities }: Service): boolean =>
   serverCapabilities.completions !== undefined || !revision.rules.completionsDeclared
 
-/** Asks the server for suggestions for one argument. */
+/** Requests suggestions for one argument. */
 const completer =
   (client: Service, ref: Reference, name: string): Completer =>
   (value, others) =>
@@ -90,7 +90,7 @@ const completer =
     )
 
 /**
- * The tools of a client's server, to be mounted into another server. A failed call is the server's own `McpError`, or -32603.
+ * Returns a connected server's tools for mounting into another server. A failed call fails with the server's own `McpError`, or -32603.
  *
  * @example
  * ```ts
@@ -124,12 +124,12 @@ export const tools = (client: Service): ToolSource => ({
   changes: client.toolChanges
 })
 
-/** The resources and templates of a client's server, to be mounted into another server. */
+/** Returns a connected server's resources and resource templates for mounting into another server. */
 export const resources = (client: Service): ResourceSource => ({
   list: listed(client.listResources),
   templates: listed(client.listResourceTemplates),
   read: (params) => forwarded(client, params, (options) => client.readResource(params.uri, options)),
-  // The first event only says that the resource is subscribed to. A failed subscription has no updates.
+  // The first event only reports the subscription. A failed subscription emits no updates.
   watch: (uri) =>
     client.serverCapabilities.resources?.subscribe === true
       ? Stream.catchCause(Stream.drop(client.watchResource(uri), 1), () => Stream.empty)
@@ -141,7 +141,7 @@ export const resources = (client: Service): ResourceSource => ({
   changes: client.resourceChanges
 })
 
-/** The prompts of a client's server, to be mounted into another server. */
+/** Returns a connected server's prompts for mounting into another server. */
 export const prompts = (client: Service): PromptSource => ({
   list: listed(client.listPrompts),
   get: (params) =>
@@ -152,7 +152,7 @@ export const prompts = (client: Service): PromptSource => ({
   changes: client.promptChanges
 })
 
-/** The completion of a client's server, in the shape of a server's own. */
+/** Returns a connected server's completions in the form of a server's own. */
 export const completions = (client: Service): Completions["Service"] => ({
   complete: (params) => withMcpError(Effect.map(client.complete(params), (completion) => ({ completion })))
 })

@@ -1,7 +1,8 @@
 /**
- * The services that answer a server, told which one of several asks: `serverName` of `Requester` and of `Consent`'s actions.
+ * Tells the services that answer questions which of several servers is asking, as `serverName` of `Requester` and of the actions of
+ * `Consent`.
  *
- * A server's own name is its own claim; the name in the table of the program is not.
+ * The name a server reports is only a claim. Its name in the program's table is reliable.
  */
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import { Roots } from "@effect-mcp/core/Roots"
@@ -12,7 +13,7 @@ import * as Option from "effect/Option"
 import * as Consent from "../answering/Consent.ts"
 import { Requester } from "../answering/Requester.ts"
 
-/** The context in which the client of that server is made. */
+/** Returns the context to build the server's client in. */
 export const named = <R>(context: Context.Context<R>, serverName: string): Context.Context<R> => {
   const asking = <A, E, R2>(effect: Effect.Effect<A, E, R2>) =>
     Effect.updateService(effect, Requester, (requester) => requester && { ...requester, serverName })

@@ -1,7 +1,7 @@
 /**
- * The servers of a configuration file, as hosts write it: `{ "mcpServers": { "weather": { "command": "weather-server" } } }`.
+ * Reads the servers of a host's configuration file: `{ "mcpServers": { "weather": { "command": "weather-server" } } }`.
  *
- * Variables of the environment are filled in (`${NAME}`, `${NAME:-default}`). A file is taken as a whole or refused as a whole.
+ * Substitutes environment variables (`${NAME}`, `${NAME:-default}`). One invalid server makes the whole file invalid.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Data from "effect/Data"
@@ -14,32 +14,35 @@ import type * as Stdio from "../transport/Stdio.ts"
 import * as Server from "./Server.ts"
 import * as ServerEntry from "./ServerEntry.ts"
 
-/** The configuration cannot be read, or one of its servers cannot be used. */
+/** The configuration cannot be read, or one of its servers is invalid. */
 export class InvalidConfiguration extends Data.TaggedError("InvalidConfiguration")<{
   readonly message: string
   readonly cause?: unknown
 }> {}
 
-/** Where servers may be in the file of a host. */
+/** Keys that hosts use for the servers in their files. */
 export const sections: ReadonlyArray<string> = ["mcpServers", "servers", "mcp_servers"]
 
-/** Servers of a file: processes, and URLs. */
+/** A server from a file: a process or a URL. */
 export type Configured = Server.TableServer<ConnectError, Http.Requirements | Stdio.Requirements>
 
 export interface Options {
-  /** What `${NAME}` stands for. Default: the environment of this process. */
+  /** Values of `${NAME}`. Default: the environment of this process. */
   readonly variables?: ServerEntry.EnvironmentVariables | undefined
-  /** Options of all clients. */
+  /** Options of every client. */
   readonly client?: ClientOptions | undefined
-  /** Reads the text of a file. Default `JSON.parse`; files with comments need a parser that knows them. */
+  /** Parses the text of a file. Default `JSON.parse`; a file with comments needs another parser. */
   readonly parse?: ((text: string) => unknown) | undefined
-  /** What takes the place of a server of the file, such as one with credentials. Default: the server as the file has it. */
+  /**
+   * Returns a replacement for a server of the file, such as one with credentials, or `undefined` to keep the server. Default: keeps every
+   * server.
+   */
   readonly server?: ((name: string, entry: ServerEntry.ServerEntry) => Configured | undefined) | undefined
 }
 
 const invalid = (message: string, cause?: unknown): InvalidConfiguration => new InvalidConfiguration({ message, cause })
 
-/** The servers of the first section that the value has, by name. */
+/** Returns the first section with servers that the value has. */
 const serversOf = (value: unknown): Result.Result<JsonObject, InvalidConfiguration> => {
   const section = isJsonObject(value) ? sections.find((name) => Object.hasOwn(value, name)) : undefined
   const servers = section === undefined || !isJsonObject(value) ? undefined : value[section]
@@ -57,7 +60,7 @@ const serverOf = (entry: ServerEntry.ServerEntry, client: ClientOptions | undefi
   return Server.http({ url, headers, transport, client })
 }
 
-/** The servers of a parsed configuration. An entry with `"disabled": true` is left out. */
+/** Returns the servers of a parsed configuration, except entries with `"disabled": true`. */
 export const table = (
   value: unknown,
   { client, server, variables = globalThis.process?.env ?? {} }: Options = {}
@@ -75,7 +78,7 @@ export const table = (
     return Object.fromEntries(made)
   })
 
-/** The servers of a file. */
+/** Reads the servers of a file. Fails with `InvalidConfiguration` if the file cannot be read, or one of its servers is invalid. */
 export const read = Effect.fnUntraced(function* (
   file: string,
   options: Options = {}

@@ -1,8 +1,8 @@
 /**
- * The clients of several servers as one service: their lists merged, each server supervised, questions told apart.
+ * Clients of several servers as one service: merges their lists, supervises each server and reports which server asks a question.
  *
- * Building it waits for no server. One that is down is left out of the lists, fails its own requests with `Unavailable`, and is tried again
- * with longer and longer waits. All end with the scope.
+ * Building the service does not wait for any server. A server that is down is left out of the lists, fails its own requests with
+ * `Unavailable`, and is retried with growing delays. Closing the scope closes every client.
  */
 import type { GetPromptResult, Prompt } from "@effect-mcp/protocol/model/Prompt"
 import type { PromptRegistry } from "@effect-mcp/core/Prompts"
@@ -36,36 +36,41 @@ export type { ServerRequestError as RequestError, ServerClient } from "./ServerC
 export { type ServerState, Unavailable } from "./ServerState.ts"
 
 export interface Options extends Supervisor.Options {
-  /** The names of tools and prompts in the merged lists. Default `prefix`: the server's name, `_`, and its own name for the tool. */
+  /**
+   * How to name tools and prompts in the merged lists. Default `prefix`: the name of the server, `_`, then the name of the tool or prompt.
+   */
   readonly names?: Names.Naming | undefined
 }
 
 /** Servers by name. */
 export type Table<R = unknown> = { readonly [name: string]: TableServer<unknown, R> }
 
-/** What the servers of a table require. */
+/** Services that the servers of a table require. */
 export type Requirements<T extends Table> = T[keyof T] extends TableServer<unknown, infer R> ? R : never
 
-/** A tool, prompt, resource or template of one of the servers. */
+/** A tool, prompt, resource or resource template, and the name of its server. */
 export interface Listed<A> {
   readonly server: string
-  /** Its name, or URI, as its server has it. */
+  /** The item as its server lists it, with the server's own name or URI. */
   readonly item: A
 }
 
-/** The same with its name in the merged list. */
+/** A listed item and its name in the merged list. */
 export interface Named<A> extends Listed<A> {
   readonly name: string
 }
 
 type MergedError = Names.NameClash | ServerClient.ServerRequestError
 
-/** What the clients of several servers give together. */
+/** Merged lists and requests of several servers. */
 export interface MergedClients {
-  /** The tools of all servers that are connected, in the order of the table. Fails where two have one name, if `names` is `refuse`. */
+  /**
+   * Tools of all connected servers, in the order of the table. Fails with `NameClash` if `names` is `refuse` and two tools have the same
+   * name.
+   */
   readonly listTools: Effect.Effect<ReadonlyArray<Named<Tool>>, Names.NameClash>
   readonly listPrompts: Effect.Effect<ReadonlyArray<Named<Prompt>>, Names.NameClash>
-  /** The resources of all servers that are connected. URIs are unique at their server only: read one by `of(server)`. */
+  /** Resources of all connected servers. URIs are unique only within a server, so read a resource through `of(server)`. */
   readonly listResources: Effect.Effect<ReadonlyArray<Listed<Resource>>>
   readonly listResourceTemplates: Effect.Effect<ReadonlyArray<Listed<ResourceTemplate>>>
   /** Calls a tool by its name in the merged list. */
@@ -85,28 +90,28 @@ export interface MergedClients {
     args?: { readonly [argument: string]: string },
     options?: CallOptions
   ) => Effect.Effect<GetPromptResult, MergedError>
-  /** One event when the merged list may have changed, also when a server comes or goes; bursts become one event. */
+  /** Emits when the merged list may have changed, including when a server connects or disconnects. Bursts of changes become one event. */
   readonly toolChanges: Stream.Stream<void>
   readonly promptChanges: Stream.Stream<void>
   readonly resourceChanges: Stream.Stream<void>
-  /** Mounts all features into the server whose registries the context has. */
+  /** Mounts the features of all servers into the server whose registries are in the context. */
   readonly mount: Effect.Effect<void, never, PromptRegistry | ResourceRegistry | Scope.Scope | ToolRegistry>
 }
 
-/** The clients of a table's servers. */
+/** Clients of the servers of a table. */
 export interface Clients<Name extends string = string> extends MergedClients {
-  /** The names of the servers, in the order of the table. */
+  /** Names of the servers, in the order of the table. */
   readonly names: ReadonlyArray<Name>
-  /** The requests of one server. */
+  /** Returns the requests of one server. */
   readonly of: (server: Name) => ServerClient.ServerClient
   readonly state: (server: Name) => ServerState
-  /** The state of each server at the moment, and every one that follows. */
+  /** Emits the current state of each server, then every change. */
   readonly states: Stream.Stream<{ readonly server: Name; readonly state: ServerState }>
-  /** Tries to reach a server that is down at once; gives its state then. */
+  /** Tries to connect to a server that is down, without waiting for its next attempt, and returns the new state. */
   readonly retry: (server: Name) => Effect.Effect<ServerState>
 }
 
-/** The clients of servers whose names the program does not know, such as those of a file. */
+/** Clients of servers whose names are not known to the compiler, such as servers from a file. */
 export class McpClients extends Context.Service<McpClients, Clients>()("@effect-mcp/client/McpClients") {}
 
 const tools: MergedList.Feature<Tool> = {
@@ -120,7 +125,7 @@ const prompts: MergedList.Feature<Prompt> = {
   changes: ({ promptChanges }) => promptChanges
 }
 
-/** A server that the table does not have. */
+/** Stands in for a server that is not in the table. */
 const missing = (name: string, names: ReadonlyArray<string>): Supervisor.Supervised => {
   const message = `There is no server ${JSON.stringify(name)}: the table has ${names.join(", ") || "none"}`
   const unavailable = new Unavailable({ server: name, message })
@@ -215,7 +220,7 @@ const makeAny = Effect.fnUntraced(function* <T extends Table>(
 })
 
 /**
- * The clients of a table's servers, for as long as the scope. Gives them at once.
+ * Makes clients for the servers of a table, which close with the scope. Does not wait for any server.
  *
  * @example
  * ```ts
@@ -236,7 +241,9 @@ export const make = <T extends Table>(
   options: Options = {}
 ): Effect.Effect<Clients<keyof T & string>, never, Requirements<T> | Scope.Scope> => makeAny(table, options)
 
-/** The clients of a table's servers, by names that the program does not know: `of` takes any, and says where there is none. */
+/**
+ * Provides clients for the servers of a table as `McpClients`. `of` accepts any name; an unknown name fails the request with `Unavailable`.
+ */
 export const layer = <T extends Table>(
   table: T,
   options: Options = {}
@@ -244,7 +251,8 @@ export const layer = <T extends Table>(
   Layer.effect(McpClients, makeAny(table, options))
 
 /**
- * The clients of the servers of a configuration file. Fails where the file cannot be used; a server that is down is no failure.
+ * Provides clients for the servers of a configuration file. Fails with `InvalidConfiguration` if the file cannot be used, but not if a
+ * server is down.
  *
  * @example
  * ```ts
@@ -276,12 +284,12 @@ export interface ServiceClass<Self, Id extends string, T extends Table> extends 
   Id,
   Clients<keyof T & string>
 > {
-  /** The clients of the table, as this service and as `McpClients`. */
+  /** Provides the clients of the table as this service and as `McpClients`. */
   readonly layer: Layer.Layer<Self | McpClients, never, Exclude<Requirements<T>, Scope.Scope>>
 }
 
 /**
- * A service with the clients of a table, typed by the names of its servers.
+ * Creates a service with the clients of a table, typed by the names of its servers.
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 /**
- * The tools, or the prompts, of several servers as one list.
+ * Merges the tools or the prompts of several servers into one list.
  *
- * A server that is not connected, or does not answer in time, has none in the list. Which server a name belongs to is what was listed last:
- * a name keeps its server while that is down. Names that are unknown are looked for again, at most once a second.
+ * A server that is not connected, or does not answer in time, contributes nothing. The last listing decides which server a name belongs to,
+ * so a name keeps its server while the server is down. Unknown names cause a new listing at most once a second.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -16,16 +16,16 @@ import type { ClientError } from "../ClientError.ts"
 import * as Names from "./Names.ts"
 import type { Supervised } from "./Supervisor.ts"
 
-/** An item of a list, with the server that listed it. */
+/** An item and the server that listed it. */
 interface Listed<A> {
   readonly server: string
-  /** Its name in the list of all servers. */
+  /** Name in the merged list. */
   readonly name: string
-  /** As its server lists it, under its own name. */
+  /** The item as its server lists it, with the server's own name. */
   readonly item: A
 }
 
-/** What a server lists. */
+/** Reads a server's list and its changes. */
 export interface Feature<A> {
   readonly kind: Names.Kind
   readonly list: (client: Client) => Stream.Stream<A, ClientError>
@@ -38,25 +38,25 @@ export interface Options {
   readonly patience: Duration.Input
 }
 
-/** Where a name leads. */
+/** The server that a name in the merged list belongs to. */
 export interface Route {
   readonly server: Supervised
-  /** The server's own name. */
+  /** Name of the item at its server. */
   readonly name: string
 }
 
 export interface MergedList<A> {
   readonly list: Effect.Effect<ReadonlyArray<Listed<A>>, Names.NameClash>
-  /** Fails with `McpError` (-32602) for a name that no server has listed. */
+  /** Finds the server of a name. Fails with `McpError` (-32602) if no server has listed the name. */
   readonly route: (name: string) => Effect.Effect<Route, Names.NameClash | McpError.McpError>
-  /** One event when the list may have changed; bursts become one event. */
+  /** Emits when the list may have changed. Bursts of changes become one event. */
   readonly changes: Stream.Stream<void>
 }
 
-/** For how many milliseconds a name that no list has is believed to be in none. */
+/** How long an unknown name stays known to be missing, in milliseconds. */
 const missLifetime = 1000
 
-/** The items of a server: none where it has no such feature, undefined where it is not connected or does not answer. */
+/** Returns the items of a server: empty if it lacks the feature, or `undefined` if it is not connected or does not answer. */
 export const itemsOf = <A>(
   server: Supervised,
   list: (client: Client) => Stream.Stream<A, ClientError>,
@@ -79,7 +79,7 @@ export const itemsOf = <A>(
     })
   )
 
-/** One event each time that the server comes or goes, or that its list changes. */
+/** Emits each time the server connects or disconnects, or its list changes. */
 export const changesOf = (
   server: Supervised,
   changes: (client: Client) => Stream.Stream<unknown>
@@ -101,7 +101,7 @@ export const changesOf = (
     })
   })
 
-/** The events of all; bursts become one. */
+/** Merges streams of events. Bursts become one event. */
 export const anyOf = (all: ReadonlyArray<Stream.Stream<void>>): Stream.Stream<void> =>
   Stream.buffer(Stream.mergeAll(all, { concurrency: "unbounded" }), { capacity: 1, strategy: "sliding" })
 
@@ -111,7 +111,7 @@ export const make = <A extends { readonly name: string }>(
 ): MergedList<A> => {
   const { kind } = feature
   const all = servers.map(({ name }) => name)
-  /** What each server listed last: its own names, by those in the list. */
+  /** The last listing of each server: its own names by their names in the merged list. */
   const known = new Map<Supervised, ReadonlyMap<string, string>>()
   const lock = Semaphore.makeUnsafe(1)
   let readAt = -Infinity

@@ -1,8 +1,8 @@
 /**
- * The features of several servers, mounted into a server of one's own: that is a gateway over all of them.
+ * Mounts the features of several servers into your own server, which makes it a gateway.
  *
- * Tools and prompts have the names of the merged lists. A resource has the name of its server and `+` before its URI. The lists of a server
- * that is not connected are empty, and a request for it fails with -32603.
+ * Tools and prompts have their names from the merged lists. The URI of a resource is prefixed with the name of its server and `+`. The
+ * lists of a disconnected server are empty, and requests to it fail with -32603.
  */
 import type { Suggestions } from "@effect-mcp/core/Completions"
 import { PromptRegistry, type PromptSource } from "@effect-mcp/core/Prompts"
@@ -40,7 +40,7 @@ const withMcpError = <A, E extends { readonly message: string }, R>(effect: Effe
 const listOf = <A extends { readonly name: string }>(merged: MergedList<A>) =>
   withMcpError(Effect.map(merged.list, (all) => all.map(({ item, name }) => ({ ...item, name }))))
 
-/** Runs a request of the server that a name leads to. */
+/** Runs a request on the server that a name belongs to. */
 const routed = <A, B, R>(
   merged: MergedList<A>,
   name: string,
@@ -70,7 +70,7 @@ const promptsOf = ({ prompts }: Mountable): PromptSource => ({
   changes: prompts.changes
 })
 
-/** The resources of one server, under their own URIs. */
+/** The resources of one server, with their own URIs. */
 const resourcesOf = (server: Supervised, patience: Duration.Input): ResourceSource => {
   const source = Effect.map(withMcpError(server.client), Sources.resources)
   return {
@@ -83,7 +83,7 @@ const resourcesOf = (server: Supervised, patience: Duration.Input): ResourceSour
       (items = []) => items
     ),
     read: (params) => Effect.flatMap(source, ({ read }) => read(params) ?? notFound(params.uri)),
-    // Watched again each time that the server is back.
+    // Watches again each time the server reconnects.
     watch: (uri) => changesOf(server, (client) => Sources.resources(client).watch(uri) ?? Stream.empty),
     matches: UriTemplate.matches,
     completerOf: (template, variable) => (value, others) =>
@@ -95,7 +95,7 @@ const resourcesOf = (server: Supervised, patience: Duration.Input): ResourceSour
   }
 }
 
-/** Mounts all for as long as the scope. */
+/** Mounts the features of all servers until the scope closes. */
 export const mount = Effect.fnUntraced(function* (
   all: Mountable
 ): Effect.fn.Return<void, never, PromptRegistry | ResourceRegistry | Scope.Scope | ToolRegistry> {

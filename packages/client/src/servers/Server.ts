@@ -1,7 +1,7 @@
 /**
- * One server of a table: how it is connected to, with which options, and which services are its own.
+ * One server of a table: its connection, options and services.
  *
- * `services` is built for this server alone, each time that its client is made: credentials, and answers to its questions.
+ * `services` is built for this server only, each time its client is made. It can hold credentials and answers to the server's questions.
  */
 import type { Transport } from "@effect-mcp/core/Transport"
 import * as Context from "effect/Context"
@@ -16,31 +16,31 @@ import type * as Http from "../transport/Http.ts"
 import * as Stdio from "../transport/Stdio.ts"
 import * as Answers from "./Answers.ts"
 
-/** What a server's client tells: that a connection is open, and that it has ended. */
+/** Is told when a connection opens and when it ends. */
 type Observer = Required<Pick<ClientObserver.ClientObserver, "opened" | "closed">>
 
 /** A server of a table. Made by `stdio`, `http` or `server`. */
 export interface TableServer<out E, out R> {
-  /** Makes the client of the server, for as long as the scope. */
+  /** Makes the client of the server, which closes with the scope. */
   readonly open: (name: string, observer: Observer) => Effect.Effect<Client, E, R | Scope.Scope>
 }
 
-/** What every server of a table may have, beside how it is connected to. */
+/** Options that every kind of server accepts. */
 export interface Common<A = never, E = never, R = never> {
-  /** Options of its client. `reconnect` has two attempts by default: the supervisor of the server tries further. */
+  /** Options of the client. `reconnect` makes two attempts by default, and then the supervisor takes over. */
   readonly client?: ClientOptions | undefined
   /**
-   * Services of this server alone, such as an `HttpClient` with its credentials, or an `Elicitation` that answers it; they come before those
-   * of the context. Default: those of the context.
+   * Services for this server only, such as an `HttpClient` with credentials, or an `Elicitation` that answers its questions. They override
+   * services in the context. Default none.
    */
   readonly services?: Layer.Layer<A, E, R> | undefined
 }
 
-/** A lost connection is opened again at once, and a moment later; then the supervisor waits longer and longer. */
+/** Reconnects immediately and once more a moment later. After that the supervisor retries with growing delays. */
 const reconnect = { attempts: 2 }
 
 /**
- * A server over the transports of a connector.
+ * Creates a server from a connector, which opens its transports.
  *
  * @example
  * ```ts
@@ -68,19 +68,19 @@ export const server = <E, R, A = never, E2 = never, R2 = never>(
   }
 }
 
-/** A server that is started as a child process, and again when it has ended. */
+/** Creates a server that runs as a child process and is restarted when it exits. */
 export const stdio = <A = never, E = never, R = never>(
   options: Stdio.Options & Common<A, E, R>
 ): TableServer<NoInfer<E> | ConnectError, Exclude<Stdio.Requirements | Scope.Scope, A | Scope.Scope> | NoInfer<R>> =>
   server({ ...common(options), connector: Stdio.open(options) })
 
-/** A server at a URL. */
+/** Creates a server at a URL. */
 export const http = <A = never, E = never, R = never>(
   options: Http.Options & Common<A, E, R>
 ): TableServer<NoInfer<E> | ConnectError, Exclude<Http.Requirements | Scope.Scope, A | Scope.Scope> | NoInfer<R>> =>
   server({
     ...common(options),
-    // Loaded when needed: a program that starts processes does not load HTTP.
+    // Loaded on first use, so that programs with only child processes do not load HTTP.
     connector: Effect.flatMap(
       imported(() => import("../transport/Http.ts")),
       ({ open }) => open(options)

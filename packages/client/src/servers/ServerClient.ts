@@ -1,7 +1,8 @@
 /**
- * The requests of one server of several: those of its client, and `Unavailable` while it is not connected.
+ * Requests of one of several servers: like `Client`, but they fail with `Unavailable` while the server is not connected.
  *
- * A request that fails as if the server were gone makes the supervisor look. Whatever is not here is in `client`.
+ * A request that fails as if the server were gone makes the supervisor check it. Members of `Client` that are missing here are available
+ * through `client`.
  */
 import type { Prompt } from "@effect-mcp/core/Prompt"
 import type { Tool } from "@effect-mcp/core/Tool"
@@ -16,10 +17,10 @@ import type { CallEvent } from "../features/Calls.ts"
 import type { Unavailable } from "./ServerState.ts"
 import type { Supervised } from "./Supervisor.ts"
 
-/** How a request to one server of several fails. */
+/** Errors of a request to one of several servers. */
 export type ServerRequestError = ClientError | Unavailable
 
-/** A member of `Client` that fails with `Unavailable`, too. */
+/** A member of `Client` that can also fail with `Unavailable`. */
 type OrUnavailable<M> =
   M extends Effect.Effect<infer A, infer E>
     ? Effect.Effect<A, E | Unavailable>
@@ -44,26 +45,26 @@ type Shared = Pick<
   | "complete"
 >
 
-/** What is no function of a contract: the types and docstrings are those of `Client`. */
+/** Members that are not generic, with the types and docstrings of `Client`. */
 type Derived = { [Member in keyof Shared]: OrUnavailable<Shared[Member]> }
 
-/** As `Client`, member by member. Those that a contract types stand here again: a derived type would lose their parameters. */
+/** The same members as `Client`. Generic members are declared again, because a derived type would lose their type parameters. */
 export interface ServerClient extends Derived {
   /** The client itself, once the server is connected. */
   readonly client: Effect.Effect<Client, Unavailable>
-  /** As `Client.callTool`. */
+  /** Like `Client.callTool`. */
   readonly callTool: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
     options?: CallOptions
   ) => Effect.Effect<O, F | ToolFailure | ServerRequestError>
-  /** As `Client.callToolStream`. */
+  /** Like `Client.callToolStream`. */
   readonly callToolStream: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
     options?: CallOptions
   ) => Stream.Stream<CallEvent<O>, F | ToolFailure | ServerRequestError>
-  /** As `Client.getPrompt`. */
+  /** Like `Client.getPrompt`. */
   readonly getPrompt: <A>(
     prompt: Prompt<A>,
     args: A,
@@ -71,7 +72,7 @@ export interface ServerClient extends Derived {
   ) => Effect.Effect<GetPromptResult, ServerRequestError>
 }
 
-/** Whether a server that is gone fails its requests so. */
+/** True if requests to a server that is gone can fail with this error. */
 const seemsGone = (error: unknown): boolean =>
   typeof error === "object" &&
   error !== null &&

@@ -1,7 +1,7 @@
 /**
- * A server as a host's configuration names it: the command that starts it, or its URL.
+ * A server as hosts configure it: the command that starts it, or its URL.
  *
- * Hosts write the same facts in different words. This module reads all of them, and refuses an entry that names neither.
+ * Hosts use different keys for the same settings. This module reads all of them and rejects an entry with neither a command nor a URL.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Result from "effect/Result"
@@ -25,12 +25,12 @@ interface Reached {
 
 export type ServerEntry = Started | Reached
 
-/** Variables of the environment. */
+/** Environment variables by name. */
 export type EnvironmentVariables = { readonly [name: string]: string | undefined }
 
 const variable = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g
 
-/** A text with `${NAME}`, `${env:NAME}` and `${NAME:-default}` filled in. */
+/** Substitutes `${NAME}`, `${env:NAME}` and `${NAME:-default}` in a text. */
 const expand = (text: string, variables: EnvironmentVariables): Result.Result<string, string> => {
   let missing: string | undefined
   const expanded = text.replaceAll(variable, (_, name: string, otherwise: string | undefined) => {
@@ -55,7 +55,7 @@ const textsOf = (value: unknown): Texts =>
 const firstText = (entry: JsonObject, ...keys: ReadonlyArray<string>): string | undefined =>
   keys.map((key) => entry[key]).find((value) => typeof value === "string")
 
-/** Headers whose values Codex takes from the environment. */
+/** Returns the headers, including the ones that Codex fills from environment variables. */
 const headersFrom = (entry: JsonObject): Texts => {
   const named = Object.entries(textsOf(entry["env_http_headers"])).map(([header, name]) => [header, `\${${name}}`])
   const bearer = firstText(entry, "bearer_token_env_var")
@@ -66,7 +66,7 @@ const headersFrom = (entry: JsonObject): Texts => {
   }
 }
 
-/** Reads an entry of any host; variables are left as they are. */
+/** Parses an entry of any host. Does not substitute variables. */
 export const parse = (entry: unknown): Result.Result<ServerEntry, string> => {
   if (!isJsonObject(entry)) return Result.fail("it is no object")
   const url = firstText(entry, "httpUrl", "url", "serverUrl")
@@ -91,7 +91,7 @@ const expandAll = (texts: Texts, variables: EnvironmentVariables): Result.Result
     Object.fromEntries
   )
 
-/** The entry with the variables of the environment filled in. */
+/** Substitutes environment variables in an entry. */
 export const resolve = (entry: ServerEntry, variables: EnvironmentVariables): Result.Result<ServerEntry, string> =>
   Result.gen(function* () {
     if (entry._tag === "Reached") {
@@ -104,13 +104,13 @@ export const resolve = (entry: ServerEntry, variables: EnvironmentVariables): Re
     return { ...entry, command, args, env: yield* expandAll(entry.env, variables) }
   })
 
-/** A word of a command line, or a URL, without what may be a secret: the user and the query of a URL. */
+/** Removes the user and the query of URLs from a word, because they may be secret. */
 const withoutSecrets = (word: string): string =>
   word.replace(/([a-z][\w+.-]*:\/\/)[^/?#\s]*@/gi, "$1...@").replace(/([a-z][\w+.-]*:\/\/[^?#\s]*)[?#]\S*/gi, "$1?...")
 
 const secret = /^--?[\w-]*(?:key|token|secret|password|passwd|authorization|header)$/i
 
-/** Words of a command line, without the values of options that are named like secrets. */
+/** Hides the values of options with names like `--token` or `--api-key`. */
 const shownWords = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
   words.map((word, index) => {
     if (secret.test(words[index - 1] ?? "") && !word.startsWith("-")) return "..."
@@ -118,7 +118,7 @@ const shownWords = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
     return option !== word && secret.test(option) ? `${option}=...` : withoutSecrets(word)
   })
 
-/** For people: without the values of variables, headers, and options that are named like secrets, and without users and queries of URLs. */
+/** Describes an entry for people. Hides the values of environment variables, headers and secret options, and the user and query of URLs. */
 export const shown = (entry: ServerEntry): string => {
   const named = (flag: string, texts: Texts) => Object.keys(texts).map((name) => `${flag} ${name}=...`)
   return entry._tag === "Reached"

@@ -1,27 +1,27 @@
-/** How far a server of several is reached, and the error of a request to one that is not. */
+/** Connection state of one of several servers, and the error of requests to a server that is not connected. */
 import * as Data from "effect/Data"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { Version } from "@effect-mcp/protocol/Revision"
 
 export type ServerState =
-  /** It is being connected to: for the first time, or since its connection was lost. */
+  /** Connecting for the first time, or again after the connection was lost. */
   | { readonly _tag: "Connecting" }
-  /** `info` is how the server names itself; not verified. */
+  /** `info` is the name and version that the server reports. Not verified. */
   | { readonly _tag: "Connected"; readonly revision: Version; readonly info: Implementation }
   | {
       readonly _tag: "Down"
-      /** Why the last try failed. */
+      /** Why the last attempt failed. */
       readonly message: string
       readonly cause: unknown
-      /** Tries in a row that failed. */
+      /** Number of failed attempts in a row. */
       readonly tries: number
-      /** Whether it is tried again by itself: not where the next try would fail with the same error, as without credentials. */
+      /** Whether another attempt follows automatically. False if it would fail with the same error, for example without credentials. */
       readonly retries: boolean
     }
 
-/** The server is not connected; the request was not sent. */
+/** The server is not connected. The request was not sent. */
 export class Unavailable extends Data.TaggedError("Unavailable")<{
-  /** The name of the server in the table of its clients. */
+  /** Name of the server in the table. */
   readonly server: string
   readonly message: string
   readonly cause?: unknown

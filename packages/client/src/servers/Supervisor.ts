@@ -1,8 +1,8 @@
 /**
- * One server under supervision: its client, how far it is reached, and the fiber that connects to it again.
+ * Supervises one server: holds its client and its state, and reconnects to it.
  *
- * The client opens a lost connection again by itself, once or twice. The supervisor watches that, pings now and then, and tries again
- * with longer and longer waits where the server stays away. A refusal of the credentials (401, 403) is not tried again by itself.
+ * The client itself reopens a lost connection once or twice. The supervisor notices, pings the server occasionally, and retries with
+ * growing delays while it stays away. After a rejection of the credentials (401, 403) it does not retry on its own.
  */
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Cause from "effect/Cause"
@@ -21,38 +21,38 @@ import type { TableServer } from "./Server.ts"
 import { type ServerState, Unavailable } from "./ServerState.ts"
 
 export interface Options {
-  /** The waits between tries to reach a server that is down. Default: 1 second, then longer, at most 30 seconds. */
+  /** Delays between attempts to reach a server that is down. Default: 1 second, growing to 30 seconds. */
   readonly retry?: Pick<RetryPolicy, "delay" | "maxDelay"> | undefined
-  /** How often a server that seems well is pinged. Default 30 seconds; `Duration.infinity` for never. */
+  /** How often to ping a connected server. Default 30 seconds; `Duration.infinity` disables pings. */
   readonly check?: Duration.Input | undefined
-  /** How long a request waits for a server that is being connected to, and a ping or a list for its answer. Default 10 seconds. */
+  /** How long a request waits for a server that is connecting, and how long a ping or a list waits for its answer. Default 10 seconds. */
   readonly patience?: Duration.Input | undefined
 }
 
-/** How long a request waits for a server unless the program says otherwise. */
+/** Default time that a request waits for a server. */
 export const defaultPatience: Duration.Input = "10 seconds"
 
 export interface Supervised {
   readonly name: string
   readonly state: () => ServerState
-  /** The state at the moment, and those that follow. */
+  /** Emits the current state, then every change. */
   readonly states: Stream.Stream<ServerState>
-  /** The client of the server, once it is connected. Waits while it is being connected to. */
+  /** Returns the client once the server is connected, waiting while it connects. */
   readonly client: Effect.Effect<Client, Unavailable>
-  /** Pings the server soon: a request has failed as if the server were gone. */
+  /** Pings the server soon, because a request failed as if the server were gone. */
   readonly suspect: () => void
-  /** Tries at once, and waits for the outcome. */
+  /** Tries to connect immediately and waits for the outcome. */
   readonly retry: Effect.Effect<ServerState>
 }
 
 const connecting: ServerState = { _tag: "Connecting" }
 
-/** States that wait for a slow reader at most. */
+/** Number of states to keep for a slow reader. */
 const capacity = 64
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Whether only other credentials would help. */
+/** True if only other credentials can help. */
 const isRefusal = (error: unknown): boolean => {
   const reason = denied(error)
   if (reason instanceof Unauthorized || reason instanceof Forbidden) return true
@@ -133,7 +133,6 @@ class Supervisor implements Supervised {
     return Effect.map(Deferred.await(this.settled), () => this.current)
   })
 
-  /** Runs `attempt` until it succeeds. */
   private untilUp<A, E, R>(attempt: Effect.Effect<A, E, R>, tries = 1): Effect.Effect<A, never, R> {
     return Effect.catchCause(attempt, (cause) =>
       Queue.clear(this.signals).pipe(
@@ -143,7 +142,7 @@ class Supervisor implements Supervised {
     )
   }
 
-  /** Notes that the server is down, and waits until the next try. */
+  /** Records that the server is down, and waits until the next attempt. */
   private fall(error: unknown, tries: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       const retries = !isRefusal(error)
@@ -160,7 +159,7 @@ class Supervisor implements Supervised {
     this.enter({ _tag: "Connected", revision: client.revision.version, info: client.serverInfo })
   }
 
-  /** Connects to the server, and again, for as long as it runs. */
+  /** Connects to the server and keeps reconnecting until interrupted. */
   run<E, R>(open: Effect.Effect<Client, E, R>): Effect.Effect<never, never, R> {
     const ping = (client: Client) =>
       Effect.timeoutOrElse(client.ping, {
@@ -180,7 +179,7 @@ class Supervisor implements Supervised {
   }
 }
 
-/** Supervises a server for as long as the scope; returns at once. */
+/** Starts supervising a server until the scope closes. Returns immediately. */
 export const make = Effect.fnUntraced(function* <E, R>(
   name: string,
   server: TableServer<E, R>,

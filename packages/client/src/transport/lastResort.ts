@@ -1,6 +1,6 @@
 /**
- * The last resort against orphans: when this process exits without closing its scopes (`process.exit`, an uncaught exception), its child
- * processes are killed. One listener serves all of them.
+ * The last resort against orphaned processes: kills the child processes if this process exits without closing its scopes (`process.exit`,
+ * an uncaught exception). One listener serves all of them.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
