@@ -193,7 +193,7 @@ export const make = (options: Options): Calls => {
       )
     return Effect.mapError(tool.input.encode(input), encodeFailed).pipe(
       Effect.flatMap((args = {}) => {
-        if (!isJsonObject(args)) return Effect.fail(encodeFailed({ message: "Its arguments are no JSON object" }))
+        if (!isJsonObject(args)) return Effect.fail(encodeFailed({ message: "The arguments are not a JSON object" }))
         const known = { tool, support: tool.task }
         const call = () => send(tool.name, args, options, known)
         return known.support !== undefined || !mayAsk()

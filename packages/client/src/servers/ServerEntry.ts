@@ -68,7 +68,7 @@ const headersFrom = (entry: JsonObject): Texts => {
 
 /** Parses an entry of any host. Does not substitute variables. */
 export const parse = (entry: unknown): Result.Result<ServerEntry, string> => {
-  if (!isJsonObject(entry)) return Result.fail("it is no object")
+  if (!isJsonObject(entry)) return Result.fail("it is not an object")
   const url = firstText(entry, "httpUrl", "url", "serverUrl")
   if (url !== undefined) {
     const isSse = entry["type"] === "sse"
@@ -78,7 +78,7 @@ export const parse = (entry: unknown): Result.Result<ServerEntry, string> => {
   if (command === undefined || command === "") return Result.fail("it has neither a command nor a URL")
   const { args = [] } = entry
   if (!Array.isArray(args) || !args.every((arg) => typeof arg === "string")) {
-    return Result.fail("its args are no list of texts")
+    return Result.fail("its args are not a list of strings")
   }
   return Result.succeed({ _tag: "Started", command, args, env: textsOf(entry["env"]), cwd: firstText(entry, "cwd") })
 }

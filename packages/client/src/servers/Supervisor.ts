@@ -119,7 +119,7 @@ class Supervisor implements Supervised {
     return Effect.andThen(
       Effect.timeoutOrElse(Deferred.await(this.settled), {
         duration: this.patience,
-        orElse: () => Effect.fail(this.unavailable("is still being connected to"))
+        orElse: () => Effect.fail(this.unavailable("is still connecting"))
       }),
       this.client
     )

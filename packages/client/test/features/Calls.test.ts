@@ -65,7 +65,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
       const error = yield* Effect.flip(client.callTool(Shout, "hello"))
       assert.instanceOf(error, McpError.McpError)
       assert.strictEqual(error.code, McpError.InvalidParams)
-      assert.include(error.message, "no JSON object")
+      assert.include(error.message, "not a JSON object")
       assert.deepStrictEqual(server.requests("tools/call"), [])
     })
   )

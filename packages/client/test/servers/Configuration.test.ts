@@ -18,7 +18,7 @@ describe("A configuration of servers", () => {
       messageOf({ mcpServers: { good: { command: "a" }, bad: { args: [] } } }),
       "the server bad: it has neither"
     )
-    assert.include(messageOf({ servers: { bad: { command: "a", args: [1] } } }), "its args are no list of texts")
+    assert.include(messageOf({ servers: { bad: { command: "a", args: [1] } } }), "its args are not a list of strings")
     assert.include(messageOf({ mcpServers: { bad: { url: "${HOST}/mcp" } } }), "no variable HOST")
   })
 

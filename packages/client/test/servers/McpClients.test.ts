@@ -304,7 +304,7 @@ describe("A server among several", () => {
       yield* quiesce
       yield* TestClock.adjust("3 seconds")
       const error = yield* Fiber.join(call)
-      assert.include(error.message, "still being connected to")
+      assert.include(error.message, "still connecting")
     })
   )
 })
