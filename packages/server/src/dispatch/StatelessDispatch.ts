@@ -120,13 +120,21 @@ export const make = ({
         return Effect.void
       }
     }
+    let isOver = false
     return Effect.withFiber((fiber: Fiber.Fiber<unknown, unknown>) => {
       began(received, fiber)
+      // Effect ends a fiber without its finalizers if a handler hands it a value that is no effect.
+      fiber.addObserver(() => {
+        if (!isOver) ended(received, Exit.die(new Error("A handler returned a value that is no effect")))
+      })
       const traced = TraceContext.isTraced(fiber.context) ? surroundingsOfStateless(received) : undefined
       return observed(() => effect ?? handle(true), request, traced)
     }).pipe(
       Effect.exit,
-      Effect.map((exit) => ended(received, exit)),
+      Effect.map((exit) => {
+        isOver = true
+        ended(received, exit)
+      }),
       Effect.uninterruptible
     )
   }

@@ -152,6 +152,7 @@ export class ServerRequest implements HandledRequest, Source, Wired {
     return Effect.withFiber((fiber) => {
       this.fiber = fiber
       this.ambient = fiber.context
+      fiber.addObserver((exit) => this.abandon(exit))
       const stopWatching = this.watch?.()
       if (stopWatching !== undefined) this.atEnd(stopWatching)
       const provided = Effect.updateContext(effect, (ambient: Context.Context<never>) =>
@@ -215,10 +216,21 @@ export class ServerRequest implements HandledRequest, Source, Wired {
     })
   }
 
+  /** Effect ends a fiber without its finalizers if a handler hands it a value that is no effect. */
+  private abandon(exit: Exit.Exit<unknown, unknown>): void {
+    if (this.ended) return
+    if (this.scope !== undefined) Effect.runForkWith(this.ambient)(Scope.close(this.scope, exit))
+    this.end()
+  }
+
   private finish(exit: Exit.Exit<DecodedResult, McpError>): Effect.Effect<DecodedResult, McpError> {
+    this.end()
+    return this.next?.(exit) ?? exit
+  }
+
+  private end(): void {
     this.ended = true
     this.companion?.interruptUnsafe()
     this.released?.()
-    return this.next?.(exit) ?? exit
   }
 }

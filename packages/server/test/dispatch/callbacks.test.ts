@@ -9,7 +9,8 @@ import * as Tools from "@effect-mcp/core/Tools"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Schema } from "effect"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { Context, Effect, Exit, Layer, Schema, Scope } from "effect"
 
 const returning: ReadonlyArray<readonly [string, () => any]> = [
   ["a promise that rejects", () => Promise.reject(new Error("rejected"))],
@@ -33,6 +34,13 @@ describe.each(returning)("A function that returns %s", (_title, call) => {
       return yield* Peer.make(mine, { request: () => Effect.never, notification: () => {} })
     })
   const initialize = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } }
+  const modern = {
+    _meta: {
+      [Meta.protocolVersion]: "2026-07-28",
+      [Meta.clientInfo]: { name: "test", version: "1" },
+      [Meta.clientCapabilities]: {}
+    }
+  }
   const failed = (peer: Peer.Peer, method: string, params: object) =>
     Effect.map(Effect.flip(peer.request(method, { ...params })), (error) =>
       assert.deepInclude(error, { code: -32603, message: "Internal error" }, method)
@@ -59,6 +67,30 @@ describe.each(returning)("A function that returns %s", (_title, call) => {
       yield* peer.request("tools/list", {})
     })
   )
+
+  for (const version of ["2025-11-25", "2026-07-28"]) {
+    it.effect(`A handler whose effect goes on with it fails its request and lets the server end (${version})`, () =>
+      Effect.gen(function* () {
+        const late = Effect.flatMap(Effect.scope, (): Effect.Effect<string> => {
+          const value = call()
+          // Effect drops the promise without a look at it.
+          if (value instanceof Promise) value.catch(() => {})
+          return value
+        })
+        const scope = yield* Scope.make()
+        const features = Tools.layer(Tool.make("tool", { description: "" }), () =>
+          Effect.andThen(Effect.yieldNow, late)
+        )
+        const peer = yield* Scope.provide(open(features), scope)
+        if (version === "2025-11-25") {
+          yield* peer.request("initialize", initialize)
+          peer.notify("notifications/initialized")
+        }
+        yield* failed(peer, "tools/call", { name: "tool", ...(version === "2026-07-28" && modern) })
+        yield* Scope.close(scope, Exit.void)
+      })
+    )
+  }
 
   it.effect("Middleware that returns it fails its request", () =>
     Effect.gen(function* () {
