@@ -1,8 +1,10 @@
 /**
- * Authorization of an MCP server as users import it: an OAuth 2.1 resource server as layers (spec: basic/authorization).
+ * Authorization for MCP servers: an OAuth 2.1 resource server built from layers.
  *
- * `Auth.layer` names the resource and its issuers. `Auth.protect` guards an endpoint and serves the metadata that lead clients to the
- * authorization server. `Auth.requires` demands scopes for tools, resources and prompts; `Auth.caller` is the caller of a handler.
+ * `Auth.layer` names the resource and its issuers. `Auth.protect` guards an endpoint and serves the metadata that points clients to the
+ * authorization server. `Auth.requires` requires scopes for tools, resources and prompts. `Auth.caller` is the caller of the current handler.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  *
  * @example
  * ```ts
@@ -50,7 +52,13 @@ export { Guard, middleware, type Options } from "./Guard.ts"
 export { requires, type RequiresOptions } from "./RequiredScopes.ts"
 export type { Options as TokensOptions, TokenOwner as Owner, StaticToken } from "./StaticTokens.ts"
 
-/** Provides `Auth` and the guard: callers are the subjects of tokens that the verifier accepts. Dies on contradictory options. */
+/**
+ * Provides `Auth` and the guard of an OAuth 2.1 resource server. The caller of a request is the subject of its access token.
+ *
+ * Dies if the options are invalid, for example if `resource` is not a URL.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
+ */
 export const layer = (options: GuardModule.Options): Layer.Layer<Auth | GuardModule.Guard, never, TokenVerifier> =>
   Layer.effectContext(
     Effect.map(GuardModule.make(options), (guard) =>
@@ -63,8 +71,10 @@ export const layer = (options: GuardModule.Options): Layer.Layer<Auth | GuardMod
   )
 
 /**
- * The same without an authorization server: callers are the owners of tokens or API keys that the operator hands out. Challenges name the
- * headers; there are no metadata. Dies on options that contradict themselves.
+ * Provides `Auth` and the guard of a server without an authorization server, whose operator hands out tokens or API keys. The caller of a
+ * request is the owner of its token. Challenges name the accepted headers, and no metadata is served.
+ *
+ * Dies if the options are invalid, for example if two owners have the same token.
  *
  * @example
  * ```ts
@@ -74,7 +84,7 @@ export const layer = (options: GuardModule.Options): Layer.Layer<Auth | GuardMod
  * import { Effect, Layer, Redacted } from "effect"
  * import { HttpRouter, HttpServer } from "effect/http"
  *
- * const Whoami = Tool.make("whoami", { description: "Gives the subject of its caller" })
+ * const Whoami = Tool.make("whoami", { description: "Returns the subject of its caller" })
  * const features = Tools.layer(Whoami, () => Effect.map(Auth.caller, ({ subject }) => subject)).pipe(Auth.requires("read"))
  *
  * const auth = Auth.layerTokens({
@@ -104,8 +114,8 @@ export const layerTokens = (options: StaticTokens.Options): Layer.Layer<Auth | G
   )
 
 /**
- * Provides `Auth` alone, for a server whose routes have middleware of their own that provides a `Principal`: callers are those with a
- * subject. What a caller lacks is a JSON-RPC error; that middleware decides which requests get 401.
+ * Provides `Auth` without a guard, for a server whose own middleware provides the `Principal`. A principal with a subject is a caller.
+ * Missing scopes become a JSON-RPC error; your middleware decides which requests get a 401.
  *
  * @example
  * ```ts
@@ -117,7 +127,7 @@ export const layerTokens = (options: StaticTokens.Options): Layer.Layer<Auth | G
  *
  * const refused = HttpServerResponse.empty({ status: 401, headers: { "www-authenticate": "Cookie" } })
  *
- * // The caller is the user of the application. Without a subject the request is anonymous.
+ * // The caller is the user of the application.
  * const signedIn = HttpRouter.middleware<{ provides: Principal.Principal }>()((route) =>
  *   Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ cookies }) => {
  *     const subject = cookies["user"]
@@ -139,13 +149,15 @@ type Protected<R> =
   | HttpRouter.HttpRouter
 
 /**
- * Guards an endpoint (or any routes), and serves the Protected Resource Metadata (RFC 9728) beside it. The standalone stream of a
- * session and a `subscriptions/listen` end when the token that opened them expires.
+ * Guards an endpoint (or any routes) and serves its Protected Resource Metadata. A session's standalone stream and a `subscriptions/listen`
+ * stream end when the token that opened them expires.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9728 OAuth 2.0 Protected Resource Metadata
  */
 export const protect = <A, E, R>(
   endpoint: Layer.Layer<A, E, R>,
   options: {
-    /** Whether the metadata are also served at the root of the host, for older clients. Default true; true for one resource of a host. */
+    /** Whether to serve the metadata at the root of the host too, for older clients. Only one resource per host can. Default: true. */
     readonly root?: boolean
   } = {}
 ): Layer.Layer<A, E, Protected<R>> =>
@@ -167,8 +179,11 @@ const metadata = (root: boolean): Layer.Layer<never, never, GuardModule.Guard | 
   )
 
 /**
- * For clients of 2025-03-26, which take the server's origin for the authorization server: serves the metadata of the first
- * authorization server there (RFC 8414), fetched on request and kept for a minute, or `document`.
+ * Serves the authorization server's metadata at the origin of the MCP server, for clients of 2025-03-26, which treat that origin as the
+ * authorization server. Serves `document`, or else the metadata of the first authorization server, cached for a minute. Responds with 503
+ * while that metadata cannot be fetched.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc8414 OAuth 2.0 Authorization Server Metadata
  */
 export const layerLegacyMetadata = (
   options: { readonly document?: { readonly [name: string]: unknown } } = {}
@@ -180,7 +195,6 @@ export const layerLegacyMetadata = (
       const router = yield* HttpRouter.HttpRouter
       const fetched = issuer === undefined ? undefined : yield* fetchedMetadata(http, issuer)
       const answer = options.document === undefined ? fetched : ResourceMetadata.response(options.document)
-      // Without an issuer there are no metadata.
       if (answer === undefined) return
       const path = "/.well-known/oauth-authorization-server"
       yield* router.add("GET", path, answer)
@@ -188,12 +202,11 @@ export const layerLegacyMetadata = (
     })
   )
 
-/** Answers with the metadata of an issuer. */
 const fetchedMetadata = (http: HttpClient.HttpClient, issuer: string) =>
   Effect.map(Effect.cachedWithTTL(Effect.exit(Documents.metadata(http, issuer)), "1 minute"), (fetched) =>
     Effect.flatMap(fetched, (exit) =>
       Effect.catch(Effect.map(exit, ResourceMetadata.response), ({ message }) =>
-        Effect.as(Effect.logError("The metadata cannot be passed on", message), unavailable)
+        Effect.as(Effect.logError("Cannot forward the authorization server's metadata", message), unavailable)
       )
     )
   )

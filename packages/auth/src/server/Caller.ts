@@ -1,9 +1,9 @@
 /**
- * The authenticated caller of a handler, with the scopes that the handler demands.
+ * The authenticated caller of a handler, and the scopes that the handler requires.
  *
- * Owns the service `Auth`, by which this is a matter of types: code that uses the caller requires `Auth`, and only a layer that authenticates
- * provides it. A request without it fails before it has an effect, and its HTTP response becomes a challenge. Over HTTP with SSE,
- * and on a stream that has begun, the error names what is needed instead.
+ * Owns the `Auth` service, which lets the compiler check authentication: code that uses the caller requires `Auth`, and only a layer that
+ * authenticates provides it. A request without a caller fails before the handler does anything, and its HTTP response becomes a challenge.
+ * Over HTTP with SSE, and after a stream has started, the client gets an error that names the missing scopes instead.
  */
 import * as Principal from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
@@ -13,34 +13,34 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ChallengeNotes from "./ChallengeNotes.ts"
 
-/** Code of the error for missing authentication. */
+/** Error code of a request without authentication (-31401). */
 export { Unauthorized } from "@effect-mcp/protocol/McpError"
-/** Code of the error for missing scopes; `data.scope` names all that are needed. */
+/** Error code of a request whose caller lacks scopes (-31403). `data.scope` lists all scopes that the request needs. */
 export const InsufficientScope = Forbidden
 
-/** Whether the granted scopes satisfy one that is needed. */
+/** Returns true if the granted scopes satisfy the needed one. */
 export type Satisfies = (granted: ReadonlyArray<string>, needed: string) => boolean
 
-/** How callers are recognized, and which scopes every request needs. `Auth.layer` and `layerLocal` provide it. */
+/** How a server recognizes callers, and which scopes every request needs. Provided by `Auth.layer` and the other layers of this module. */
 export class Auth extends Context.Service<
   Auth,
   {
-    /** The caller of requests without a principal, as over stdio, where the user started the process. */
+    /** Caller of requests without a principal. Over stdio, this is the user who started the process. */
     readonly local: Principal.Principal["Service"] | undefined
     readonly satisfies: Satisfies
-    /** Scopes that every request needs. */
+    /** Scopes that every request needs, in addition to the handler's. */
     readonly scopes: ReadonlyArray<string>
   }
 >()("@effect-mcp/auth/Auth") {}
 
-/** A principal with a subject. */
+/** An authenticated principal: one with a subject. */
 export type Caller = Principal.Principal["Service"] & { readonly subject: string }
 
 const isCaller = (principal: Principal.Principal["Service"]): principal is Caller => principal.subject !== undefined
 
 type Services = Auth | Principal.Principal | RequestContext
 
-/** Fails with the error, and notes the need so that the HTTP response becomes a challenge. */
+/** Fails with the error, and notes what is missing so that the HTTP response becomes a challenge. */
 const lack = (
   need: ChallengeNotes.Need,
   message: string,
@@ -53,7 +53,7 @@ const lack = (
     return yield* Effect.fail(new McpError({ code, message, ...data }))
   })
 
-/** Whether a principal is a caller with all of the scopes. */
+/** Returns true if the principal is a caller with all of these scopes. */
 export const admits =
   ({ local, satisfies, scopes: always }: Auth["Service"], scopes: ReadonlyArray<string>) =>
   (principal: Principal.Principal["Service"]): boolean => {
@@ -62,7 +62,7 @@ export const admits =
     return [...always, ...scopes].every((scope) => satisfies(caller.scopes, scope))
   }
 
-/** The caller, with all of the scopes. What does not depend on the request is computed once. */
+/** Returns the caller if it has all of these scopes. */
 export const admitted = (
   { local, satisfies, scopes: always }: Auth["Service"],
   scopes: ReadonlyArray<string>
@@ -81,8 +81,8 @@ export const admitted = (
 }
 
 /**
- * The caller, with all of these scopes beside those that every request needs. Fails with `Unauthorized` (-31401) or `InsufficientScope`
- * (-31403), which become 401 and 403 with a challenge that names all scopes.
+ * Returns the caller if it has all of these scopes, and the scopes that every request needs. Otherwise fails with `Unauthorized` (-31401) or
+ * `InsufficientScope` (-31403); over HTTP they become 401 and 403 with a challenge that names all needed scopes.
  *
  * @example
  * ```ts
@@ -100,13 +100,13 @@ export const admitted = (
 export const demand = (...scopes: ReadonlyArray<string>): Effect.Effect<Caller, McpError, Services> =>
   Effect.flatMap(Auth, (auth) => admitted(auth, scopes))
 
-/** The caller, with the scopes that every request needs. Fails with `Unauthorized` or `InsufficientScope`. */
+/** The caller of the current request. Fails with `Unauthorized` or `InsufficientScope` if the request lacks authentication or scopes. */
 export const caller: Effect.Effect<Caller, McpError, Services> = demand()
 
-/** Satisfied by a granted scope of the same name. */
+/** Requires a granted scope with exactly the needed name. */
 export const named: Satisfies = (granted, needed) => granted.includes(needed)
 
-/** Provides `Auth` for stdio and for tests: requests without a principal are those of `local`. */
+/** Provides `Auth` for stdio servers and tests. The caller of a request without a principal is `local`. */
 export const layerLocal = (
   local: {
     readonly subject: string

@@ -1,10 +1,13 @@
 /**
- * The value of `WWW-Authenticate` in a refusal (RFC 6750 section 3, RFC 9728 section 5.1, RFC 9449 section 7.1).
+ * Writes the `WWW-Authenticate` header of rejected requests (RFC 6750 section 3, RFC 9728 section 5.1, RFC 9449 section 7.1).
  *
- * Owns the writing; `@effect-mcp/protocol/Challenge` reads the same header on the client's side. Refuses to decide which request gets it.
+ * `@effect-mcp/protocol/Challenge` parses the same header for clients. Callers decide which request gets a challenge.
  */
 
-/** `invalid_token` goes with 401, `insufficient_scope` with 403, `invalid_request` with 400; a request without a token names no error. */
+/**
+ * Error code of a challenge. `invalid_request` comes with status 400, `insufficient_scope` with 403, and the others with 401. The challenge to
+ * a request without a token has no error code.
+ */
 export type ErrorCode =
   | "invalid_request"
   | "invalid_token"
@@ -12,28 +15,28 @@ export type ErrorCode =
   | "invalid_dpop_proof"
   | "use_dpop_nonce"
 
-/** One challenge; what is undefined or empty is left out. */
+/** A challenge. `format` omits undefined and empty fields. */
 export interface Challenge {
-  /** `ApiKey` is no registered scheme: it names the header of a key. */
+  /** `ApiKey` is not a registered scheme; it tells clients which header holds an API key. */
   readonly scheme: "ApiKey" | "Bearer" | "DPoP"
   readonly error?: ErrorCode | undefined
-  /** For developers. Holds no part of a credential. */
+  /** Explanation for developers. Must not contain any part of a credential. */
   readonly description?: string | undefined
-  /** All scopes that the request needs: a client that steps up asks for all of them. */
+  /** All scopes that the request needs, including granted ones, since clients request exactly this list. */
   readonly scopes?: ReadonlyArray<string> | undefined
-  /** Where the Protected Resource Metadata are (RFC 9728). */
+  /** URL of the Protected Resource Metadata (RFC 9728). */
   readonly resourceMetadata?: string | undefined
-  /** Signature algorithms for DPoP proofs. */
+  /** Signature algorithms accepted in DPoP proofs. */
   readonly algorithms?: ReadonlyArray<string> | undefined
-  /** The header that holds the key of `ApiKey`. */
+  /** Name of the header that holds the API key, for the `ApiKey` scheme. */
   readonly header?: string | undefined
 }
 
-/** A quoted-string (RFC 9110 section 5.6.4); characters that are no printable ASCII become question marks. */
+/** Writes a quoted-string (RFC 9110 section 5.6.4). Characters other than printable ASCII become question marks. */
 const quoted = (value: string): string =>
   `"${value.replaceAll(/[^\x20-\x7e]/gu, "?").replaceAll(/["\\]/g, (character) => `\\${character}`)}"`
 
-/** One challenge as a header value. */
+/** Formats a challenge as a value of `WWW-Authenticate`. */
 export const format = (challenge: Challenge): string => {
   const parameters: Array<string> = []
   const add = (name: string, value: string | undefined) => {
@@ -48,5 +51,5 @@ export const format = (challenge: Challenge): string => {
   return parameters.length === 0 ? challenge.scheme : `${challenge.scheme} ${parameters.join(", ")}`
 }
 
-/** Several challenges as the value of one header; the client chooses a scheme. */
+/** Formats several challenges as one value of `WWW-Authenticate`, from which the client chooses a scheme. */
 export const formatAll = (challenges: ReadonlyArray<Challenge>): string => challenges.map(format).join(", ")

@@ -1,20 +1,21 @@
 /**
- * Notes by which code inside a request turns its HTTP response into a challenge, kept for the principal of that request.
+ * Lets code inside a request turn the HTTP response into a challenge.
  *
- * Owns the notes, by the identity of the principal: without an HTTP request no guard reads them, and they go with the principal.
+ * Owns the notes, keyed by the identity of the request's principal, so that they are collected along with it. Without HTTP, nothing reads
+ * them.
  */
 import type { Principal } from "@effect-mcp/core/Principal"
 
-/** What a refused request lacked: authentication, or scopes. */
+/** Authentication or scopes that a request lacked. */
 export interface Need {
   readonly authentication: boolean
-  /** All scopes that the operation needs, granted ones included. */
+  /** All scopes that the request needs, including granted ones. */
   readonly scopes: ReadonlyArray<string>
 }
 
 const notes = new WeakMap<Principal["Service"], Need>()
 
-/** Adds to the note of a principal; the needs of all messages of a batch add up. */
+/** Adds a need to the note of a principal. The messages of a batch share one note. */
 export const note = (principal: Principal["Service"], need: Need): void => {
   const before = notes.get(principal)
   notes.set(principal, {
@@ -23,5 +24,5 @@ export const note = (principal: Principal["Service"], need: Need): void => {
   })
 }
 
-/** The note of a principal; undefined where its request lacked nothing. */
+/** Returns the note of a principal, or `undefined` if its request lacked nothing. */
 export const noted = (principal: Principal["Service"]): Need | undefined => notes.get(principal)

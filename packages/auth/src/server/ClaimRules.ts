@@ -1,17 +1,18 @@
 /**
- * Whether verified claims admit a token to this resource: issuer, audience, time and subject, for every verifier alike.
+ * Decides whether a token with verified claims may access this resource, by its issuer, audience, times and subject.
  *
- * Owns the rules and the `Principal` that admitted claims become. Does not verify signatures: the claims are authentic already.
+ * Owns the rules, which are the same for every verifier, and the conversion of claims into a `Principal`. The verifier has already checked
+ * that the claims are authentic.
  */
 import type { Principal } from "@effect-mcp/core/Principal"
 import { type Claims, InvalidToken, shown } from "./TokenVerifier.ts"
 
-/** What the claims are checked against. */
+/** Values that the claims of a token must match. */
 export interface ExpectedClaims {
   readonly issuers: ReadonlyArray<string>
-  /** The audience of a token must name one of them. */
+  /** Accepted audiences. A token must name at least one. */
   readonly audiences: ReadonlyArray<string>
-  /** How far the clocks of issuer and server may differ, in seconds. */
+  /** Largest accepted difference between the clocks of the issuer and this server, in seconds. */
   readonly skew: number
 }
 
@@ -23,7 +24,7 @@ const remedy = {
 const invalid = (step: string, expected: string, found: unknown, advice = remedy.renew) =>
   new InvalidToken({ step, expected, found: shown(found), remedy: advice })
 
-/** Whether two URIs name one resource: they may differ in the case of scheme and host and in the slash of an empty path. */
+/** Returns true if two URIs name the same resource. Ignores the case of scheme and host, and the slash of an empty path. */
 export const sameResource = (one: string, other: string): boolean => {
   if (one === other) return true
   if (!URL.canParse(one) || !URL.canParse(other)) return false
@@ -33,11 +34,11 @@ export const sameResource = (one: string, other: string): boolean => {
 const strings = (value: unknown): ReadonlyArray<string> =>
   typeof value === "string" ? [value] : Array.isArray(value) ? value.filter((item) => typeof item === "string") : []
 
-/** The scopes of the claim `scope` (RFC 8693 section 4.2, RFC 7662 section 2.2), or of `scp`, which some issuers use. */
+/** Returns the scopes in `scope` (RFC 8693 section 4.2, RFC 7662 section 2.2), or in `scp`, which some issuers use instead. */
 export const scopesOf = ({ scope, scp }: Claims): ReadonlyArray<string> =>
   strings(scope ?? scp).flatMap((words) => words.split(" ").filter((word) => word !== ""))
 
-/** The principal that the claims name, or why they are refused. `now` is in seconds since 1970. */
+/** Returns the principal that the claims describe, or the reason to reject the token. `now` is in seconds since 1970. */
 export const admit = (claims: Claims, rules: ExpectedClaims, now: number): Principal["Service"] | InvalidToken => {
   const { aud, client_id, exp, iss, nbf, sub } = claims
   if (typeof iss !== "string" || !rules.issuers.includes(iss)) {
@@ -50,7 +51,7 @@ export const admit = (claims: Claims, rules: ExpectedClaims, now: number): Princ
     return invalid("Checking the expiry", `a time after ${now}`, exp)
   }
   if (nbf !== undefined && !(typeof nbf === "number" && now >= nbf - rules.skew)) {
-    return invalid("Checking when the token begins", `a time up to ${now}`, nbf)
+    return invalid("Checking the start of validity", `a time up to ${now}`, nbf)
   }
   const subject = typeof sub === "string" && sub !== "" ? sub : client_id
   if (typeof subject !== "string" || subject === "") return invalid("Reading the subject", "sub or client_id", sub)

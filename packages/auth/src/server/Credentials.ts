@@ -1,12 +1,12 @@
 /**
- * The credentials of a request: the token of its `Authorization` header (RFC 6750 section 2.1, RFC 9449 section 7.1).
+ * Reads the token in the `Authorization` header of a request (RFC 6750 section 2.1, RFC 9449 section 7.1).
  *
- * Owns the grammar. A token in the query is refused, not read: queries are logged. A token in the body is not looked for.
+ * Owns the grammar. Rejects requests with a token in the query, because queries end up in logs, and ignores tokens in the body.
  */
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Redacted from "effect/Redacted"
 
-/** No token, a malformed header, or one token. */
+/** Credentials found in a request: no token, a malformed header, or one token. */
 export type PresentedCredentials =
   | { readonly _tag: "None" }
   | { readonly _tag: "Malformed"; readonly problem: string }
@@ -14,40 +14,40 @@ export type PresentedCredentials =
       readonly _tag: "Token"
       readonly scheme: "Bearer" | "DPoP"
       readonly token: Redacted.Redacted<string>
-      /** The value of the `DPoP` header, unchecked. */
+      /** Unverified value of the `DPoP` header. */
       readonly proof: string | undefined
     }
 
 const none: PresentedCredentials = { _tag: "None" }
 const malformed = (problem: string): PresentedCredentials => ({ _tag: "Malformed", problem })
 
-/** One scheme and one token of the alphabet `b64token`; two joined headers do not match. */
+// Two `Authorization` headers arrive joined by a comma, which `b64token` does not match.
 const authorization = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+)(?: +(.*))?$/
 const b64token = /^[A-Za-z0-9\-._~+/]+=*$/
 
-/** The longest token that is read, in characters. */
+/** Longest accepted token, in characters. */
 const maxTokenLength = 16_384
 
-/** Whether a text can be a token. */
+/** Returns true if the text has the form of a token. */
 export const isToken = (text: string): boolean => text.length <= maxTokenLength && b64token.test(text)
 
-/** What is wrong with the query; undefined if nothing is. */
+/** Returns the problem with the query of a request, or `undefined` if there is none. */
 export const problemOfQuery = ({ url }: Pick<HttpServerRequest, "url">): string | undefined =>
-  /[?&]access_token=/.test(url) ? "A token must not be in the query: use a header" : undefined
+  /[?&]access_token=/.test(url) ? "The token must be in a header, not in the query" : undefined
 
-/** Reads the header; refuses tokens in the query. */
+/** Reads the credentials of a request. */
 export const parse = ({ headers, url }: Pick<HttpServerRequest, "headers" | "url">): PresentedCredentials => {
   const problem = problemOfQuery({ url })
   if (problem !== undefined) return malformed(problem)
   const header = headers["authorization"]
   if (header === undefined) return none
   const [, scheme, token = ""] = authorization.exec(header.trim()) ?? []
-  if (scheme === undefined) return malformed("The Authorization header is not a scheme and a token")
+  if (scheme === undefined) return malformed("The Authorization header must be a scheme followed by a token")
   const kind = scheme.toLowerCase()
-  // A request with an unknown scheme gets the challenge of one without credentials.
+  // The challenge lists the schemes that the server accepts.
   if (kind !== "bearer" && kind !== "dpop") return none
   if (token.length > maxTokenLength) return malformed(`The token is longer than ${maxTokenLength} characters`)
-  if (!b64token.test(token)) return malformed("The Authorization header does not hold one token")
+  if (!b64token.test(token)) return malformed("The Authorization header must contain exactly one token")
   return {
     _tag: "Token",
     scheme: kind === "dpop" ? "DPoP" : "Bearer",

@@ -1,7 +1,7 @@
 /**
- * JSON documents of authorization servers, as a protected server reads them: metadata, keys, answers of introspection.
+ * Fetches JSON documents from authorization servers: metadata, keys and introspection responses.
  *
- * Owns the errors. The URLs are those of the operator's configuration, or of the metadata of a configured issuer.
+ * Owns the errors. URLs come from the operator's configuration or from the metadata of a configured issuer, so they are trusted.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ import { shown, VerifierUnavailable } from "./TokenVerifier.ts"
 
 const remedy = "Check that the authorization server runs and that its URL is configured correctly."
 
-/** Sends a request; the answer may have any status, and `json` is undefined where the body is no JSON object. */
+/** Sends a request and accepts a response of any status. `json` is `undefined` if the body is not a JSON object. */
 export const send = (
   step: string,
   http: HttpClient.HttpClient,
@@ -27,7 +27,7 @@ export const send = (
         new VerifierUnavailable({
           step,
           url: request.url,
-          expected: "an answer",
+          expected: "a response",
           found: shown(found ?? problem),
           remedy
         })
@@ -35,7 +35,7 @@ export const send = (
     onSuccess: ({ json, status }) => Effect.succeed({ status, json: isJsonObject(json) ? json : undefined })
   })
 
-/** The metadata of an issuer, which must name that very issuer (RFC 8414 section 3.3). */
+/** Fetches the metadata of an issuer. The metadata must name exactly this issuer (RFC 8414 section 3.3). */
 export const metadata = Effect.fnUntraced(function* (
   http: HttpClient.HttpClient,
   issuer: string
@@ -54,9 +54,7 @@ export const metadata = Effect.fnUntraced(function* (
   return yield* fail(issuer, `metadata at ${urls.map(({ href }) => href).join(" or ")}`, "none")
 })
 
-/**
- * The URL of an endpoint in metadata. Fails unless it is HTTPS, on the loopback interface, or of the origin of the issuer.
- */
+/** Returns the URL of an endpoint in metadata. Fails unless it uses HTTPS, is on the loopback interface, or shares the issuer's origin. */
 export const endpoint = (
   step: string,
   issuer: string,

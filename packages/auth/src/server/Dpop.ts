@@ -1,7 +1,9 @@
 /**
- * Checks of proofs of possession (RFC 9449): a token bound to a key needs a proof by that key, made for this request.
+ * Checks proofs of possession (DPoP, RFC 9449). A request with a token that is bound to a key must carry a proof signed by that key.
  *
- * Owns the checks of section 4.3, the memory of proofs that were seen, and the nonces of section 9. `client/Dpop` makes the proofs.
+ * Owns the checks of section 4.3, the memory of used proofs, and the nonces of section 9. `client/Dpop` creates proofs.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9449 OAuth 2.0 Demonstrating Proof of Possession
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -14,34 +16,35 @@ import { randomUnsafe, sha256 } from "../shared/hash.ts"
 import { defaultAlgorithms, type Algorithm } from "./JwtVerifier.ts"
 import { shown } from "./TokenVerifier.ts"
 
-/** Which proofs are required and accepted. */
+/** Options for proofs of possession. */
 export interface Options {
-  /** Whether tokens that are not bound to a key are refused. Default false: both kinds are accepted. */
+  /** Whether to reject tokens that are not bound to a key. Default: false. */
   readonly required?: boolean | undefined
-  /** Accepted signature algorithms of proofs. Default all asymmetric ones. */
+  /** Accepted signature algorithms. Default: all asymmetric algorithms. */
   readonly algorithms?: ReadonlyArray<Algorithm> | undefined
-  /** The greatest age of a proof. Default 60 seconds. */
+  /** Maximum age of a proof. Default: 60 seconds. */
   readonly maxAge?: Duration.Input | undefined
-  /** How often the nonce changes that proofs must hold (RFC 9449 section 9). Default: no nonces. */
+  /** Lifetime of the nonces that proofs must contain (RFC 9449 section 9). Default: no nonces. */
   readonly nonces?: Duration.Input | undefined
 }
 
-/** The proof is refused; `error` is the code in the challenge. */
+/** A rejected proof. `error` is the code in the challenge. */
 export class InvalidProof extends Data.TaggedError("InvalidProof")<{
   readonly error: "invalid_dpop_proof" | "use_dpop_nonce"
   readonly message: string
 }> {}
 
 /**
- * The memory of proofs: `seen` says whether `key` was seen before, and keeps it for `seconds`. Default: 100 000 proofs in this process.
- * Processes that serve one resource together need a memory that they share.
+ * Memory of used proofs, which prevents replays. `seen` returns true if `key` was seen before, and remembers it for `seconds`.
+ *
+ * Default: 100 000 proofs in the memory of this process. Processes that serve the same resource need a shared memory.
  */
 export const ProofMemory = Context.Reference<{
   readonly seen: (key: string, seconds: number) => Effect.Effect<boolean>
 }>("@effect-mcp/auth/ProofMemory", { defaultValue: () => makeMemory(100_000) })
 
 const makeMemory = (capacity: number) => {
-  // In the order of their expiry, since all are kept equally long.
+  // Sorted by expiry: all proofs are kept for the same time.
   const proofs = new Map<string, number>()
   return {
     seen: (key: string, seconds: number): Effect.Effect<boolean> =>
@@ -57,23 +60,24 @@ const makeMemory = (capacity: number) => {
   }
 }
 
-/** The request and the token that a proof must be made for. */
+/** A proof, and the request and token that it must match. */
 export interface ProofRequirements {
   readonly proof: string
   readonly token: Redacted.Redacted<string>
-  /** `cnf.jkt` of the token. */
+  /** Thumbprint of the key that the token is bound to (`cnf.jkt`). */
   readonly thumbprint: string
   readonly method: string
-  /** The URLs of the endpoint as the client may know them, without query and fragment. */
+  /** URLs by which clients may know the endpoint, without query and fragment. */
   readonly urls: ReadonlyArray<string>
 }
 
+/** The checks of one resource, made by `make`. */
 export interface Dpop {
   readonly required: boolean
   readonly algorithms: ReadonlyArray<string>
-  /** The nonce for the next proof; undefined where nonces are not used. */
+  /** Nonce for the next proof, or `undefined` if nonces are not used. */
   readonly nonce: Effect.Effect<string | undefined>
-  /** Gives the nonce of the proof, which tells whether the client knows the newest. */
+  /** Checks a proof and returns its nonce, which shows whether the client has the newest one. */
   readonly check: (asked: ProofRequirements) => Effect.Effect<unknown, InvalidProof>
 }
 
@@ -85,7 +89,7 @@ const normalized = (url: unknown): string | undefined => {
   return origin + pathname
 }
 
-/** The current nonce and the one before. */
+/** Returns the current and the previous nonce. */
 const makeNonces = (lifetime: number) => {
   let current: string | undefined
   let previous: string | undefined
@@ -101,7 +105,7 @@ const makeNonces = (lifetime: number) => {
   })
 }
 
-/** Checks proofs of possession (RFC 9449); `skew` is how far clocks may differ, in seconds. */
+/** Creates the checks of a resource. `skew` is the largest accepted difference between clocks, in seconds. */
 export const make = (options: Options, skew: number): Dpop => {
   const algorithms = options.algorithms ?? defaultAlgorithms
   const maxAge = Duration.toSeconds(options.maxAge ?? "60 seconds")
@@ -114,7 +118,10 @@ export const make = (options: Options, skew: number): Dpop => {
           nonce !== undefined && (nonce === current || nonce === previous)
             ? Effect.void
             : Effect.fail(
-                new InvalidProof({ error: "use_dpop_nonce", message: "The proof needs the nonce given here." })
+                new InvalidProof({
+                  error: "use_dpop_nonce",
+                  message: "The proof must contain the nonce from the DPoP-Nonce header."
+                })
               )
         )
 
@@ -124,8 +131,8 @@ export const make = (options: Options, skew: number): Dpop => {
     const { jwk, typ } = yield* Effect.try({ try: () => Jose.decodeProtectedHeader(proof), catch: unsigned })
     if (typ !== "dpop+jwt") return yield* invalid(`The proof's type must be dpop+jwt, not ${shown(typ)}.`)
     if (jwk === undefined || "d" in jwk || "k" in jwk)
-      return yield* invalid("The proof must hold a public key, and only that.")
-    // Before the signature, whose cost depends on the key in the proof.
+      return yield* invalid("The header of the proof must contain a public key, without the private key.")
+    // Checked before the signature, because the key in the proof decides how much a verification costs.
     const made = yield* Effect.tryPromise({ try: () => Jose.calculateJwkThumbprint(jwk), catch: unsigned })
     if (made !== thumbprint) return yield* invalid("The token is bound to another key.")
     const { payload } = yield* Effect.tryPromise({
@@ -146,12 +153,13 @@ export const make = (options: Options, skew: number): Dpop => {
     yield* checkNonce(nonce)
     const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
     if (typeof iat !== "number" || iat > now + skew || iat < now - maxAge - skew) {
-      return yield* invalid(`The proof was made at ${shown(iat)}; it is ${now}, and it lasts ${maxAge} seconds.`)
+      return yield* invalid(`The proof was made at ${shown(iat)}, but must be at most ${maxAge} seconds old at ${now}.`)
     }
     if (ath !== (yield* sha256(Redacted.value(token)))) return yield* invalid("The proof is for another token.")
-    if (typeof jti !== "string" || jti === "" || jti.length > 256) return yield* invalid("The proof needs a jti.")
+    if (typeof jti !== "string" || jti === "" || jti.length > 256)
+      return yield* invalid("The proof needs a `jti` of 1 to 256 characters.")
     const { seen } = yield* ProofMemory
-    // Anything but false of a program without types refuses the proof.
+    // Untyped programs can return anything: only false accepts the proof.
     if (yield* seen(`${made} ${jti}`, maxAge + 2 * skew)) return yield* invalid("The proof was used before.")
     return nonce
   })

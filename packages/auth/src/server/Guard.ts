@@ -1,10 +1,10 @@
 /**
- * The guard of an HTTP route: a request without an acceptable token never reaches the route, any other has its `Principal` there.
+ * Guards HTTP routes: only requests with an acceptable token reach the route, which receives their `Principal`.
  *
- * Owns the checks and their order: header, token, claims, proof, scopes. `Refusals` writes the responses 400, 401, 403 and 503. The token
- * ends here: no handler can read, log or pass it on.
+ * Owns the checks and their order: header, token, claims, proof, scopes. `Refusals` writes the 400, 401, 403 and 503 responses. The guard
+ * removes the token from the request, so that no handler can read, log or forward it.
  *
- * Outline: `middleware` asks `admit` before the route (`possession` is its check of DPoP) and `respond` after it.
+ * Outline: `middleware` calls `admit` before the route (`possession` checks DPoP) and `respond` after it.
  */
 import * as Principal from "@effect-mcp/core/Principal"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -28,35 +28,36 @@ import * as ResourceMetadata from "./ResourceMetadata.ts"
 import * as StreamExpiry from "./StreamExpiry.ts"
 import { type Claims, InvalidToken, TokenVerifier } from "./TokenVerifier.ts"
 
-/** The protected resource, its authorization servers, and what tokens must grant. */
+/** Options of a protected resource: its authorization servers and the tokens it accepts. */
 export interface Options extends ResourceMetadata.Options {
-  /** Scopes that every request needs. Default none. */
+  /** Scopes that every request needs. Default: none. */
   readonly scopes?: ReadonlyArray<string> | undefined
-  /** Whether the granted scopes satisfy a needed one, for hierarchical scopes. Default: they contain its name. */
+  /** Decides whether granted scopes satisfy a needed one, for hierarchical scopes. Default: a scope with the same name. */
   readonly satisfies?: Satisfies | undefined
-  /** Accepted audiences, for authorization servers that know this server by another name. Default: `resource`. */
+  /** Accepted audiences, if the authorization server knows this server by another name. Default: `resource`. */
   readonly audiences?: readonly [string, ...ReadonlyArray<string>] | undefined
-  /** How far the clocks of the authorization server and of this server may differ. Default 30 seconds. */
+  /** Largest accepted difference between the clocks of the authorization server and this server. Default: 30 seconds. */
   readonly clockSkew?: Duration.Input | undefined
-  /** Accepts tokens that are bound to a key (RFC 9449). Default: such tokens are refused. */
+  /** Accepts tokens that are bound to a key (DPoP, RFC 9449). Default: rejects them. */
   readonly dpop?: Dpop.Options | undefined
   /**
-   * Admits requests without a token as anonymous ones; what needs a caller challenges them. Default false. A session that was opened
-   * anonymously stays anonymous: a request with a token has to open another.
+   * Whether to admit requests without a token as anonymous. Operations that need a caller still answer them with a challenge. An anonymous
+   * session stays anonymous: a client with a token must open a new one. Default: false.
    */
   readonly anonymous?: boolean | undefined
 }
 
+/** An admitted request. */
 export interface Admitted {
   readonly principal: Principal.Principal["Service"]
-  /** Of the proof, if there was one. */
+  /** Nonce of the request's proof, or `undefined` if it had none. */
   readonly nonce: unknown
   readonly scheme: "Bearer" | "DPoP" | undefined
-  /** When the response must have ended, in milliseconds since 1970. */
+  /** Latest end of the response, in milliseconds since 1970, or `undefined` if it may outlive the token. */
   readonly until: number | undefined
 }
 
-/** An anonymous principal, a new one for each request: notes are kept by identity. */
+/** Admits a request anonymously. Each request needs a new principal, because challenge notes are keyed by identity. */
 export const anonymous = (): Admitted => ({
   principal: { ...Principal.anonymous },
   nonce: undefined,
@@ -66,17 +67,18 @@ export const anonymous = (): Admitted => ({
 
 type Gate = Effect.Effect<Admitted, HttpServerResponse.HttpServerResponse>
 
-/** The guard of one resource, as `middleware` uses it. `Auth.layer` provides it. */
+/** The guard of one resource. Used by `middleware`, and provided by `Auth.layer` and `Auth.layerTokens`. */
 export class Guard extends Context.Service<
   Guard,
   {
-    /** Undefined where there is no authorization server. */
+    /** Options of the resource, or `undefined` if there is no authorization server. */
     readonly options: Options | undefined
     readonly dpop: Dpop.Dpop | undefined
-    /** The headers with credentials, which the route does not see. */
+    /** Headers with credentials, which are removed before the route runs. */
     readonly headers: ReadonlyArray<string>
+    /** Admits a request, or fails with the response that rejects it. */
     readonly admit: (request: HttpServerRequest) => Gate
-    /** The response to an admitted request; a challenge where the request turned out to need more. */
+    /** Completes the response to an admitted request. Turns it into a challenge if the handler needed more than the token granted. */
     readonly respond: (
       admitted: Admitted,
       response: HttpServerResponse.HttpServerResponse
@@ -84,11 +86,11 @@ export class Guard extends Context.Service<
   }
 >()("@effect-mcp/auth/Guard") {}
 
-/** Whether it is a CORS preflight, which a browser sends without a token. The route answers it. */
+/** Returns true for a CORS preflight. Browsers send it without a token, and the route answers it. */
 export const isPreflight = ({ headers, method }: HttpServerRequest): boolean =>
   method === "OPTIONS" && headers["origin"] !== undefined && headers["access-control-request-method"] !== undefined
 
-/** What is wrong with the options; undefined if nothing is. */
+/** Returns the problem with the options, or `undefined` if there is none. */
 const problemOf = ({
   authorizationServers,
   resource,
@@ -97,15 +99,17 @@ const problemOf = ({
 }: Options): string | undefined => {
   const url = URL.canParse(resource) ? new URL(resource) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    return `resource must be the URL of the endpoint: ${resource}`
-  if (url.hash !== "") return `resource must not have a fragment: ${resource}`
+    return `\`resource\` must be the http or https URL of the endpoint, not ${resource}`
+  if (url.hash !== "") return `\`resource\` must not have a fragment: ${resource}`
   const issuer = authorizationServers.find((issuer) => !URL.canParse(issuer))
-  if (issuer !== undefined) return `authorizationServers must be URLs: ${issuer}`
+  if (issuer !== undefined) return `\`authorizationServers\` must be URLs: ${issuer}`
   const refresh = [...scopes, ...scopesSupported].includes("offline_access")
-  return refresh ? "offline_access is for the client to ask for; no resource needs it" : undefined
+  return refresh
+    ? "Remove the scope offline_access: clients request it from the authorization server, and resources never need it"
+    : undefined
 }
 
-/** The options in the form in which every request is checked against them. */
+/** The options, prepared for checking requests. */
 interface Policy extends Refusals.ChallengePolicy {
   readonly options: Options
   readonly rules: ClaimRules.ExpectedClaims
@@ -114,7 +118,7 @@ interface Policy extends Refusals.ChallengePolicy {
   readonly proofs: (typeof Dpop.ProofMemory)["Service"]
 }
 
-/** Checks that the key of a bound token made a proof for this request; gives the nonce of the proof. */
+/** Checks that the request carries a proof by the key of its token. Returns the nonce of the proof. */
 const possession = Effect.fnUntraced(function* (
   policy: Policy,
   request: HttpServerRequest,
@@ -126,13 +130,18 @@ const possession = Effect.fnUntraced(function* (
     Refusals.refuse(policy, 401, error, description, { scheme: named })
   const bound = cnf !== undefined && cnf !== null
   if (scheme === "Bearer") {
-    if (bound) return yield* refuse("invalid_token", "The token is bound to a key: it needs a proof", "DPoP")
+    if (bound)
+      return yield* refuse(
+        "invalid_token",
+        "The token is bound to a key: send it with the DPoP scheme and a proof",
+        "DPoP"
+      )
     if (dpop?.required === true) return yield* refuse("invalid_token", "The token must be bound to a key")
     return undefined
   }
-  if (dpop === undefined) return yield* refuse("invalid_token", "This server takes no DPoP tokens")
+  if (dpop === undefined) return yield* refuse("invalid_token", "This server does not accept DPoP tokens")
   const thumbprint = typeof cnf === "object" && cnf !== null && "jkt" in cnf ? cnf.jkt : undefined
-  if (typeof thumbprint !== "string") return yield* refuse("invalid_token", "The token is bound to no key", scheme)
+  if (typeof thumbprint !== "string") return yield* refuse("invalid_token", "The token is not bound to a key", scheme)
   if (proof === undefined) return yield* refuse("invalid_dpop_proof", "The DPoP header is missing", scheme)
   const { resource } = options
   const { pathname } = new URL(request.originalUrl, resource)
@@ -143,7 +152,7 @@ const possession = Effect.fnUntraced(function* (
   )
 })
 
-/** Admits a request, as the principal of its token or anonymously, or fails with the response that refuses it. */
+/** Admits a request as the principal of its token, or anonymously. Fails with the response that rejects it. */
 const admit = Effect.fnUntraced(function* (
   policy: Policy,
   request: HttpServerRequest
@@ -155,7 +164,7 @@ const admit = Effect.fnUntraced(function* (
     return yield* Refusals.refuse(policy, 400, "invalid_request", credentials.problem)
   if (credentials._tag === "None") {
     if (options.anonymous === true) return anonymous()
-    const description = `Authorization is needed: ${resourceMetadata} names the authorization server`
+    const description = `This server needs an access token; ${resourceMetadata} names the authorization server`
     return yield* Refusals.refuse(policy, 401, undefined, description)
   }
   const { scheme } = credentials
@@ -164,10 +173,7 @@ const admit = Effect.fnUntraced(function* (
   const claims = yield* Effect.catch(verified, (error) =>
     error instanceof InvalidToken
       ? Refusals.refuse(policy, 401, "invalid_token", error.message, { scheme })
-      : Effect.andThen(
-          Effect.logError("A token could not be verified", error.message),
-          Effect.fail(Refusals.unavailable)
-        )
+      : Effect.andThen(Effect.logError("Cannot verify a token", error.message), Effect.fail(Refusals.unavailable))
   )
   const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
   const principal = ClaimRules.admit(claims, rules, now)
@@ -184,7 +190,7 @@ const admit = Effect.fnUntraced(function* (
   return { principal, nonce, scheme, until }
 })
 
-/** The response to an admitted request: bounded by its token, a challenge if a note says so, with the newest nonce. */
+/** Ends the response when its token expires, turns it into a challenge if the handler noted a need, and adds the newest nonce. */
 export const respond = Effect.fnUntraced(function* (
   policy: Refusals.ChallengePolicy,
   { nonce, principal, scheme, until }: Admitted,
@@ -196,7 +202,7 @@ export const respond = Effect.fnUntraced(function* (
     const status = need.authentication ? 401 : 403
     const details = need.authentication
       ? {}
-      : { error: "insufficient_scope" as const, description: `This needs: ${need.scopes.join(" ")}` }
+      : { error: "insufficient_scope" as const, description: `This request needs the scopes: ${need.scopes.join(" ")}` }
     answer = HttpServerResponse.setHeader(
       HttpServerResponse.setStatus(answer, status),
       "www-authenticate",
@@ -207,7 +213,7 @@ export const respond = Effect.fnUntraced(function* (
   return newest === undefined || newest === nonce ? answer : HttpServerResponse.setHeader(answer, "dpop-nonce", newest)
 })
 
-/** The guard of one resource; dies on options that contradict themselves. */
+/** Creates the guard of a resource. Dies if the options are invalid. */
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Guard["Service"], never, TokenVerifier> {
@@ -215,7 +221,7 @@ export const make = Effect.fnUntraced(function* (
   if (problem !== undefined) return yield* Effect.die(new Error(problem))
   for (const issuer of options.authorizationServers.filter((issuer) => !TrustedUrl.isSecure(new URL(issuer)))) {
     yield* Effect.logWarning(
-      `${issuer} is not https: an attacker on the network can make tokens that this server takes`
+      `${issuer} does not use https: an attacker on the network can forge tokens that this server accepts`
     )
   }
   const { authorizationServers: issuers, resource, satisfies = named, scopes = [] } = options
@@ -239,15 +245,15 @@ export const make = Effect.fnUntraced(function* (
   }
 })
 
-/** Whether an answer is the error of `Caller` for missing authentication or scopes. */
+/** Returns true if the answer is an error from `Caller` about missing authentication or scopes. */
 const isOurs = (answer: unknown): boolean =>
   isJsonObject(answer) &&
   isJsonObject(answer.error) &&
   (answer.error.code === Unauthorized || answer.error.code === InsufficientScope)
 
 /**
- * Whether every request of the body was refused. Else the client must see the results of those that took effect, and not send them again.
- * A response without a body (202) is never a challenge: over HTTP with SSE the answer travels on the stream.
+ * Returns true if every request in the body was rejected. Otherwise the client must see the results of the requests that ran, so that it does
+ * not send them again. A response without a body (202) is never a challenge, since HTTP with SSE answers on the stream.
  */
 const isRefusal = ({ body }: HttpServerResponse.HttpServerResponse): boolean => {
   if (body._tag !== "Uint8Array" || !body.contentType.startsWith("application/json")) return false
@@ -255,17 +261,20 @@ const isRefusal = ({ body }: HttpServerResponse.HttpServerResponse): boolean => 
   return Array.isArray(said) ? said.every(isOurs) : isOurs(said)
 }
 
-/** The time for a verifier, a finder of tokens and a memory of proofs. Requests that wait for them are in no limit of the endpoint. */
+/** Time limit of the verifier, the token lookup and the proof memory. The endpoint's own limits do not count requests that wait here. */
 const patience = "30 seconds"
 
 const bounded = (gate: Gate): Gate =>
   Effect.timeoutOrElse(gate, {
     duration: patience,
     orElse: () =>
-      Effect.andThen(Effect.logError(`A token was not verified within ${patience}`), Effect.fail(Refusals.unavailable))
+      Effect.andThen(
+        Effect.logError(`Verifying a token took longer than ${patience}`),
+        Effect.fail(Refusals.unavailable)
+      )
   })
 
-/** Middleware for routes. Each call makes another one, so that one router can guard several resources. */
+/** Creates middleware that guards routes. Each call creates a new one, so that one router can guard several resources. */
 export const middleware = () =>
   HttpRouter.middleware<{ provides: Principal.Principal }>()(
     Effect.map(

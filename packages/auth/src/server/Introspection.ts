@@ -1,8 +1,10 @@
 /**
- * A `TokenVerifier` that asks the authorization server about each token (RFC 7662): for opaque tokens, and where a revocation must take
- * effect at once.
+ * A `TokenVerifier` that asks the authorization server about each token (RFC 7662). Use it for opaque tokens, or if revoking a token must
+ * take effect at once.
  *
- * Owns the request and its authentication. `Auth` checks the claims of the answer. Answers are cached only on demand, by a digest of the token.
+ * Owns the request and its authentication. `Auth` checks the returned claims. The optional cache stores a digest of each token, not the token.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc7662 OAuth 2.0 Token Introspection
  */
 import * as Cache from "effect/Cache"
 import * as Duration from "effect/Duration"
@@ -24,11 +26,11 @@ import {
   VerifierUnavailable
 } from "./TokenVerifier.ts"
 
-/** The introspection endpoint, the credentials for it, and how long answers are used. */
+/** Options of token introspection. */
 export interface Options {
-  /** The URL of the endpoint. Default: `introspection_endpoint` of the first authorization server's metadata. */
+  /** URL of the introspection endpoint. Default: `introspection_endpoint` in the metadata of the first authorization server. */
   readonly endpoint?: string | undefined
-  /** The credentials of this server at the endpoint (RFC 7662 section 2.1), by HTTP Basic unless `method` is `post`. */
+  /** Credentials of this server at the endpoint (RFC 7662 section 2.1). A secret is sent with HTTP Basic unless `method` is `post`. */
   readonly credentials:
     | {
         readonly clientId: string
@@ -36,11 +38,14 @@ export interface Options {
         readonly method?: "basic" | "post"
       }
     | { readonly bearer: Redacted.Redacted<string> }
-  /** How long an answer is used, and so how long a revoked token may still be accepted. Default 0: every request is asked about. */
+  /** How long to cache a response. A revoked token may still be accepted for this time. Default: 0, no caching. */
   readonly cacheFor?: Duration.Input | undefined
-  /** The most cached answers. Default 10 000. */
+  /** Maximum number of cached responses. Default: 10 000. */
   readonly capacity?: number | undefined
-  /** The audience of answers without `aud`. Only for an endpoint that knows no tokens for other resources. */
+  /**
+   * Audience to assume if a response has no `aud`. Set it only if the endpoint issues no tokens for other resources. Default: rejects tokens
+   * without an audience.
+   */
   readonly assumeAudience?: string | undefined
 }
 
@@ -58,7 +63,7 @@ const authenticated = (
   const secret = Redacted.value(clientSecret)
   return method === "post"
     ? HttpClientRequest.bodyUrlParams(request, { ...form, client_id: clientId, client_secret: secret })
-    : // Both are form-encoded first (RFC 6749 section 2.3.1).
+    : // RFC 6749 section 2.3.1 requires form encoding before Base64.
       HttpClientRequest.bodyUrlParams(
         HttpClientRequest.basicAuth(request, formEncoded(clientId), formEncoded(secret)),
         form
@@ -68,7 +73,7 @@ const authenticated = (
 const inactive = new InvalidToken({
   step,
   expected: "an active token",
-  found: "one that has expired, was revoked or never was",
+  found: "an expired, revoked or unknown token",
   remedy: "Get a new token from the authorization server."
 })
 
@@ -77,7 +82,7 @@ const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TokenVerifier["Service"], never, HttpClient.HttpClient> {
   const http = yield* HttpClient.HttpClient
   const cacheFor = Duration.fromInputUnsafe(options.cacheFor ?? 0)
-  // By issuer: several resources with different issuers may share a verifier.
+  // Keyed by issuer, because resources with different issuers may share a verifier.
   const endpoints = new Map<string, string>()
 
   const endpoint = Effect.fnUntraced(function* (issuer: string): Effect.fn.Return<string, VerifierUnavailable> {
@@ -106,7 +111,7 @@ const make = Effect.fnUntraced(function* (
       return yield* new VerifierUnavailable({ step, url, expected: "status 200 with `active`", found, remedy })
     }
     if (!json.active) return yield* inactive
-    // The endpoint belongs to the issuer; some endpoints leave `iss` out.
+    // Some endpoints omit `iss`, but the endpoint belongs to this issuer.
     return {
       ...json,
       iss: json.iss ?? issuer,
@@ -116,14 +121,14 @@ const make = Effect.fnUntraced(function* (
   const issuerOf = ({ issuers }: Expected): string => issuers[0] ?? ""
   if (Duration.isZero(cacheFor)) return { verify: (token, expected) => ask(token, issuerOf(expected)) }
 
-  /** The requests that the cache may start, by key. */
+  // The cache looks up by key alone, so the request that needs the token itself is kept here.
   const asking = new Map<string, Effect.Effect<Claims, InvalidToken | VerifierUnavailable>>()
   const answers = yield* Cache.makeWith(
     (key: string) =>
       Effect.map(asking.get(key) ?? Effect.die(new Error("No request for this token is running")), frozen),
     {
       capacity: options.capacity ?? 10_000,
-      // An endpoint that is down is asked again by the next request.
+      // Failures other than an inactive token are not cached, so that the next request asks again.
       timeToLive: (exit) =>
         Exit.isSuccess(exit) || exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error === inactive)
           ? cacheFor
@@ -138,7 +143,7 @@ const make = Effect.fnUntraced(function* (
       asking.set(key, question)
       return yield* Effect.ensuring(
         Cache.get(answers, key),
-        // A later request for the same token has replaced it and still needs its own.
+        // Keeps the entry if a later request for the same token has replaced it.
         Effect.sync(() => asking.get(key) === question && asking.delete(key))
       )
     })
@@ -146,7 +151,8 @@ const make = Effect.fnUntraced(function* (
 })
 
 /**
- * Asks the first authorization server of the resource about every token. While it cannot be asked, requests are answered with 503.
+ * Provides a verifier that asks the resource's first authorization server about every token. While that server is unreachable, requests get
+ * a 503.
  *
  * @example
  * ```ts
@@ -155,7 +161,7 @@ const make = Effect.fnUntraced(function* (
  * import { FetchHttpClient } from "effect/http"
  *
  * const verifier = Introspection.layer({
- *   credentials: { clientId: "files", clientSecret: Redacted.make("of the environment") },
+ *   credentials: { clientId: "files", clientSecret: Redacted.make("from the environment") },
  *   cacheFor: "10 seconds"
  * })
  *

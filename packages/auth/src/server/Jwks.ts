@@ -1,8 +1,9 @@
 /**
- * The public keys of authorization servers (RFC 7517): fetched when first needed, kept, and fetched again for an unknown key id (rotation).
+ * Fetches and caches the public keys of authorization servers (RFC 7517).
  *
- * Owns how often they are fetched: all waiting tokens share one fetch, and tokens with made-up key ids cause at most one per cool-down. While
- * the authorization server is down the last keys are used for a bounded time.
+ * Owns how often keys are fetched. Keys are fetched on first use, when they get old, and when a token names an unknown key (rotation). Waiting
+ * requests share one fetch, and made-up key ids cause at most one fetch per cool-down. While the authorization server is down, the last keys
+ * stay in use for a limited time.
  */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Clock from "effect/Clock"
@@ -16,21 +17,21 @@ import * as Jose from "jose"
 import * as Documents from "./Documents.ts"
 import { VerifierUnavailable } from "./TokenVerifier.ts"
 
-/** Where keys are, and how long they are used. */
+/** Options for fetching keys. */
 export interface Options {
-  /** The URL of the keys of an issuer. Default: `jwks_uri` of its metadata. */
+  /** Returns the URL of an issuer's keys, or `undefined` for the default: `jwks_uri` in the issuer's metadata. */
   readonly jwksUri?: ((issuer: string) => string | undefined) | undefined
-  /** How long keys are used before they are fetched again. Default 10 minutes. */
+  /** Age at which keys are fetched again. Default: 10 minutes. */
   readonly timeToLive?: Duration.Input | undefined
-  /** The least time between two fetches for one issuer. Default 30 seconds. */
+  /** Minimum time between two fetches for one issuer. Default: 30 seconds. */
   readonly coolDown?: Duration.Input | undefined
-  /** How long keys are used beyond `timeToLive` while none can be fetched. Default 1 hour. */
+  /** How long to keep using keys after `timeToLive` if fetching fails. Default: 1 hour. */
   readonly staleFor?: Duration.Input | undefined
 }
 
-/** Keys by issuer. */
+/** The keys of all issuers. */
 export interface Jwks {
-  /** The keys of an issuer; `unknownKey` is a set that lacked the key of a token. */
+  /** Returns the keys of an issuer. `unknownKey` is the key set that lacked the key of a token, and asks for a newer one. */
   readonly get: (
     issuer: string,
     options?: { readonly unknownKey?: Jose.LocalJWKSet }
@@ -40,8 +41,9 @@ export interface Jwks {
 interface Cached {
   readonly lock: Semaphore.Semaphore
   keys: Jose.LocalJWKSet | undefined
-  /** When keys were last fetched, and when a fetch last ended; milliseconds since 1970. */
+  /** Time of the last successful fetch, in milliseconds since 1970. */
   fetched: number
+  /** Time of the last fetch, successful or not, in milliseconds since 1970. */
   tried: number
   failure: VerifierUnavailable | undefined
 }
@@ -49,7 +51,7 @@ interface Cached {
 const step = "Fetching the authorization server's keys"
 const remedy = "Check that the authorization server runs and publishes its keys."
 
-/** The keys of all issuers, none fetched yet. */
+/** Creates an empty cache of keys. */
 export const make = (http: HttpClient.HttpClient, options: Options = {}): Jwks => {
   const timeToLive = Duration.toMillis(options.timeToLive ?? "10 minutes")
   const coolDown = Duration.toMillis(options.coolDown ?? "30 seconds")
@@ -65,10 +67,10 @@ export const make = (http: HttpClient.HttpClient, options: Options = {}): Jwks =
     const { json, status } = yield* Documents.send(step, http, HttpClientRequest.get(uri))
     if (status !== 200 || json === undefined) return yield* fail("a key set", `status ${status}`)
     const { keys } = json
-    if (!Array.isArray(keys)) return yield* fail("a key set", "no list of keys")
+    if (!Array.isArray(keys)) return yield* fail("a key set", "JSON without a list of `keys`")
     return yield* Effect.try({
       try: () => Jose.createLocalJWKSet({ keys: keys.filter(isJsonObject) }),
-      catch: () => fail("a key set", "something malformed")
+      catch: () => fail("a key set", "malformed keys")
     })
   })
 
@@ -77,7 +79,7 @@ export const make = (http: HttpClient.HttpClient, options: Options = {}): Jwks =
     cached: Cached
   ): Effect.fn.Return<Jose.LocalJWKSet, VerifierUnavailable> {
     const fetched = yield* Effect.result(fetch(issuer))
-    // The cool-down begins when the fetch ends: requests that arrive meanwhile wait for the lock.
+    // The cool-down starts after the fetch, because requests that arrive during it wait for the lock.
     const now = yield* Clock.currentTimeMillis
     cached.tried = now
     if (Result.isSuccess(fetched)) {
@@ -89,7 +91,7 @@ export const make = (http: HttpClient.HttpClient, options: Options = {}): Jwks =
     const { failure } = fetched
     cached.failure = failure
     if (cached.keys === undefined || now >= cached.fetched + timeToLive + staleFor) return yield* failure
-    yield* Effect.logWarning("Using older keys", failure.message)
+    yield* Effect.logWarning("Cannot refresh the authorization server's keys; using the last ones", failure.message)
     return cached.keys
   })
 

@@ -1,8 +1,10 @@
 /**
- * A `TokenVerifier` for access tokens that are JWTs (RFC 9068, RFC 8725), by the public keys of their issuer.
+ * A `TokenVerifier` for JWT access tokens (RFC 9068, RFC 8725). It verifies their signatures with the public keys of the issuer.
  *
- * Owns the signature: which algorithms are accepted (asymmetric ones only: neither `none` nor a shared secret can be named), which key made
- * it, and that the token is an access token. `Auth` checks the claims.
+ * Owns the checks of the algorithm, the signature and the type of token. All accepted algorithms are asymmetric, so a token can name neither
+ * `none` nor a shared secret. `Auth` checks the claims.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9068 JWT Profile for OAuth 2.0 Access Tokens
  */
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
@@ -20,7 +22,7 @@ import {
   type VerifierUnavailable
 } from "./TokenVerifier.ts"
 
-/** Asymmetric algorithms of JWS. */
+/** An asymmetric signature algorithm (JWS). */
 export type Algorithm =
   | "RS256"
   | "RS384"
@@ -34,7 +36,7 @@ export type Algorithm =
   | "EdDSA"
   | "Ed25519"
 
-/** The algorithms that are accepted by default: all of `Algorithm`. */
+/** Algorithms accepted by default: every `Algorithm`. */
 export const defaultAlgorithms: ReadonlyArray<Algorithm> = [
   "RS256",
   "RS384",
@@ -49,26 +51,25 @@ export const defaultAlgorithms: ReadonlyArray<Algorithm> = [
   "Ed25519"
 ]
 
-/** Which signatures and types of tokens are accepted, and where the keys are. */
+/** Options for verifying JWTs. */
 export interface Options extends Jwks.Options {
-  /** Accepted signature algorithms. Default `defaultAlgorithms`. */
+  /** Accepted signature algorithms. Default: `defaultAlgorithms`. */
   readonly algorithms?: ReadonlyArray<Algorithm> | undefined
-  /** Accepted values of `typ` in the header. Default `at+jwt`, `jwt` or none: JWTs of other kinds are no access tokens. */
+  /** Accepted values of `typ` in the token's header. Default: `at+jwt`, `jwt` and `undefined`; other types are not access tokens. */
   readonly types?: ReadonlyArray<string | undefined> | undefined
   /**
-   * How many verified tokens are kept in memory, so that each signature is checked once per set of keys: a check costs more than a whole
-   * request. The claims are checked every time. Default 1000; 0 keeps none.
+   * Number of verified tokens to remember, so that the signature of each is checked only once per key set: a check costs more than the rest
+   * of a request. Claims are checked on every request. Default: 1000. Zero remembers none.
    */
   readonly remembered?: number | undefined
 }
 
-/** The source of keys: `Jwks`, or a fixed set. */
 type Keys = Jwks.Jwks["get"]
 
 const invalid = (step: string, expected: string, found: unknown) =>
   new InvalidToken({ step, expected, found: shown(found), remedy: "Get a new token from the authorization server." })
 
-const malformed = invalid("Reading the token", "a JWT", "something else")
+const malformed = invalid("Reading the token", "a JWT", "text that is not a JWT")
 
 const parse = (token: string): { readonly header: Jose.ProtectedHeaderParameters; readonly claims: Claims } => ({
   header: Jose.decodeProtectedHeader(token),
@@ -84,7 +85,7 @@ const verifier = (keys: Keys, options: Options): TokenVerifier["Service"] => {
   const { remembered = 1000 } = options
   const known = new Map<string, { readonly iss: string; readonly set: Jose.LocalJWKSet; readonly claims: Claims }>()
 
-  /** Whether one of the keys made the signature; undefined where none has the key id or type of the token. */
+  /** True if one of the keys made the signature, or `undefined` if no key has the key id and type that the token names. */
   const signed = (token: string, set: Jose.LocalJWKSet): Effect.Effect<boolean | undefined> =>
     Effect.promise(async () => {
       const check = async (key: Jose.JWTVerifyGetKey | Jose.CryptoKey): Promise<boolean | undefined> => {
@@ -118,7 +119,7 @@ const verifier = (keys: Keys, options: Options): TokenVerifier["Service"] => {
       return yield* invalid("Checking the signature's algorithm", algorithms.join(" or "), alg)
     }
     if (!types.includes(typeOf(header.typ))) return yield* invalid("Checking the token's type", "at+jwt", header.typ)
-    // Not verified yet: it only selects one of the issuers that the resource names.
+    // Not verified yet, but it can only select one of the configured issuers.
     const { iss } = claims
     if (typeof iss !== "string" || !issuers.includes(iss)) {
       return yield* invalid("Checking the issuer", issuers.join(" or "), iss)
@@ -126,13 +127,14 @@ const verifier = (keys: Keys, options: Options): TokenVerifier["Service"] => {
     let set = yield* keys(iss)
     let holds = yield* signed(token, set)
     if (holds === undefined) {
-      // The key may be newer than the set.
+      // The issuer may have added the key after the last fetch.
       set = yield* keys(iss, { unknownKey: set })
       holds = yield* signed(token, set)
     }
     if (holds === undefined) return yield* invalid("Looking for the token's key", "a key of the issuer", header.kid)
-    if (!holds) return yield* invalid("Checking the signature", "one by a key of the issuer", "another")
-    // Only introspection can tell the end of a token without `exp`.
+    if (!holds)
+      return yield* invalid("Checking the signature", "a signature by a key of the issuer", "a different signature")
+    // Without `exp` the token would never expire: only introspection can end it.
     if (typeof claims.exp !== "number") return yield* invalid("Checking the expiry", "exp", claims.exp)
     known.delete(token)
     known.set(token, { iss, set, claims: frozen(claims) })
@@ -144,8 +146,8 @@ const verifier = (keys: Keys, options: Options): TokenVerifier["Service"] => {
 }
 
 /**
- * Verifies JWTs by the keys of their issuers: `jwks_uri` of the metadata (RFC 8414), or `jwksUri`. The keys are fetched when the first
- * token arrives; while they cannot be fetched, requests are answered with 503.
+ * Provides a verifier of JWTs. It fetches the keys of an issuer when the first token arrives, from `jwks_uri` in the issuer's metadata or from
+ * `jwksUri`. While they cannot be fetched, requests get a 503.
  *
  * @example
  * ```ts
@@ -165,7 +167,7 @@ export const layer = (options: Options = {}): Layer.Layer<TokenVerifier, never, 
     Effect.map(HttpClient.HttpClient, (http) => verifier(Jwks.make(http, options).get, options))
   )
 
-/** Verifies JWTs by fixed keys, which are those of every issuer. Dies on a malformed key set. */
+/** Provides a verifier of JWTs that uses the same fixed keys for every issuer. Dies if the key set is malformed. */
 export const layerKeys = (
   keys: Jose.JSONWebKeySet,
   options: Pick<Options, "algorithms" | "types" | "remembered"> = {}

@@ -1,36 +1,36 @@
 /**
- * The responses of a guard that refuses: 400, 401, 403 with challenges, and 503.
+ * Responses to rejected requests: 400, 401 and 403 with challenges, and 503.
  *
- * Owns which challenges a response carries: one per scheme that the resource takes. Refuses to decide which request is refused.
+ * Owns which challenges a response carries: one per scheme that the resource accepts. The guards decide which requests to reject.
  */
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Challenge from "./Challenge.ts"
 import type * as Dpop from "./Dpop.ts"
 
-/** What challenges say of the resource. */
+/** Properties of the resource that challenges contain. */
 export interface ChallengePolicy {
   readonly dpop: Dpop.Dpop | undefined
   /** Scopes that every request needs. */
   readonly scopes: ReadonlyArray<string>
-  /** The URL of the Protected Resource Metadata (RFC 9728); undefined where there is no authorization server. */
+  /** URL of the Protected Resource Metadata (RFC 9728), or `undefined` if there is no authorization server. */
   readonly resourceMetadata: string | undefined
-  /** Whether a token is taken from `Authorization`. Default true. */
+  /** Whether the resource accepts tokens in `Authorization`. Default: true. */
   readonly bearer?: boolean | undefined
-  /** Headers that hold nothing but a token. Default none. */
+  /** Headers whose whole value is a token. Default: none. */
   readonly apiKeys?: ReadonlyArray<string> | undefined
 }
 
 type Scheme = "Bearer" | "DPoP"
 
-/** A refusal holds nothing that is not public, so pages of every origin may read it. */
+/** Lets pages of every origin read the response, which contains only public information. */
 const readable = {
   "cache-control": "no-store",
   "access-control-allow-origin": "*",
   "access-control-expose-headers": "WWW-Authenticate, DPoP-Nonce, Retry-After"
 }
 
-/** The value of `WWW-Authenticate`, with the scheme of the request or all that the resource takes. */
+/** Returns the value of `WWW-Authenticate`, for the scheme of the request or else for all schemes that the resource accepts. */
 export const challenges = (
   { apiKeys = [], bearer = true, dpop, resourceMetadata }: ChallengePolicy,
   details: Pick<Challenge.Challenge, "error" | "description">,
@@ -44,11 +44,11 @@ export const challenges = (
     all.push({ scheme: "DPoP", ...one, algorithms: dpop.algorithms })
   }
   for (const header of apiKeys) all.push({ scheme: "ApiKey", ...one, header })
-  // A request of a scheme that the resource does not take gets the challenge of the other one.
+  // If the resource does not accept the scheme of the request, name one that it does.
   return Challenge.formatAll(all.length > 0 ? all : [{ scheme: "Bearer", ...one }])
 }
 
-/** Fails with the response; `scheme` is that of the refused request, if it had one. */
+/** Fails with the response. `scheme` is the scheme of the rejected request, if any. */
 export const refuse = Effect.fnUntraced(function* (
   policy: ChallengePolicy,
   status: number,
@@ -56,7 +56,7 @@ export const refuse = Effect.fnUntraced(function* (
   description: string,
   { scheme }: { readonly scheme?: Scheme | undefined } = {}
 ): Effect.fn.Return<never, HttpServerResponse.HttpServerResponse> {
-  yield* Effect.logDebug(`Refused with ${status}: ${description}`)
+  yield* Effect.logDebug(`Rejected with ${status}: ${description}`)
   const nonce = yield* policy.dpop?.nonce ?? Effect.undefined
   const details = error === undefined ? {} : { error, description }
   return yield* Effect.fail(
@@ -74,8 +74,11 @@ export const refuse = Effect.fnUntraced(function* (
   )
 })
 
-/** The response while tokens cannot be verified. */
+/** Response while tokens cannot be verified. */
 export const unavailable = HttpServerResponse.jsonUnsafe(
-  { error: "temporarily_unavailable", error_description: "The token cannot be verified now" },
+  {
+    error: "temporarily_unavailable",
+    error_description: "The server cannot verify tokens at the moment: try again later"
+  },
   { status: 503, headers: { ...readable, "retry-after": "5" } }
 )

@@ -1,8 +1,8 @@
 /**
- * Required scopes of tools, resources and prompts: `Tools.layer(...).pipe(Auth.requires("files:write"))`.
+ * Requires scopes for tools, resources and prompts: `Tools.layer(...).pipe(Auth.requires("files:write"))`.
  *
- * An annotation of layers: the contract of a tool stays free of one server's policy. A caller that lacks a scope cannot run, read, complete
- * or subscribe to what the annotated layer registers. Its entries are listed nevertheless; with `hide` they do not exist for that caller.
+ * Annotates layers, so that the contract of a tool does not contain the policy of one server. A caller that lacks a scope cannot call, read,
+ * complete or subscribe to the entries of the layer. It still sees them in lists, unless `hide` is set.
  */
 import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import { PromptRegistry } from "@effect-mcp/core/Prompts"
@@ -26,10 +26,10 @@ type Check = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | M
 
 type Sees = (principal: Principal["Service"], uri?: string) => boolean
 
-/** How the annotation guards one entry. */
+/** How an annotation guards an entry. */
 interface Rules {
   readonly check: Check
-  /** Which callers see the entry; undefined where all do. */
+  /** Returns true if a caller sees the entry, or `undefined` if all callers do. */
   readonly sees: Sees | undefined
 }
 
@@ -38,7 +38,7 @@ interface Annotation {
   readonly hide: boolean
 }
 
-/** Guards entries; nested annotations become one check, whose challenge names the scopes of all of them. */
+/** Guards entries. Merges nested annotations into one check, so that its challenge names all of their scopes. */
 const guarded = <Entry extends object>() => {
   const known = new WeakMap<Entry, Annotation & { readonly plain: Entry }>()
   return (
@@ -61,20 +61,20 @@ const guarded = <Entry extends object>() => {
   }
 }
 
-/** Visible to callers that both the entry's own rule and the annotation admit. */
+/** Shows an entry to callers that both its own rule and the annotation admit. */
 const visible = (own: Sees | undefined, sees: Sees | undefined): Sees | undefined =>
   own === undefined || sees === undefined
     ? (own ?? sees)
     : (principal, uri) => sees(principal, uri) && own(principal, uri)
 
-/** The list of a mounted source; empty where the caller must not see the source. */
+/** Lists a mounted source. The list is empty if the caller must not see the source. */
 const listed = <A, E, R>(
   list: Effect.Effect<ReadonlyArray<A>, E, R>,
   sees: Sees | undefined
 ): Effect.Effect<ReadonlyArray<A>, E, R | Principal> =>
   sees === undefined ? list : Effect.flatMap(Principal, (principal) => (sees(principal) ? list : Effect.succeed([])))
 
-/** The answer of a mounted source; the error for an unknown name where the caller must not see the source. */
+/** Asks a mounted source. If the caller must not see the source, fails as for an unknown name. */
 const answered =
   <A, B, E, R, E2, R2>(
     ask: (asked: A) => Effect.Effect<B, E, R> | undefined,
@@ -101,7 +101,7 @@ const resourceSource = guarded<Parameters<Resources["mount"]>[0]>()
 const prompt = guarded<Parameters<Prompts["register"]>[0]>()
 const promptSource = guarded<Parameters<Prompts["mount"]>[0]>()
 
-/** Maps what a source or template gives for a request that it knows. */
+/** Maps the offer of a source or template, unless it does not know the request. */
 const offered =
   <A, B>(ask: (asked: A) => B | undefined, check: (offer: B) => B) =>
   (asked: A): B | undefined => {
@@ -117,7 +117,7 @@ const completers = (all: { readonly [name: string]: Completer<QueryServices> }, 
     ])
   )
 
-/** The result with private caching: what needs a scope must not reach other callers from a shared cache. */
+/** Forbids shared caching: a result that needs a scope must not reach other callers. */
 const unshared = <A extends { readonly cacheScope?: "public" | "private" | undefined }>(result: A): A =>
   result.cacheScope === "public" ? { ...result, cacheScope: "private" } : result
 
@@ -220,7 +220,7 @@ const resources = (
   changed: registry.changed
 })
 
-/** The context with registries that guard their entries instead of the plain ones. */
+/** Replaces the registries in the context with registries that guard their entries. */
 const wrap = (
   context: Context.Context<never>,
   annotation: Annotation,
@@ -242,17 +242,17 @@ const wrap = (
   return wrapped
 }
 
-/** Whether this annotation guards subscriptions to a URI. Hidden entries need no rule: a subscription to an unknown URI fails anyway. */
+/** Returns true if the annotation guards subscriptions to a URI. Hidden entries need no rule, since unknown URIs cannot be subscribed to. */
 type Covers = (uri: string) => boolean
 type Registered = (covers?: Covers) => void
 
-/** The URIs that a request subscribes to. */
+/** Returns the URIs that a request subscribes to. */
 const subscribed = (request: Request): ReadonlyArray<string> => {
   if (request.method === "resources/subscribe") return [request.params.uri]
   return request.method === "subscriptions/listen" ? (request.params.notifications.resourceSubscriptions ?? []) : []
 }
 
-/** A list that depends on its caller is cached privately, whatever the caching hints of the server say. */
+/** Makes a list that depends on its caller privately cacheable, whatever the server's caching hints say. */
 const toCallerAlone = (result: Result): Result =>
   isEncodedResult(result) ? result : { ...result, cacheScope: "private" }
 
@@ -260,8 +260,8 @@ const toCallerAlone = (result: Result): Result =>
 export interface RequiresOptions {
   readonly scopes: readonly [string, ...ReadonlyArray<string>]
   /**
-   * Whether entries are hidden from callers that lack a scope: not listed, and refused like an unknown name, without a challenge. Lists
-   * are then cached privately. Default false: entries are listed, and a request for one is answered with 403 and the scopes.
+   * Whether to hide entries from callers that lack a scope. Hidden entries are not listed, requests for them fail like requests for unknown
+   * names, and lists become privately cacheable. Default: false, which lists the entries and answers requests for them with a 403 challenge.
    */
   readonly hide?: boolean | undefined
 }
@@ -276,9 +276,9 @@ const annotationOf = (given: Scopes | readonly [RequiresOptions]): Annotation =>
 }
 
 /**
- * Lets only callers with all of these scopes use what the layer registers. The scopes add to those of `Auth.layer`.
+ * Lets only callers with all of these scopes use the tools, resources and prompts of a layer. The scopes of `Auth.layer` are needed too.
  *
- * Dies if the layer registers nothing itself: then it was built outside this annotation and would be unguarded.
+ * Dies if the layer registers nothing itself, because entries that were registered elsewhere would be unguarded.
  *
  * @example
  * ```ts
@@ -286,7 +286,7 @@ const annotationOf = (given: Scopes | readonly [RequiresOptions]): Annotation =>
  * import { Tool, Tools } from "@effect-mcp/core"
  * import { Effect } from "effect"
  *
- * const Empty = Tool.make("empty_bin", { description: "Deletes what is in the bin" })
+ * const Empty = Tool.make("empty_bin", { description: "Deletes everything in the bin" })
  * const emptyBin = Tools.layer(Empty, () => Effect.succeed("The bin is empty"))
  *
  * export const refused = emptyBin.pipe(Auth.requires("files:write"))
@@ -314,11 +314,11 @@ export const requires =
         if (count === 0) {
           return yield* Effect.die(
             new Error(
-              `requires(${scopes.map((scope) => JSON.stringify(scope)).join(", ")}): the layer registers nothing by itself`
+              `requires(${scopes.map((scope) => JSON.stringify(scope)).join(", ")}): this layer registers nothing itself, so nothing would be guarded; apply it to the layer that does`
             )
           )
         }
-        // Middleware costs time of every request.
+        // Middleware slows down every request.
         if (covers.length === 0 && !hide) return Context.empty()
         const { register } = yield* MiddlewareRegistry
         const demanded = admitted(auth, scopes)

@@ -1,42 +1,43 @@
 /**
- * The Protected Resource Metadata of an MCP endpoint (RFC 9728): the document, and its well-known paths below the root and for the endpoint.
+ * Protected Resource Metadata of an MCP endpoint (RFC 9728): the document and its well-known paths.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9728 OAuth 2.0 Protected Resource Metadata
  */
 import * as Headers from "effect/http/Headers"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 
-/** The content of the metadata. */
+/** Content of the metadata. */
 export interface Options {
-  /** The public URL of the MCP endpoint, as clients know it: the audience of its tokens. */
+  /** Public URL of the MCP endpoint, as clients know it. It is the audience of the endpoint's tokens. */
   readonly resource: string
-  /** The issuers whose tokens are accepted, exactly as their own metadata name them. */
+  /** Issuers of accepted tokens, spelled exactly as in their own metadata. */
   readonly authorizationServers: readonly [string, ...ReadonlyArray<string>]
-  /** The scopes to advertise: the least that is useful. Default: those that every request needs. */
+  /** Scopes to advertise: the fewest with which a client can do something useful. Default: the scopes that every request needs. */
   readonly scopesSupported?: ReadonlyArray<string> | undefined
-  /** `resource_name`: the name of this server for users. */
+  /** Name of this server for users (`resource_name`). */
   readonly name?: string | undefined
-  /** `resource_documentation`: a URL of documentation for users. */
+  /** URL of documentation for users (`resource_documentation`). */
   readonly documentation?: string | undefined
 }
 
 /** The well-known path of RFC 9728. */
 export const suffix = "/.well-known/oauth-protected-resource"
 
-/** The path of the metadata: the suffix, then the path of the resource (RFC 9728 section 3.1). */
+/** Returns the path of the metadata: the suffix, then the path of the resource (RFC 9728 section 3.1). */
 export const path = (resource: string): `/${string}` => {
   const { pathname } = new URL(resource)
   return `${suffix}${pathname === "/" ? "" : pathname}`
 }
 
-/** The URL of the metadata, as challenges name it. */
+/** Returns the URL of the metadata, for challenges. */
 export const url = (resource: string): string => `${new URL(resource).origin}${path(resource)}`
 
-/** The support of DPoP in the metadata. */
 interface Dpop {
   readonly algorithms: ReadonlyArray<string>
   readonly required: boolean
 }
 
-/** The metadata as JSON. */
+/** Returns the metadata as JSON. */
 export const document = (options: Options, scopes: ReadonlyArray<string>, dpop: Dpop | undefined) => ({
   resource: options.resource,
   authorization_servers: options.authorizationServers,

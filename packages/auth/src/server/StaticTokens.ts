@@ -1,8 +1,8 @@
 /**
- * The guard of a server whose operator hands out tokens or API keys, without an authorization server.
+ * Guards a server whose operator hands out tokens or API keys, without an authorization server.
  *
- * Owns where a token may be and whose it is. Keeps the SHA-256 of each token alone; a given token is compared with all of them, in a time
- * that does not depend on how they differ. A request with two credentials is refused: code before and behind it could read different ones.
+ * Owns the headers that may hold a token, and the owners of tokens. Keeps only the SHA-256 of each token, and compares in constant time.
+ * Rejects requests with two tokens, because a proxy in front of the server could check one and the server the other.
  */
 import type { Principal } from "@effect-mcp/core/Principal"
 import * as Effect from "effect/Effect"
@@ -15,39 +15,40 @@ import * as Credentials from "./Credentials.ts"
 import { type Admitted, anonymous, type Guard, isPreflight, respond } from "./Guard.ts"
 import * as Refusals from "./Refusals.ts"
 
-/** Whose a token is, and what it grants. */
+/** Owner of a token, and the scopes that it grants. */
 export interface TokenOwner {
-  /** The name of the caller: that of a user or a program. Two tokens of one subject are the same caller. */
+  /** Name of the caller: a user or a program. Tokens with the same subject belong to the same caller. */
   readonly subject: string
-  /** Default none. */
+  /** Granted scopes. Default: none. */
   readonly scopes?: ReadonlyArray<string> | undefined
-  /** What handlers see of it beside. Default none. */
+  /** More facts about the caller, for handlers. Default: none. */
   readonly claims?: { readonly [claim: string]: unknown } | undefined
 }
 
-/** A token, or the SHA-256 of one in hexadecimal digits, with its owner. */
+/** A token and its owner. Pass the token itself, or its SHA-256 as 64 lowercase hexadecimal digits. */
 export type StaticToken = TokenOwner &
   (
     | { readonly token: Redacted.Redacted<string>; readonly sha256?: undefined }
     | { readonly sha256: string; readonly token?: undefined }
   )
 
+/** Options of a server with static tokens. */
 export interface Options {
   /**
-   * The tokens, or a function that finds the owner of one by the SHA-256 of it, in lowercase hexadecimal digits: undefined for a token that
-   * is not known. Where the function dies, the request is answered by 500.
+   * The tokens, or a function that finds the owner of a token by its SHA-256 in lowercase hexadecimal digits. The function returns `undefined`
+   * for an unknown token. If it dies, the request gets a 500.
    */
   readonly tokens: ReadonlyArray<StaticToken> | ((hash: string) => Effect.Effect<TokenOwner | undefined>)
   /**
-   * Where a token may be, in lower case: `authorization` with the scheme Bearer, or headers that hold nothing but the token, such as
-   * `x-api-key`. Handlers see none of them. Default `authorization`.
+   * Headers that may hold a token, in lower case: `authorization` (with the Bearer scheme), or headers whose whole value is the token, such as
+   * `x-api-key`. Handlers do not see these headers. Default: `authorization`.
    */
   readonly headers?: readonly [string, ...ReadonlyArray<string>] | undefined
-  /** Scopes that every request needs. Default none. */
+  /** Scopes that every request needs. Default: none. */
   readonly scopes?: ReadonlyArray<string> | undefined
-  /** Whether the granted scopes satisfy a needed one, for hierarchical scopes. Default: they contain its name. */
+  /** Decides whether granted scopes satisfy a needed one, for hierarchical scopes. Default: a scope with the same name. */
   readonly satisfies?: Satisfies | undefined
-  /** Admits requests without a token as anonymous ones; what needs a caller challenges them. Default false. */
+  /** Whether to admit requests without a token as anonymous. Operations that need a caller still challenge them. Default: false. */
   readonly anonymous?: boolean | undefined
 }
 
@@ -60,14 +61,14 @@ const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.to
 
 const hashOf = (token: string): Effect.Effect<string> => Effect.map(sha256Bytes(token), hexOf)
 
-/** Compares all characters of two texts of the same length. */
+/** Compares two texts of the same length in constant time. */
 const isEqual = (a: string, b: string): boolean => {
   let difference = 0
   for (let index = 0; index < a.length; index++) difference |= a.charCodeAt(index) ^ b.charCodeAt(index)
   return difference === 0
 }
 
-/** The owner of a token among all that are known; each is compared, whether or not one was found. */
+/** Finds the owner of a token. Compares all known tokens, so that the time does not depend on which one matches. */
 const among =
   (known: ReadonlyArray<readonly [hash: string, owner: TokenOwner]>): Find =>
   (hash) =>
@@ -77,21 +78,21 @@ const among =
       return found
     })
 
-/** What is wrong with the options; undefined if nothing is. */
+/** Returns the problem with the options, or `undefined` if there is none. */
 const problemOf = ({ headers, tokens }: Options): string | undefined => {
   const header = headers?.find((name) => !headerName.test(name))
-  if (header !== undefined) return `headers must be names of headers in lower case: ${header}`
+  if (header !== undefined) return `\`headers\` must be header names in lower case: ${header}`
   if (typeof tokens === "function") return undefined
   if (tokens.some(({ subject }) => subject === "")) return "The subject of a token must not be empty"
   const broken = tokens.find(({ sha256, token }) =>
     token === undefined ? !hexHash.test(sha256) : !Credentials.isToken(Redacted.value(token))
   )
   if (broken === undefined) return undefined
-  const of = `The token of ${JSON.stringify(broken.subject)}`
-  return `${of} must consist of letters, digits and -._~+/, and its sha256 of 64 digits from 0 to f in lower case`
+  const subject = JSON.stringify(broken.subject)
+  return `The token of ${subject} must consist of letters, digits and -._~+/, and a sha256 of 64 lowercase hexadecimal digits`
 }
 
-/** Shorter tokens can be guessed. */
+/** Shortest token that is hard to guess, in characters. */
 const shortest = 16
 
 const knownHashes = (tokens: ReadonlyArray<StaticToken>) =>
@@ -104,31 +105,33 @@ const knownHashes = (tokens: ReadonlyArray<StaticToken>) =>
     )
     const short = tokens.find(({ token }) => token !== undefined && Redacted.value(token).length < shortest)
     if (short !== undefined) {
-      yield* Effect.logWarning(`The token of ${short.subject} has fewer than ${shortest} characters: it can be guessed`)
+      yield* Effect.logWarning(`The token of ${short.subject} is easy to guess: use at least ${shortest} characters`)
     }
     const twice = known.find(([hash], index) => known.findIndex(([other]) => other === hash) !== index)
     return twice === undefined
       ? known
-      : yield* Effect.die(new Error(`The token of ${JSON.stringify(twice[1].subject)} is that of another, too`))
+      : yield* Effect.die(
+          new Error(`The token of ${JSON.stringify(twice[1].subject)} is listed twice: each token needs one owner`)
+        )
   })
 
 type Read =
   | Extract<Credentials.PresentedCredentials, { readonly _tag: "None" | "Malformed" }>
   | { readonly _tag: "Found"; readonly token: string }
 
-/** The one token of a request, whichever header holds it. */
+/** Reads the token of a request from whichever header holds it. */
 const read = (request: HttpServerRequest, headers: ReadonlyArray<string>): Read => {
   const given = headers.filter((name) => request.headers[name] !== undefined)
   const problem = Credentials.problemOfQuery(request)
   if (problem !== undefined) return { _tag: "Malformed", problem }
   const [header, other] = given
   if (header === undefined) return { _tag: "None" }
-  if (other !== undefined) return { _tag: "Malformed", problem: `There is a token in ${header} and in ${other}` }
+  if (other !== undefined) return { _tag: "Malformed", problem: `Send one token, not ${header} and ${other}` }
   if (header !== "authorization") {
     const token = request.headers[header] ?? ""
     return Credentials.isToken(token)
       ? { _tag: "Found", token }
-      : { _tag: "Malformed", problem: `The header ${header} does not hold one token` }
+      : { _tag: "Malformed", problem: `The ${header} header must contain exactly one token` }
   }
   const credentials = Credentials.parse(request)
   if (credentials._tag !== "Token") return credentials
@@ -164,7 +167,7 @@ const admit = Effect.fnUntraced(function* (
     return yield* Refusals.refuse(policy, 401, "invalid_token", "The token is not known: get one from the operator")
   }
   const { claims = {}, scopes = [], subject } = owner
-  // Plain JavaScript can return anything: a caller without a name would be anonymous, and the text "admin" would contain the scope "ad".
+  // Plain JavaScript can return anything: a caller without a subject would be anonymous, and the string "admin" would include the scope "ad".
   if (typeof subject !== "string" || subject === "" || !Array.isArray(scopes)) {
     return yield* Effect.die(new Error("The owner of a token needs a subject, and its scopes must be a list"))
   }
@@ -172,12 +175,12 @@ const admit = Effect.fnUntraced(function* (
   if (lacking.length > 0) {
     return yield* Refusals.refuse(policy, 403, "insufficient_scope", `The token lacks: ${lacking.join(" ")}`)
   }
-  // A new one for each request: notes of challenges are kept by its identity.
+  // Each request needs a new principal, because challenge notes are keyed by identity.
   const principal: Principal["Service"] = { subject, scopes, claims }
   return { principal, nonce: undefined, scheme: undefined, until: undefined }
 })
 
-/** The guard; dies on options that contradict themselves. */
+/** Creates the guard. Dies if the options are invalid. */
 export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Guard["Service"]> {
   const problem = problemOf(options)
   if (problem !== undefined) return yield* Effect.die(new Error(problem))

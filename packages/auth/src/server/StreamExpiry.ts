@@ -1,8 +1,8 @@
 /**
- * The end of long-lived responses at the expiry of the token that opened them; the client opens another with a fresh token.
+ * Ends long-lived responses when the token that opened them expires. The client reconnects with a fresh token.
  *
- * Owns which responses these are: the standalone GET stream of a session, and `subscriptions/listen`. The response to any other request may
- * outlive its token. The stream of HTTP with SSE (2024-11-05) is its session, and each message there carries a token of its own.
+ * Owns which responses are long-lived: a session's standalone GET stream and `subscriptions/listen`. Other responses may outlive their token.
+ * So may the stream of HTTP with SSE (2024-11-05): it is the session itself, and each message to it carries its own token.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -11,11 +11,11 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 
-/** Whether the request opens a long-lived response. */
+/** Returns true if the request opens a long-lived response. */
 export const isLongLived = ({ headers, method }: Pick<HttpServerRequest, "headers" | "method">): boolean =>
   method === "GET" ? headers["mcp-session-id"] !== undefined : headers["mcp-method"] === "subscriptions/listen"
 
-/** The response, ended at `end` (milliseconds since 1970) if its body is a stream. */
+/** Ends a streamed response at `end`, in milliseconds since 1970. Returns other responses unchanged. */
 export const endAt = Effect.fnUntraced(function* (
   response: HttpServerResponse.HttpServerResponse,
   end: number

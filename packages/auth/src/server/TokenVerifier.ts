@@ -1,8 +1,8 @@
 /**
- * The service that proves an access token authentic and reads its claims: by keys (`JwtVerifier`), by asking the authorization server
- * (`Introspection`), or by an implementation of the application.
+ * Service that verifies access tokens and reads their claims. `JwtVerifier` checks signatures, `Introspection` asks the authorization server,
+ * and applications can provide their own implementation.
  *
- * Owns the interface and its errors. `Auth` checks the claims (issuer, audience, time, scopes) for every verifier alike.
+ * Owns the interface and its errors. `Auth` checks the claims (issuer, audience, times, scopes), whichever verifier returned them.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Context from "effect/Context"
@@ -10,7 +10,7 @@ import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 
-/** Claims of a token, by the names of RFC 7519, RFC 9068 and RFC 7662. */
+/** Claims of a token, with the names from RFC 7519, RFC 9068 and RFC 7662. */
 export interface Claims {
   readonly [claim: string]: unknown
 }
@@ -20,36 +20,37 @@ interface Failure {
   readonly step: string
   readonly expected: string
   readonly found: string
-  /** What the client or the operator can do. */
+  /** Advice for the client or the operator. */
   readonly remedy: string
 }
 
 const sentence = ({ expected, found, remedy, step }: Failure): string =>
   `${step}: expected ${expected}, found ${found}. ${remedy}`
 
-/** The token is refused: 401 with this message as `error_description`. It never holds any part of the token. */
+/** A rejected token. The client gets a 401 with this message as `error_description`; it must not contain any part of the token. */
 export class InvalidToken extends Data.TaggedError("InvalidToken")<Failure> {
   override get message(): string {
     return sentence(this)
   }
 }
 
-/** The token could not be verified now: 503 for the client, and the message in the log of the server. */
+/** A temporary failure to verify a token. The client gets a 503; the message goes to the server's log. */
 export class VerifierUnavailable extends Data.TaggedError("VerifierUnavailable")<Failure & { readonly url: string }> {
   override get message(): string {
     return `${this.url}: ${sentence(this)}`
   }
 }
 
-/** The resource and its issuers, by which a verifier chooses keys or an endpoint. */
+/** The protected resource and its issuers, from which a verifier chooses keys or an endpoint. */
 export interface Expected {
-  /** The issuers of the resource, exactly as their metadata name them. */
+  /** Accepted issuers, spelled exactly as in their metadata. */
   readonly issuers: ReadonlyArray<string>
   readonly resource: string
 }
 
 /**
- * Verifies tokens: gives the claims of an authentic one, and fails for any other.
+ * Verifies access tokens. `verify` returns the claims of an authentic token, and fails with `InvalidToken` for any other, or with
+ * `VerifierUnavailable` if it cannot tell at the moment.
  *
  * @example
  * ```ts
@@ -64,7 +65,7 @@ export interface Expected {
  *           new TokenVerifier.InvalidToken({
  *             step: "Looking up the token",
  *             expected: "a known token",
- *             found: "another",
+ *             found: "an unknown token",
  *             remedy: "Get a token from the operator."
  *           })
  *         )
@@ -81,13 +82,13 @@ export class TokenVerifier extends Context.Service<
   }
 >()("@effect-mcp/auth/TokenVerifier") {}
 
-/** A value of another party as a message shows it: text or JSON on one line, at most 200 characters, escaped. */
+/** Formats a value from another party for a message: text or JSON, escaped, on one line, cut to 200 characters. */
 export const shown = (value: unknown): string => {
   if (value === undefined) return "nothing"
   return excerpt(typeof value === "string" ? value : (JSON.stringify(value) ?? typeof value))
 }
 
-/** The same claims, deeply frozen: several requests share them. */
+/** Deeply freezes claims, because requests with the same token share them. */
 export const frozen = <A>(claims: A): A => {
   if (typeof claims !== "object" || claims === null) return claims
   for (const value of Object.values(claims)) frozen(value)

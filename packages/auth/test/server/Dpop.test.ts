@@ -96,7 +96,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
       const { key, present, prove, url } = yield* serve()
       const given = yield* present(yield* prove({}, { jwk: key.privateJwk }))
       assert.strictEqual(given.status, 401)
-      assert.include(given.headers.get("www-authenticate"), "must hold a public key, and only that")
+      assert.include(given.headers.get("www-authenticate"), "must contain a public key, without the private key")
       const secret = new Uint8Array(32)
       const header: object = { typ: "dpop+jwt", jwk: { kty: "oct", k: Jose.base64url.encode(secret) } }
       const shared = yield* Effect.promise(() =>

@@ -46,7 +46,7 @@ const serveAt = (revision: Revision) =>
   })
 
 const challengeOf = ({ origin }: Protected, scope: string): string =>
-  `Bearer error="insufficient_scope", error_description="This needs: ${scope}", scope="${scope}", ` +
+  `Bearer error="insufficient_scope", error_description="This request needs the scopes: ${scope}", scope="${scope}", ` +
   `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
 
 describe.each(revisions)("Scopes at %s", (revision) => {
@@ -234,7 +234,7 @@ describe("RequiredScopes", () => {
       const twice = Layer.provideMerge(plain.pipe(Auth.requires("x")), plain)
       const server = McpServer.layer({ name: "test", version: "1", features: twice })
       const exit = yield* Effect.exit(Layer.build(server.pipe(Layer.provide(Auth.layerLocal({ subject: "me" })))))
-      assert.include(String(exit), "registers nothing by itself")
+      assert.include(String(exit), "registers nothing itself")
     })
   )
 

@@ -230,9 +230,9 @@ describe("Auth.layerTokens", () => {
         [make("two words"), /token of "alice" must consist of/],
         [make(""), /token of "alice" must consist of/],
         [make(alice, ""), /subject of a token must not be empty/],
-        [{ tokens: [{ sha256: "ABC", subject: "alice" }] }, /64 digits/],
-        [{ tokens: [...tokens, { sha256: sha256(alice), subject: "eve" }] }, /token of "eve" is that of another/],
-        [{ tokens, headers: ["X-Api-Key"] }, /names of headers in lower case/]
+        [{ tokens: [{ sha256: "ABC", subject: "alice" }] }, /64 lowercase/],
+        [{ tokens: [...tokens, { sha256: sha256(alice), subject: "eve" }] }, /token of "eve" is listed twice/],
+        [{ tokens, headers: ["X-Api-Key"] }, /header names in lower case/]
       ] as ReadonlyArray<readonly [Auth.TokensOptions, RegExp]>) {
         const problem = yield* problemOf(options)
         assert.match(problem ?? "", reason)
@@ -248,7 +248,7 @@ describe("Auth.layerTokens", () => {
     return Effect.gen(function* () {
       const short = { token: Redacted.make("secret"), subject: "carol" }
       const context = yield* Layer.build(Auth.layerTokens({ tokens: [...tokens, short] }))
-      assert.deepStrictEqual(logged, ["The token of carol has fewer than 16 characters: it can be guessed"])
+      assert.deepStrictEqual(logged, ["The token of carol is easy to guess: use at least 16 characters"])
       assert.notInclude(inspect(context, { depth: null, showHidden: true }), alice)
     }).pipe(Effect.provide(Logger.layer([logger])))
   })
