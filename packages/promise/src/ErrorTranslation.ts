@@ -1,4 +1,4 @@
-/** The errors of programs from and to those of the layers below, and what of a thrown value may be sent. */
+/** Translates between this package's errors and internal ones, and decides which part of a thrown value the other side may see. */
 import { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 import * as Wire from "@effect-mcp/protocol/McpError"
 import { McpError, type Reason, RequestError } from "./Errors.ts"
@@ -16,7 +16,7 @@ const reasons = new Set<string>([
   "UnsupportedRevision"
 ] satisfies ReadonlyArray<Reason>)
 
-/** Asks a value that may be a proxy or have getters that throw: `otherwise` if it throws. */
+/** Returns `ask()`, or `otherwise` if it throws: a thrown value may be a proxy or have throwing getters. */
 const safely = <A>(ask: () => A, otherwise: A): A => {
   try {
     return ask()
@@ -27,43 +27,43 @@ const safely = <A>(ask: () => A, otherwise: A): A => {
 
 const isReason = (tag: unknown): tag is Reason => typeof tag === "string" && reasons.has(tag)
 
-/** The message, with the advice of this package for a login. */
+/** Returns the error's message, or for a failed login the advice that fits this package. */
 const advised = (error: Error): string =>
   "_tag" in error && error._tag === "Unauthorized" && "refusal" in error && !error.cause
     ? `${String(error.refusal)} Give a token: McpClient.connect({ url, headers: { authorization: "Bearer TOKEN" } }).`
     : error.message
 
-/** The public error of an error of the layers below; other values stay as they are. */
+/** Converts an internal error to the public one. Returns any other value unchanged. */
 export const toPublic = (error: unknown): unknown => {
   if (error instanceof Wire.McpError) return new McpError(error.code, error.message, error.data)
   if (!(error instanceof Error) || !("_tag" in error) || !isReason(error._tag)) return error
   return new RequestError(error._tag, advised(error))
 }
 
-/** The errors of questions that a client cannot answer: uncaught ones are answered as the revision has it. */
+/** Errors of questions that the client cannot answer. If the handler does not catch one, the revision decides the response. */
 const unanswerable = new WeakMap<RequestError, CapabilityMissing>()
 
-/** `toPublic` of the error of a handler's question. */
+/** Like `toPublic`, for an error of a handler's question. */
 export const ofQuestion = (error: unknown): unknown => {
   const made = toPublic(error)
   if (made instanceof RequestError && error instanceof CapabilityMissing) unanswerable.set(made, error)
   return made
 }
 
-/** What `ofQuestion` made the error of, where the client lacks a capability. */
+/** Returns the internal error behind `thrown` if the client lacked a capability, or `undefined` otherwise. */
 export const missingCapability = (thrown: unknown): CapabilityMissing | undefined =>
   safely(() => (thrown instanceof RequestError ? unanswerable.get(thrown) : undefined), undefined)
 
-/** The error on the wire. */
+/** Converts the error to its wire form. */
 export const toWire = ({ code, data, message }: McpError): Wire.McpError =>
   new Wire.McpError(data === undefined ? { code, message } : { code, message, data })
 
-/** What the other side learns of a thrown value: the message of an error, or a text. Never a stack, a cause or a class. */
+/** Returns the text to send for a thrown value: an error's message, or a thrown string. Never a stack, a cause or a class name. */
 export const messageOf = (thrown: unknown): string => {
   const message = safely(() => (thrown instanceof Error ? thrown.message : thrown), undefined)
   return typeof message === "string" && message !== "" ? message : "The handler failed without a message"
 }
 
-/** The error on the wire of a thrown `McpError`, or `undefined` for any other value. */
+/** Converts a thrown `McpError` to its wire form. Returns `undefined` for any other value. */
 export const wireOf = (thrown: unknown): Wire.McpError | undefined =>
   safely(() => (thrown instanceof McpError ? toWire(thrown) : undefined), undefined)

@@ -1,13 +1,15 @@
 /**
- * The errors that programs throw and catch: plain classes, with the message that the other side may see.
+ * The errors that programs throw and catch. Their messages may be sent to the other side.
  *
- * `ErrorTranslation` makes them of the errors of the layers below.
+ * `ErrorTranslation` converts internal errors to these classes.
  */
 import * as Wire from "@effect-mcp/protocol/McpError"
 
 /**
- * A JSON-RPC error (spec: basic, responses). A handler that throws it has its request answered with exactly this error: `code` (an
- * integer), `message` (one sentence) and optional machine-readable `data`. A client's request rejects with it when the server does so.
+ * A JSON-RPC error: an integer `code`, a one-sentence `message` and optional machine-readable `data`. Throw it in a handler to answer
+ * the request with exactly this error. A client's request rejects with it if the server answers with an error.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic#responses
  *
  * @example
  * ```ts
@@ -28,18 +30,18 @@ export class McpError extends Error {
     this.data = data
   }
 
-  /** -32602: the params do not fit. */
+  /** Creates an error with code -32602, for invalid params. */
   static invalidParams(message: string, data?: unknown): McpError {
     return new McpError(Wire.InvalidParams, message, data)
   }
 
-  /** -32603: the server failed. The message is sent. */
+  /** Creates an error with code -32603, for a failure of the server. The client sees the message. */
   static internalError(message: string): McpError {
     return new McpError(Wire.InternalError, message)
   }
 }
 
-/** Why a request, or a question to a client, has no answer. */
+/** Why a request, or a question to the client, failed without a response. */
 export type Reason =
   | "CapabilityMissing"
   | "Closed"
@@ -54,9 +56,12 @@ export type Reason =
   | "UnsupportedRevision"
 
 /**
- * A request without an answer: `reason` says why. `Declined`: the user said no. `CapabilityMissing`: the other side did not declare what
- * the request needs; nothing was sent. `Closed` and `TransportError`: the connection was lost, or could not be opened.
- * `ToolFailure`: a tool that `callTyped` called failed, and the message says why.
+ * A request that failed without a usable response; `reason` says why.
+ *
+ * - `Declined`: the user said no.
+ * - `CapabilityMissing`: the other side did not declare the capability that the request needs. Nothing was sent.
+ * - `Closed`, `TransportError`: the connection was lost, or could not be opened.
+ * - `ToolFailure`: the tool that `callTyped` called failed; the message is the text it returned.
  */
 export class RequestError extends Error {
   override readonly name = "RequestError"

@@ -1,5 +1,5 @@
 /**
- * MCP servers and clients with promises, on the actors of effect-mcp. No type of Effect is part of it.
+ * MCP servers and clients with plain functions, promises and async iterators.
  */
 export { McpClient, type CompletionReference } from "./client/McpClient.ts"
 export type {

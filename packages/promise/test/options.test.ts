@@ -100,7 +100,11 @@ describe("registration", () => {
     ['A client cannot connect to "server.js": expected', "server.js", {}],
     ["A client cannot connect to a value of type undefined", null, {}],
     ["A client cannot connect to a value of type object", {}, {}],
-    ["The option `principal` is for an McpServer", "http://127.0.0.1:1/mcp", { principal: { subject: "ada" } }],
+    [
+      "The option `principal` is for an McpServer",
+      "http://127.0.0.1:1/mcp",
+      { principal: { subject: "ada" } }
+    ],
     ["McpClient.connect was given a user without a subject", undefined, { principal: { scopes: ["admin"] } }],
     ["McpClient.connect was given scopes that", undefined, { principal: { subject: "ada", scopes: "admin" } }]
   ])("A client rejects: %s", async (message, target, options) => {

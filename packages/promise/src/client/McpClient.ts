@@ -1,6 +1,6 @@
 /**
- * An MCP client with promises and async iterators. It speaks every revision, finds out what the server speaks, and comes back by itself
- * when the connection is lost.
+ * An MCP client with promises and async iterators. It speaks every revision, negotiates one with the server, and reconnects after the
+ * connection is lost.
  */
 import type { CallOptions } from "@effect-mcp/client/McpClient"
 import type { Client } from "@effect-mcp/client/Client"
@@ -31,12 +31,12 @@ import { connect } from "./connect.ts"
 import type { ConnectOptions, RequestOptions, Target } from "./Options.ts"
 import { outputOf } from "./output.ts"
 
-/** What an argument to complete belongs to. */
+/** The prompt or resource template whose argument `complete` completes. */
 export type CompletionReference = { readonly prompt: string } | { readonly uriTemplate: string }
 
 const errorOf = (cause: Cause.Cause<unknown>): unknown => toPublic(Cause.squash(cause))
 
-/** Runs an effect until it ends or its signal aborts: then the server is told to cancel, with the reason. */
+/** Runs an effect until it ends or the signal aborts. An abort cancels the request at the server, with the signal's reason. */
 const run = <A>(effect: Effect.Effect<A, unknown>, signal?: AbortSignal): Promise<A> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason)
@@ -70,10 +70,10 @@ const callOptions = ({ onProgress, signal: _ours, ...options }: RequestOptions):
 })
 
 /**
- * A connection to one server. Close it, or let `await using` do so.
+ * A connection to one server. Close it when you are done, or use `await using`.
  *
- * A request rejects with the server's `McpError`, with a `RequestError` where there is no answer, and with the reason of its `signal`. A
- * tool that fails is a result with `isError`.
+ * A request rejects with an `McpError` if the server answers with an error, with a `RequestError` if there is no usable response, and
+ * with the signal's reason if its `signal` aborts. A failed tool call resolves to a result with `isError`.
  *
  * @example
  * ```ts
@@ -99,8 +99,8 @@ export class McpClient {
   }
 
   /**
-   * Connects to a server: `{ command, args }` starts it, `{ url, headers }` or a URL reaches it over HTTP, an `McpServer` is in this
-   * process. Rejects with a `RequestError` where it cannot be reached, or speaks no common revision.
+   * Connects to a server. `{ command, args }` starts a child process, `{ url, headers }` or a URL connects over HTTP, and an `McpServer`
+   * is served within this process. Rejects with a `RequestError` if the server cannot be reached or shares no revision with the client.
    */
   static async connect(target: Target, options: ConnectOptions = {}): Promise<McpClient> {
     const scope = Scope.makeUnsafe()
@@ -112,26 +112,27 @@ export class McpClient {
     }
   }
 
-  /** The negotiated revision, such as "2025-11-25". It and the next three may change when the client reconnects. */
+  /** The negotiated revision, such as "2025-11-25". Like the other properties of the server, it may change after a reconnect. */
   get revision(): string {
     return this.#client.revision.version
   }
 
-  /** How the server names itself; not verified. */
+  /** The server's name and version, as reported by the server and not verified. */
   get serverInfo(): Implementation {
     return this.#client.serverInfo
   }
 
+  /** The capabilities that the server declared. */
   get serverCapabilities(): Capabilities {
     return { ...this.#client.serverCapabilities }
   }
 
-  /** The server's instructions for the model. */
+  /** The server's instructions for the model, or `undefined` if there are none. */
   get instructions(): string | undefined {
     return this.#client.instructions
   }
 
-  /** Calls a tool. Its structured result is checked against the output schema that the server lists. */
+  /** Calls a tool. Validates structured content against the output schema that the server lists. */
   callTool(
     name: string,
     args: { readonly [name: string]: unknown } = {},
@@ -141,8 +142,9 @@ export class McpClient {
   }
 
   /**
-   * Calls a tool and gives its structured result, typed and checked by `output`: any Standard Schema. Rejects with a `RequestError`, reason
-   * `ToolFailure`, where the tool failed: its message is the text that the tool gave.
+   * Calls a tool and returns its structured content, validated and typed by `output`, a schema of any Standard Schema library. Rejects
+   * with a `RequestError`: `ToolFailure`, with the tool's text as the message, if the tool failed; `InvalidResult` if the result is not
+   * valid.
    *
    * @example
    * ```ts
@@ -168,32 +170,37 @@ export class McpClient {
     return outputOf(name, await this.callTool(name, args, options), output)
   }
 
-  /** All tools, page by page as they are read. */
+  /** Lists all tools. Fetches each page when the iteration reaches it. */
   listTools(): AsyncIterable<Tool> {
     return iterate(this.#client.listTools)
   }
 
+  /** Lists all resources, page by page. */
   listResources(): AsyncIterable<Resource> {
     return iterate(this.#client.listResources)
   }
 
+  /** Lists all resource templates, page by page. */
   listResourceTemplates(): AsyncIterable<ResourceTemplate> {
     return iterate(this.#client.listResourceTemplates)
   }
 
+  /** Lists all prompts, page by page. */
   listPrompts(): AsyncIterable<Prompt> {
     return iterate(this.#client.listPrompts)
   }
 
+  /** Reads a resource. */
   readResource(uri: string, options: RequestOptions = {}): Promise<ReadResourceResult> {
     return run(this.#client.readResource(uri, callOptions(options)), options.signal)
   }
 
-  /** The texts of a resource, joined by newlines; binary parts are left out. */
+  /** Reads a resource as text: joins its text parts with newlines and skips binary parts. */
   readText(uri: string, options: RequestOptions = {}): Promise<string> {
     return run(this.#client.readResourceText(uri, callOptions(options)), options.signal)
   }
 
+  /** Renders a prompt with the given arguments. */
   getPrompt(
     name: string,
     args: { readonly [argument: string]: string } = {},
@@ -202,7 +209,7 @@ export class McpClient {
     return run(this.#client.getPromptByName(name, args, callOptions(options)), options.signal)
   }
 
-  /** Suggestions for an argument of a prompt, or a variable of a template; `others` are the arguments that are set already. */
+  /** Requests suggestions for an argument of a prompt or a variable of a template. `others` are the arguments already set. */
   complete(
     of: CompletionReference,
     argument: string,
@@ -219,35 +226,35 @@ export class McpClient {
   }
 
   /**
-   * The URI each time that the resource should be read again: at once, after each update, and after each renewal of a lost subscription.
-   * The subscription ends with the iteration.
+   * Subscribes to a resource. Yields its URI whenever you should read it: immediately, after each update, and after a lost subscription
+   * is renewed. Ending the iteration unsubscribes.
    */
   subscribe(uri: string): AsyncIterable<string> {
     return iterate(Stream.map(this.#client.watchResource(uri), (event) => event.uri))
   }
 
-  /** One event when the list may have changed; bursts become one. */
+  /** Yields whenever a list may have changed. Merges bursts of changes into one event. */
   changes(of: "tools" | "resources" | "prompts"): AsyncIterable<void> {
     const { promptChanges, resourceChanges, toolChanges } = this.#client
     return iterate({ tools: toolChanges, resources: resourceChanges, prompts: promptChanges }[of])
   }
 
-  /** Asks for log messages of at least this level. */
+  /** Asks the server to send log messages of this level and above. */
   setLogLevel(level: LogLevel, options: RequestOptions = {}): Promise<void> {
     return run(this.#client.setLogLevel(level), options.signal)
   }
 
-  /** Log messages of the server, from now on. */
+  /** Yields log messages of the server, starting now. */
   logs(): AsyncIterable<LogMessage> {
     return iterate(this.#client.logs)
   }
 
-  /** How long the server takes to answer, in milliseconds. */
+  /** Pings the server. Returns the round-trip time in milliseconds. */
   async ping(options: RequestOptions = {}): Promise<number> {
     return Duration.toMillis(await run(this.#client.ping, options.signal))
   }
 
-  /** Ends requests, subscriptions and the connection. */
+  /** Cancels open requests, ends subscriptions and closes the connection. */
   close(): Promise<void> {
     return Effect.runPromise(Scope.close(this.#scope, Exit.void))
   }

@@ -1,5 +1,5 @@
 /**
- * Where a client connects to, what it tells and answers, and how long it waits. Times are in milliseconds.
+ * Options of a client: its target, its answers to the server's questions, and its timeouts. Times are in milliseconds.
  */
 import type {
   ElicitationAnswer,
@@ -16,79 +16,85 @@ import type { McpServer } from "../server/McpServer.ts"
 import type { PrincipalInput } from "../server/HttpOptions.ts"
 import type { Revision } from "../server/Options.ts"
 
-/** A server that is started as a child process, and stopped with the client. */
+/** A server to start as a child process. Closing the client stops it. */
 export interface CommandTarget {
   readonly command: string
   readonly args?: ReadonlyArray<string>
-  /** Environment variables beside the few that are inherited. */
+  /** Environment variables, in addition to the few that are inherited. */
   readonly env?: { readonly [name: string]: string }
-  /** The working folder. Default: that of this process. */
+  /** Working directory. Default: the current one. */
   readonly cwd?: string
-  /** `inherit` prints the server's stderr to that of this process. Default `keep`: its last lines are in errors. */
+  /** `inherit` forwards the server's stderr to this process; `ignore` drops it. Default `keep`: errors include its last lines. */
   readonly stderr?: "keep" | "inherit" | "ignore"
 }
 
-/** A server at a URL: Streamable HTTP, or HTTP with SSE where the server speaks only that. */
+/** A server at a URL: Streamable HTTP, or HTTP with SSE if the server supports nothing newer. */
 export interface UrlTarget {
   readonly url: string | URL
-  /** Headers of every request, such as `authorization`. */
+  /** Headers to send with every request, such as `authorization`. */
   readonly headers?: { readonly [name: string]: string }
 }
 
-/** A command, a URL (a text of `http:` or `https:` is one), or a server of this process. */
+/** The server to connect to: a command, a URL (an `http:` or `https:` string also counts), or a server in this process. */
 export type Target = CommandTarget | UrlTarget | URL | string | McpServer
 
-/** What an answer may use. */
+/** The second argument of functions that answer a question. */
 export interface AnswerContext {
-  /** Aborts when the server takes its question back, or the client closes. */
+  /** Aborts if the server cancels its question or the client closes. */
   readonly signal: AbortSignal
-  /** The server that asks, as it names itself: show it, and decide nothing by it. */
+  /** The server that asks, as it names itself. Show it to the user, but do not base decisions on it. */
   readonly server: Implementation | undefined
 }
 
 type Async<A> = A | PromiseLike<A>
 
-/** The answers to questions of the server: what is given is declared. A thrown `McpError` is sent as it is, of other errors the message. */
+/**
+ * Functions that answer the server's questions. The client declares a capability for each one you pass. A thrown `McpError` is sent
+ * unchanged; for any other error only the message is sent.
+ */
 export interface Answers {
-  /** Asks the user; the answer is checked against the form. */
+  /** Asks the user. Answers to a form are validated against its schema. */
   readonly elicitation?: {
     readonly form?: (question: FormQuestion, context: AnswerContext) => Async<ElicitationAnswer>
     readonly url?: (question: UrlQuestion, context: AnswerContext) => Async<ElicitationAnswer>
   }
-  /** Asks the model. Throw an `McpError` with code -1 where the user refuses. */
+  /** Asks the model. Throw an `McpError` with code -1 if the user rejects the request. */
   readonly sampling?: (params: SamplingParams, context: AnswerContext) => Async<SamplingResult>
-  /** Whether `sampling` handles tools in its params. Default false. */
+  /** True if `sampling` supports tools in its params. Default false. */
   readonly samplingTools?: boolean
-  /** The folders that the server may know of. */
+  /** The folders to offer to the server. */
   readonly roots?: ReadonlyArray<Root> | (() => Async<ReadonlyArray<Root>>)
 }
 
+/** Options of `McpClient.connect`. */
 export interface ConnectOptions extends Answers {
-  /** How the client names itself. Default: this library. */
+  /** Name and version to report to the server. Default: the name and version of this library. */
   readonly clientInfo?: Implementation
-  /** The revisions that the client may speak; the newest that the server speaks is used. Default: all. */
+  /** Revisions to allow. The client uses the newest one that the server supports. Default: all. */
   readonly revisions?: ReadonlyArray<Revision>
-  /** How long a request waits for its answer, or for its next progress. Default 60 seconds. */
+  /** How long a request waits for its response or its next progress. Default 60 seconds. */
   readonly timeout?: number
-  /** How long a request waits in all. Default 10 minutes. */
+  /** How long a request waits in total, with any amount of progress. Default 10 minutes. */
   readonly maxTotal?: number
-  /** Whether a lost connection is opened again, and what is safe to repeat is sent again. Default true. */
+  /** Set to `false` to stay disconnected after the connection is lost. Default true: reconnects and resends requests that are safe to repeat. */
   readonly reconnect?: boolean
   /**
-   * The user that an `McpServer` of this process sees, for tests of `visible`, hooks and `context.principal`. Default: an anonymous one.
-   * Other servers verify the `headers` of a client: `connect` rejects this option with them.
+   * The user that an `McpServer` in this process sees, to test `visible`, hooks and `context.principal`. Default: an anonymous user.
+   * `connect` rejects this option for other servers, because they authenticate the client by its `headers`.
    */
   readonly principal?: PrincipalInput
 }
 
 /** Options of one request. */
 export interface RequestOptions {
-  /** Cancels the request; its promise rejects with the reason. */
+  /** Aborting it cancels the request, whose promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal
+  /** How long to wait for the response or the next progress, in milliseconds. Default: the client's `timeout`. */
   readonly timeout?: number
+  /** How long to wait in total, in milliseconds. Default: the client's `maxTotal`. */
   readonly maxTotal?: number
-  /** Called with each progress of the request. */
+  /** Called for each progress notification of the request. */
   readonly onProgress?: (event: ProgressEvent) => void
-  /** Entries of the request's `_meta`. */
+  /** Entries to add to the request's `_meta`. */
   readonly meta?: Meta
 }

@@ -1,4 +1,4 @@
-/** The answers of a program to questions of servers, as the services that a client looks for. */
+/** Turns a program's answer functions into the services that the underlying client looks up. */
 import * as Requester from "@effect-mcp/client/Requester"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import { Roots } from "@effect-mcp/core/Roots"
@@ -11,7 +11,7 @@ import type { AnswerContext, Answers } from "./Options.ts"
 
 const failure = (thrown: unknown): Wire.McpError => wireOf(thrown) ?? Wire.internalError(messageOf(thrown))
 
-/** The answer of a function; its signal aborts when the question is taken back. */
+/** Calls an answer function. Its signal aborts when the server cancels the question. */
 const answer = <A>(call: (context: AnswerContext) => A | PromiseLike<A>): Effect.Effect<A, Wire.McpError> =>
   Effect.flatMap(Requester.Requester, (requester) =>
     Effect.tryPromise({ try: async (signal) => call({ signal, server: requester?.server }), catch: failure })
@@ -26,7 +26,7 @@ const elicitation = ({ form, url }: NonNullable<Answers["elicitation"]>): Layer.
 const roots = (given: NonNullable<Answers["roots"]>): Layer.Layer<Roots> =>
   Layer.succeed(Roots, { list: answer(() => (typeof given === "function" ? given() : given)), changes: undefined })
 
-/** What a client declares follows from the services in this layer. */
+/** Builds the services for the given answers. The client declares its capabilities from them. */
 export const answers = (given: Answers): Layer.Layer<never> => {
   const { sampling, samplingTools = false } = given
   return Layer.mergeAll(

@@ -49,7 +49,7 @@ const command = (target: CommandTarget, options: Client.Options): Opened =>
 
 const url = (target: UrlTarget, options: Client.Options): Opened => EffectClient.open(Fetch.open(target), options)
 
-/** The session ends with the client or the server, whichever closes first. */
+/** Connects within this process. The session ends when the client or the server closes, whichever is first. */
 const memory = (runtime: ServerRuntime, options: Client.Options, principal: Principal | undefined): Opened =>
   Effect.gen(function* () {
     runtime.assertOpen()
@@ -81,7 +81,7 @@ const unknownTarget = (target: unknown): Opened => {
 }
 
 const opened = (target: Target, options: Client.Options, principal: Principal | undefined): Opened => {
-  // Plain JavaScript may give null.
+  // Callers in plain JavaScript may pass null.
   const runtime = typeof target === "object" && target !== null ? runtimeOf(target) : undefined
   if (runtime !== undefined) return memory(runtime, options, principal)
   if (principal !== undefined) return foreignPrincipal
@@ -93,7 +93,7 @@ const opened = (target: Target, options: Client.Options, principal: Principal | 
   return unknownTarget(target)
 }
 
-/** A client for as long as the scope. */
+/** Opens a client that closes with the scope. Validates the options first. */
 export const connect = (target: Target, options: ConnectOptions): Opened =>
   Effect.suspend(() => {
     const { elicitation, principal } = checkedOptions("McpClient.connect", options, known)

@@ -1,4 +1,4 @@
-/** The value of a tool's result, as a schema of the program reads it. */
+/** Reads the value of a tool's result with a schema. */
 import * as StructuredContent from "@effect-mcp/protocol/internal/StructuredContent"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import { RequestError } from "../Errors.ts"
@@ -18,7 +18,7 @@ const structured = (tool: string, result: CallToolResult): unknown => {
   )
 }
 
-/** The output of a result. Rejects with a `RequestError`: `ToolFailure` of a tool that failed, `InvalidResult` where the schema refuses. */
+/** Returns the validated output. Rejects with a `RequestError`: `ToolFailure` if the tool failed, `InvalidResult` if the schema rejects its output. */
 export const outputOf = async <O extends StandardSchemaV1>(
   tool: string,
   result: CallToolResult,
@@ -27,5 +27,8 @@ export const outputOf = async <O extends StandardSchemaV1>(
   if (result.isError === true) throw new RequestError("ToolFailure", textOf(result))
   const read = await validateOnce(schema)(structured(tool, result))
   if (read.issues === undefined) return read.value
-  throw new RequestError("InvalidResult", `The output of the tool ${tool} does not fit: ${described(read.issues)}`)
+  throw new RequestError(
+    "InvalidResult",
+    `The output of the tool ${tool} does not fit: ${described(read.issues)}`
+  )
 }

@@ -1,46 +1,50 @@
 /**
- * What a handler may use beside its arguments: the second argument of handlers of tools, prompts and resources.
+ * The second argument of tool, prompt and resource handlers.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import type { Meta } from "../model/Content.ts"
 import type { Implementation, LogLevel, Root, SamplingParams, SamplingResult } from "../model/Results.ts"
 
-/** The authenticated user of a request. Without authorization `subject` is undefined. */
+/** The user of a request. */
 export interface Principal {
-  /** A stable name of the user, unique within its issuer. */
+  /** Stable identifier of the user, unique within its issuer; `undefined` for an anonymous caller. */
   readonly subject: string | undefined
-  /** What the user may do; the OAuth scopes of a token. */
+  /** Permissions of the user: the OAuth scopes of the token. */
   readonly scopes: ReadonlyArray<string>
-  /** Further claims about the user. */
+  /** Other claims about the user. */
   readonly claims: { readonly [claim: string]: unknown }
 }
 
 /** Options of one question. */
 export interface AskOptions {
-  /** Names the question where handlers are run again (2026-07-28): needed for two identical ones at once. */
+  /** Identifies the question when the handler runs again (2026-07-28). Required if two identical questions are open at once. */
   readonly key?: string
 }
 
-/** Questions to the user (spec: client/elicitation). A user that declines rejects the promise with a `RequestError`, reason `Declined`. */
+/**
+ * Asks the user. If the user declines, the promise rejects with a `RequestError` whose reason is `Declined`.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
+ */
 export interface Ask {
-  /** Asks yes or no: resolves when the user accepts. */
+  /** Asks a yes-or-no question. Resolves when the user accepts. */
   (message: string): Promise<void>
-  /** Shows a form of the schema's fields (strings, numbers, booleans, choices), and resolves with the validated answer. */
+  /** Shows a form with the schema's fields (strings, numbers, booleans, choices). Resolves with the validated answer. */
   <S extends StandardSchemaV1>(
     message: string,
     schema: S,
     options?: AskOptions
   ): Promise<StandardSchemaV1.InferOutput<S>>
-  /** Asks the user to visit a URL (2025-11-25 on). Resolves with the id of the interaction on consent, not on completion. */
+  /** Asks the user to visit a URL (since 2025-11-25). Resolves with an interaction id when the user consents, not when they are done. */
   readonly url: (message: string, url: string | URL) => Promise<string>
 }
 
-/** Log messages to the client, one method per level; `data` is any JSON value. Only levels that the client asked for are sent. */
+/** Sends log messages to the client, with one method per level. `data` is any JSON value. Drops levels the client did not ask for. */
 export type Log = {
   readonly [level in LogLevel]: (data: unknown, logger?: string) => void
 }
 
-/** What JSON makes of a value: what `once` gives, in every revision. */
+/** The type of a value after a round trip through JSON, as `once` returns it in every revision. */
 export type Jsonified<A> = A extends string | number | boolean | null | undefined
   ? A
   : A extends { toJSON: () => infer J }
@@ -54,49 +58,60 @@ export type Jsonified<A> = A extends string | number | boolean | null | undefine
           : A
 
 /**
- * The request that a handler serves. Members may be taken out: `async (input, { ask, progress, signal }) => ...`.
+ * The request that a handler serves. You may destructure it: `async (input, { ask, progress, signal }) => ...`.
  *
- * In 2026-07-28 there is no connection to ask over: `ask`, `sample` and `roots` end the round, and the client sends the request again
- * with the answer. Then the handler runs again from its start, where the known answers are given at once. So code before a question runs
- * once per round: put effects that matter into `once`. Code behind a question that has no answer yet does not run, `catch` and
- * `finally` included: the promise of such a question never settles, and `signal` aborts.
+ * In 2026-07-28 a server cannot ask while a request is open. `ask`, `sample` and `roots` end the round, and the client sends the request
+ * again with the answer. The handler then runs again from the start, and questions already answered resolve immediately. So code before
+ * a question runs once per round: put side effects into `once`. Code after an unanswered question does not run in that round, not even
+ * `catch` or `finally`: the question's promise never settles, and `signal` aborts.
  */
 export interface HandlerContext {
-  /** Aborts when the request is cancelled, its time limit is over, the server closes, or a round ends (2026-07-28). */
+  /** Aborts when the request is cancelled, runs out of time, the server closes, or a round ends (2026-07-28). */
   readonly signal: AbortSignal
+  /** Asks the user. */
   readonly ask: Ask
   /**
-   * Tells the client how far the request has come; `progress` must grow. Sent only where the client asked for it. The promise waits while
-   * the connection is full.
+   * Reports progress to the client, if it asked for progress. `progress` must increase with each call. The promise waits while the
+   * connection cannot take more data.
    */
   readonly progress: (
     progress: number,
     options?: { readonly total?: number | undefined; readonly message?: string | undefined }
   ) => Promise<void>
+  /** Sends log messages to the client. */
   readonly log: Log
   /**
-   * Runs `effect` at most once per request and resolves with its value as JSON; a later round gets the recorded one. `name` is unique
-   * within the handler. `effect` must not ask, and has a minute. A failure is not recorded.
+   * Calls `effect` once per request and resolves with its value as JSON; later rounds get the recorded value. `name` must be unique
+   * within the handler. `effect` must not ask questions and must finish within a minute. Failures are not recorded.
    */
   readonly once: <A>(name: string, effect: () => A | PromiseLike<A>) => Promise<Jsonified<A>>
-  /** Asks the client's model (spec: client/sampling). A text is one message of the user, answered by at most 1024 tokens. */
+  /**
+   * Asks the client's model. A string is sent as one user message with a limit of 1024 tokens for the answer.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling
+   */
   readonly sample: (params: SamplingParams | string, options?: AskOptions) => Promise<SamplingResult>
-  /** The folders that the client offers (spec: client/roots). */
+  /**
+   * Requests the folders that the client offers.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/client/roots
+   */
   readonly roots: () => Promise<ReadonlyArray<Root>>
-  /** `_meta` of the request. */
+  /** The request's `_meta`. */
   readonly meta: Meta
+  /** The authenticated user, or an anonymous one. */
   readonly principal: Principal
-  /** The client, as it names itself; not verified. */
+  /** The client's name and version, as reported by the client and not verified. */
   readonly client: Implementation | undefined
   /** The revision of the protocol, such as "2025-11-25". */
   readonly revision: string
-  /** The session of the request; undefined in 2026-07-28. */
+  /** Id of the session, or `undefined` in 2026-07-28 and for servers without sessions. */
   readonly sessionId: string | undefined
 }
 
-/** Where an error was thrown. */
+/** The callback that threw an error. */
 export interface ErrorPlace {
   readonly kind: "tool" | "resource" | "prompt" | "completion" | "auth" | "hook"
-  /** The name of the tool or prompt, the URI or template of the resource, the method of a hook's request. */
+  /** Name of the tool or prompt, URI or template of the resource, or method of the hook's request. */
   readonly name: string
 }

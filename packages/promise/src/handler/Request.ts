@@ -1,5 +1,5 @@
 /**
- * The running request of a handler: its services as promises. Made for each call; members are made when they are first read.
+ * The running request of a handler, with its services as promises. Created for each call, so members are created on first use.
  */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import { Log as LogService } from "@effect-mcp/core/Log"
@@ -25,15 +25,15 @@ import type { Meta } from "../model/Content.ts"
 import { formOf } from "../schema/Form.ts"
 import type { Ask, AskOptions, HandlerContext, Jsonified, Log, Principal } from "./Context.ts"
 
-/** The tokens of an answer to a text. */
+/** Token limit for the answer to a plain string. */
 const defaultTokens = 1024
 
-/** Why a promise of a request that is over rejects. */
+/** The error that rejects promises of an ended request. */
 const aborted = (message: string): DOMException => new DOMException(message, "AbortError")
 
 const done = Promise.resolve()
 
-/** What the code of a step threw. */
+/** Wraps a value thrown inside `once`. */
 class StepFailure extends Data.TaggedError("StepFailure")<{ readonly thrown: unknown }> {}
 
 export class Request implements HandlerContext {
@@ -41,9 +41,9 @@ export class Request implements HandlerContext {
   #controller: AbortController | undefined = undefined
   #reason: DOMException | undefined = undefined
   #over = false
-  /** Fibers of questions, steps and progress that have not ended. */
+  /** Running questions, steps and progress reports. */
   #running: Set<Fiber.Fiber<unknown, unknown>> | undefined = undefined
-  /** Questions without an answer yet. */
+  /** Number of unanswered questions. */
   #open = 0
 
   constructor(context: Context.Context<RequestServices>) {
@@ -62,12 +62,12 @@ export class Request implements HandlerContext {
     return this.#get(RequestContext).revision.era === "stateless"
   }
 
-  /** Whether the handler waits for an answer that only another round can have. */
+  /** True if the handler waits for an answer that only another round can bring. */
   get suspended(): boolean {
     return this.#open > 0 && this.#stateless
   }
 
-  /** Whether the request ended before its handler. */
+  /** True if the request ended before its handler. */
   get aborted(): boolean {
     return this.#reason !== undefined
   }
@@ -79,13 +79,13 @@ export class Request implements HandlerContext {
     this.end()
   }
 
-  /** Called when the handler has ended: what it did not wait for ends. */
+  /** Called when the handler has ended. Interrupts everything it did not wait for. */
   end(): void {
     this.#over = true
     for (const fiber of this.#running ?? []) fiber.interruptUnsafe()
   }
 
-  /** `#run` for packages that give handlers another face: no member that a program could see. */
+  /** Exposes `#run` to packages that wrap this class. Static, so that it is not a member that programs see. */
   static run<A>(
     request: Request,
     effect: Effect.Effect<A, unknown, RequestServices>,
@@ -95,8 +95,8 @@ export class Request implements HandlerContext {
   }
 
   /**
-   * Runs an effect of the request. Its promise settles with it; after the end of the request it rejects. The rejection counts as handled, so
-   * that a handler which does not await it does not end the process.
+   * Runs an effect of the request, or rejects if the request has ended. The rejection counts as handled, so that it does not crash the
+   * process if the handler does not await it.
    */
   #run<A>(effect: Effect.Effect<A, unknown, RequestServices>, question = false): Promise<A> {
     return handled(this.#settled(effect, question))
@@ -153,7 +153,7 @@ export class Request implements HandlerContext {
       this.#run(schema === undefined ? confirm(message) : form(message, schema, options), true)
     const url = (message: string, url: string | URL): Promise<string> =>
       this.#run(Elicitation.url({ message, url: String(url) }), true)
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the overloads say what the schema does: it validates the answer
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema validates the answer, as the overloads say
     return Object.assign(ask, { url }) as Ask
   }
 
@@ -183,7 +183,7 @@ export class Request implements HandlerContext {
 
   get once(): HandlerContext["once"] {
     return <A>(name: string, effect: () => A | PromiseLike<A>): Promise<Jsonified<A>> => {
-      // Recorded as a text, so that each revision gives what JSON makes of the value.
+      // Recorded as text, so that the value makes a round trip through JSON in every revision.
       const step = Effect.tryPromise({
         try: async () => JSON.stringify({ value: await effect() }),
         catch: (thrown) => new StepFailure({ thrown })

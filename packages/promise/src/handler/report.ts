@@ -1,11 +1,11 @@
-/** Reports what the callbacks of a program throw: to its `onError`, or to stderr. */
+/** Reports errors thrown by a program's callbacks, to its `onError` or to stderr. */
 import { notify, print } from "../boundary.ts"
 import type { ErrorPlace } from "./Context.ts"
 
-/** Where the errors of a program's callbacks go. */
+/** Receives errors thrown by a program's callbacks. */
 export type OnError = ((error: unknown, place: ErrorPlace) => void) | undefined
 
-/** Calls `onError`. What it throws itself is a line on stderr. */
+/** Calls `onError`. If `onError` throws, logs its error to stderr. */
 export const report = (onError: OnError, error: unknown, place: ErrorPlace): void => {
   if (onError === undefined) return
   notify(
@@ -14,7 +14,7 @@ export const report = (onError: OnError, error: unknown, place: ErrorPlace): voi
   )
 }
 
-/** `report` for an error that no answer carries: without `onError` it is a line on stderr. */
+/** Like `report`, for an error that no response carries: logs it to stderr if there is no `onError`. */
 export const reportUnanswered = (onError: OnError, error: unknown, place: ErrorPlace): void =>
   onError === undefined
     ? print(`An MCP server failed in the ${place.kind} ${JSON.stringify(place.name)}`, error)

@@ -1,12 +1,12 @@
 /**
- * What handlers may return, and the results that are made of it (spec: server/tools, server/prompts, server/resources).
+ * The values that handlers may return, and their conversion to results of the protocol.
  */
 import type { ContentBlock, ResourceContents, Role } from "../model/Content.ts"
 import type { CallToolResult, GetPromptResult, PromptMessage, ReadResourceResult } from "../model/Results.ts"
 
 /**
- * What a handler of a tool without an output schema returns: a text, a content block or several, a whole result, or any other JSON value.
- * An object becomes structured content, with its JSON as text beside it.
+ * Return value of a tool handler without an output schema: a string, one or several content blocks, a whole result, or any other JSON
+ * value. An object becomes structured content plus its JSON as text.
  */
 export type ToolOutput =
   | string
@@ -34,7 +34,7 @@ const isResult = (value: object): value is CallToolResult =>
 
 const text = (value: string): ReadonlyArray<ContentBlock> => [{ type: "text", text: value }]
 
-/** The result of a handler of a tool without an output schema. Throws for a value that JSON cannot carry. */
+/** Converts the return value of a tool without an output schema to a result. Throws if JSON cannot represent it. */
 export const toolResult = (output: unknown): CallToolResult => {
   if (typeof output === "string") return { content: text(output) }
   if (output === undefined) return { content: [] }
@@ -46,16 +46,16 @@ export const toolResult = (output: unknown): CallToolResult => {
   return { content: text(json), structuredContent: JSON.parse(json) }
 }
 
-/** What a `read` returns: a text, bytes, contents with URIs of their own, or the whole result; `undefined` where there is no such resource. */
+/** Return value of a `read` function: a string, bytes, contents with URIs, or the whole result; `undefined` if there is no such resource. */
 export type ResourceOutput = string | Uint8Array | ReadonlyArray<ResourceContents> | ReadResourceResult | undefined
 
-/** A message whose content may be a text. */
+/** A prompt message. A string as `content` becomes a text block. */
 export interface PromptOutputMessage {
   readonly role: Role
   readonly content: ContentBlock | string
 }
 
-/** What a handler of a prompt returns: the text of one user message, one message, several, or the whole result. */
+/** Return value of a prompt handler: the text of one user message, one message, several messages, or the whole result. */
 export type PromptOutput = string | PromptOutputMessage | ReadonlyArray<PromptOutputMessage> | GetPromptResult
 
 const message = ({ content, role }: PromptOutputMessage): PromptMessage => ({
@@ -63,7 +63,7 @@ const message = ({ content, role }: PromptOutputMessage): PromptMessage => ({
   content: typeof content === "string" ? { type: "text", text: content } : content
 })
 
-/** The messages of a prompt. */
+/** Converts the return value of a prompt handler to messages. */
 export const promptResult = (output: PromptOutput): string | ReadonlyArray<PromptMessage> | GetPromptResult => {
   if (typeof output === "string") return output
   if (isMessages(output)) return output.map(message)

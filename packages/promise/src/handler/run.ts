@@ -1,8 +1,8 @@
 /**
- * Handlers of programs, plain or async functions, as effects of the request.
+ * Runs a program's handlers, plain or async functions, as effects of the request.
  *
- * Owns the one rule of errors: what a handler throws reaches the other side as its message alone, as a failed result of a tool, else as
- * error -32603. An `McpError` is answered as it is. An interrupted request aborts the handler's signal and lets it go after `cancelGrace`.
+ * Owns the rule for errors: only the message of a thrown error is sent, as a failed result for a tool and as error -32603 otherwise. An
+ * `McpError` is sent unchanged. If the request is interrupted, the handler's signal aborts and the handler is abandoned after `cancelGrace`.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import type { CapabilityMissing } from "@effect-mcp/core/ClientInput"
@@ -17,14 +17,14 @@ import type { ErrorPlace } from "./Context.ts"
 import { type OnError, report } from "./report.ts"
 import { Request } from "./Request.ts"
 
-/** What all handlers of a server share. */
+/** Settings shared by all handlers of a server. */
 export interface Rules {
-  /** How long a handler may run on after its request was cancelled, in milliseconds. */
+  /** How long to wait for a handler after its request is cancelled, in milliseconds. */
   readonly cancelGrace: number
   readonly onError: OnError
 }
 
-/** How a feature runs its handlers: `fail` makes the failure of a message. */
+/** Settings of one feature's handlers. `fail` creates a failure from a message. */
 export interface Runner<E> {
   readonly rules: Rules
   readonly place: ErrorPlace
@@ -33,13 +33,13 @@ export interface Runner<E> {
 
 type Failure<E> = E | CapabilityMissing | Wire.McpError
 
-/** The failure of a handler that threw. */
+/** Reports a thrown value and converts it to the handler's failure. */
 export const failureOf = <E>({ fail, place, rules }: Runner<E>, thrown: unknown): Exit.Exit<never, Failure<E>> => {
   report(rules.onError, thrown, place)
   return Exit.fail(wireOf(thrown) ?? missingCapability(thrown) ?? fail(messageOf(thrown)))
 }
 
-/** Runs a handler in its request. A value that is no promise is the result at once. */
+/** Runs a handler in its request. Completes synchronously if the handler does not return a promise. */
 export const run = <A, E>(
   runner: Runner<E>,
   handler: (request: Request) => A | PromiseLike<A>
@@ -76,7 +76,7 @@ const settled = <A, E>(promise: PromiseLike<A>, request: Request, runner: Runner
   })
   return Effect.onExit(result, (exit) => {
     if (Exit.isSuccess(exit) || !Cause.hasInterrupts(exit.cause)) return Effect.void
-    // A handler that waits for an answer of another round never ends.
+    // A handler that waits for an answer from another round never ends.
     const { suspended } = request
     request.abort(CancelReason.of(exit.cause) ?? "The request is over")
     return suspended ? Effect.void : Effect.asVoid(Effect.timeoutOption(ended, runner.rules.cancelGrace))

@@ -1,11 +1,11 @@
-/** JSON Schemas as Standard Schemas, or beside one: for tools whose schemas come from elsewhere. */
+/** Converts JSON Schemas to Standard Schemas, or adds one to a Standard Schema. */
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec"
 import * as Result from "effect/Result"
 import type { JsonObject } from "../model/Results.ts"
 import { validateOnce } from "./validateOnce.ts"
 
-/** The path of a JSON Pointer. */
+/** Splits a JSON Pointer into its keys. */
 const pathOf = (pointer: string): ReadonlyArray<string> =>
   pointer
     .split("/")

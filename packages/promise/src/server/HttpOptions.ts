@@ -1,4 +1,4 @@
-/** How a server is reached over HTTP, and how its callers are authenticated. Times are in milliseconds, sizes in bytes. */
+/** Options for serving over HTTP and authenticating callers. Times are in milliseconds, sizes in bytes. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Principal } from "../handler/Context.ts"
 import { checkedOptions, type Known, required } from "./checked.ts"
@@ -18,7 +18,7 @@ export interface Auth {
   readonly resourceMetadata?: string
 }
 
-/** What a request says beside its message. */
+/** The HTTP request to authenticate. */
 export interface AuthRequest {
   readonly method: string
   readonly url: string
@@ -35,30 +35,30 @@ export interface PrincipalInput {
 export interface HttpOptions {
   /** The path of the endpoint; others are answered by 404. Default: every path that reaches the handler; `/mcp` of `listen`. */
   readonly path?: `/${string}`
-  /** Default: every caller is anonymous. */
+  /** Authenticates callers. Default: every caller is anonymous. */
   readonly auth?: Auth
   /** Names of the server beside loopback: `example.com`, `example.com:8443`, or `*` for any. Others get 403. */
   readonly allowedHosts?: ReadonlyArray<string>
   /** Origins of pages of other sites, as `https://example.com`, or `*` for any. Others get 403. */
   readonly allowedOrigins?: ReadonlyArray<string>
-  /** The largest body. Default 4 MiB. */
+  /** Maximum size of a request body. Default 4 MiB. */
   readonly maxMessageBytes?: number
   /** How long a stream may be silent before a comment is sent. Default 15 seconds; 0 for no comments. */
   readonly keepAlive?: number
-  /** How long requests may still run when the server closes. Default 10 seconds. */
+  /** How long running requests may take to finish when the server closes. Default 10 seconds. */
   readonly drain?: number
   /** `false`: no sessions, for platforms that share nothing between requests. Revisions up to 2025-11-25 then cannot ask or subscribe. */
   readonly sessions?: SessionOptions | false
 }
 
 export interface SessionOptions {
-  /** Sessions that are open at once. Default 10 000. */
+  /** Maximum number of open sessions. Default 10 000. */
   readonly capacity?: number
-  /** Sessions that one authenticated user may have open. Default 1000. */
+  /** Maximum number of open sessions per authenticated user. Default 1000. */
   readonly perCaller?: number
-  /** Sessions that anonymous callers of one address may have open; behind a proxy all have one. Default 5000. */
+  /** Maximum number of open anonymous sessions per address. Behind a proxy, all callers share one address. Default 5000. */
   readonly perAddress?: number
-  /** How long a session may be without a request and without a stream before it ends. Default 30 minutes. */
+  /** How long a session may have neither a request nor a stream before it ends. Default 30 minutes. */
   readonly idle?: number
 }
 

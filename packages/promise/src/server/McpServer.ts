@@ -36,21 +36,21 @@ type Returned<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferInput<O> :
 
 /** A feature that is on offer. */
 export interface Registration {
-  /** Takes it back; resolves once its requests in flight have ended. */
+  /** Removes the feature. Resolves when its running requests have ended. */
   readonly remove: () => Promise<void>
 }
 
 export interface StdioOptions {
-  /** How long requests may still run when stdin ends. Default 1 second. */
+  /** How long running requests may take to finish after stdin ends, in milliseconds. Default 1 second. */
   readonly grace?: number
   /** Whether SIGINT and SIGTERM close the server before they end the process. Default true. */
   readonly signals?: boolean
 }
 
 export interface ListenOptions extends HttpOptions {
-  /** Default: a free one. */
+  /** Port to listen on. Default: a free port. */
   readonly port?: number
-  /** The address to listen on. Default `127.0.0.1`: this machine alone. */
+  /** Address to listen on. Default `127.0.0.1`, which only this machine can reach. */
   readonly host?: string
   /** Whether SIGINT and SIGTERM close the server before they end the process. Default true. */
   readonly signals?: boolean
@@ -60,7 +60,7 @@ export interface ListenOptions extends HttpOptions {
 export interface Listening {
   readonly url: string
   readonly port: number
-  /** Ends what is open, in order, and then the HTTP server. */
+  /** Ends requests and sessions in order, then closes the HTTP server. */
   readonly close: () => Promise<void>
 }
 
@@ -243,8 +243,8 @@ export class McpServer {
   }
 
   /**
-   * Serves over stdin and stdout until stdin ends or the server closes: the whole program. What else is printed to stdout from then on
-   * goes to stderr. Rejects where stdout breaks.
+   * Serves over stdin and stdout until stdin ends or the server closes. From then on, anything else printed to stdout goes to stderr.
+   * Rejects if stdout breaks.
    */
   async stdio(options: StdioOptions = {}): Promise<void> {
     const { grace = 1000, signals = true } = checkedOptions("stdio", options, { grace: "number", signals: "boolean" })
@@ -309,7 +309,7 @@ export class McpServer {
     reportUnanswered(this.#rules.onError, error, { kind: "auth", name: "verify" })
   }
 
-  /** Ends all that serves it: requests may run for `drain`, then their signals abort. */
+  /** Closes the server. Running requests have `drain` to finish, then their signals abort. */
   close(): Promise<void> {
     return this.#runtime.close()
   }

@@ -9,7 +9,7 @@ import { report } from "../handler/report.ts"
 import type { Rules } from "../handler/run.ts"
 import type { Completer } from "./Options.ts"
 
-/** Calls a function that gives a value or a promise. What it throws is answered by the rule of handlers. */
+/** Calls a function that returns a value or a promise. Errors are answered by the same rule as for handlers. */
 export const query = <A>(
   call: () => A | PromiseLike<A>,
   { onError }: Rules,
