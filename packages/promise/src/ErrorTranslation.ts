@@ -30,7 +30,7 @@ const isReason = (tag: unknown): tag is Reason => typeof tag === "string" && rea
 /** Returns the error's message, or for a failed login the advice that fits this package. */
 const advised = (error: Error): string =>
   "_tag" in error && error._tag === "Unauthorized" && "refusal" in error && !error.cause
-    ? `${String(error.refusal)} Give a token: McpClient.connect({ url, headers: { authorization: "Bearer TOKEN" } }).`
+    ? `${String(error.refusal)} Pass a token: McpClient.connect({ url, headers: { authorization: "Bearer TOKEN" } }).`
     : error.message
 
 /** Converts an internal error to the public one. Returns any other value unchanged. */

@@ -68,7 +68,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.instanceOf(other, RequestError)
     assert.include(
       other.message,
-      'The output of the tool add does not fit: Invalid input: expected string, received number at ["sum"]'
+      'The output of the tool add does not match the schema: Invalid input: expected string, received number at ["sum"]'
     )
     const none = await rejection(client.callTyped("text", {}, output))
     assert.instanceOf(none, RequestError)

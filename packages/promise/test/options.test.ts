@@ -101,7 +101,7 @@ describe("registration", () => {
     ["A client cannot connect to a value of type undefined", null, {}],
     ["A client cannot connect to a value of type object", {}, {}],
     [
-      "The option `principal` is for an McpServer",
+      "The option `principal` works only with an McpServer",
       "http://127.0.0.1:1/mcp",
       { principal: { subject: "ada" } }
     ],

@@ -67,7 +67,7 @@ const memory = (runtime: ServerRuntime, options: Client.Options, principal: Prin
 
 const foreignPrincipal: Opened = Effect.sync(() => {
   throw new TypeError(
-    "The option `principal` is for an McpServer of this process: other servers authenticate the client by its `headers`"
+    "The option `principal` works only with an McpServer in this process. For other servers, authenticate with `headers`"
   )
 })
 

@@ -14,7 +14,7 @@ const structured = (tool: string, result: CallToolResult): unknown => {
   if (value !== undefined) return value
   throw new RequestError(
     "InvalidResult",
-    `The tool ${tool} gave no structured content, and its text is not the JSON of its output; callTool gives its content`
+    `The tool ${tool} returned no structured content, and its text is not JSON. Use callTool to read its content`
   )
 }
 
@@ -29,6 +29,6 @@ export const outputOf = async <O extends StandardSchemaV1>(
   if (read.issues === undefined) return read.value
   throw new RequestError(
     "InvalidResult",
-    `The output of the tool ${tool} does not fit: ${described(read.issues)}`
+    `The output of the tool ${tool} does not match the schema: ${described(read.issues)}`
   )
 }

@@ -145,7 +145,7 @@ export class Request implements HandlerContext {
         const asked = Effect.flatMap(Elicitation.elicit({ message, requestedSchema }, options), Elicitation.accepted)
         return Effect.flatMap(asked, ({ content = {} }) =>
           Effect.mapError(validate(content), (issue) =>
-            McpError.invalidParams(`The answer does not fit the form: ${issue.message}`)
+            McpError.invalidParams(`The answer does not match the form: ${issue.message}`)
           )
         )
       })
