@@ -400,12 +400,13 @@ describe("slow sinks", () => {
 })
 
 describe("an audit sink that throws", () => {
-  const throwing = (lines: Array<string>, kind: string) => {
+  const throwing = (lines: Array<string>, kind: string, tried: Latch.Latch) => {
     let calls = 0
     return Layer.succeed(Audit.Sink, {
       ending: Effect.undefined,
       append: (added) => {
         if (++calls > 1) return Effect.sync(() => void lines.push(...added))
+        tried.openUnsafe()
         if (kind === "at the call") throw new Error("No sink")
         return Effect.die("No sink")
       }
@@ -415,17 +416,23 @@ describe("an audit sink that throws", () => {
   it.effect.each(["at the call", "in its effect"])("An audit sink that throws %s is tried again", (kind) =>
     Effect.gen(function* () {
       const lines: Array<string> = []
+      const tried = Latch.makeUnsafe(false)
       // A logger that throws takes no part of the trail with it, either.
       const logger = Logger.make(() => assert.fail("No logger"))
       yield* Effect.gen(function* () {
         const { record } = yield* Audit.Audit
         yield* record({ event: "app.login" })
+        // Hashing a record takes real time: the clock must not pass before the first try.
+        yield* tried.await
         yield* quiesce
         yield* TestClock.adjust("1 second")
       }).pipe(
         Effect.scoped,
         Effect.provide(
-          Audit.layer({ capacity: 1 }).pipe(Layer.provide(throwing(lines, kind)), Layer.provide(Logger.layer([logger])))
+          Audit.layer({ capacity: 1 }).pipe(
+            Layer.provide(throwing(lines, kind, tried)),
+            Layer.provide(Logger.layer([logger]))
+          )
         )
       )
       assert.deepInclude(yield* check(lines), { records: 3, problems: [], closed: true })
