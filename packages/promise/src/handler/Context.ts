@@ -105,7 +105,7 @@ export interface HandlerContext {
   readonly client: Implementation | undefined
   /** The revision of the protocol, such as "2025-11-25". */
   readonly revision: string
-  /** Id of the session, or `undefined` in 2026-07-28 and for servers without sessions. */
+  /** Id of the session, or `undefined` in 2026-07-28. */
   readonly sessionId: string | undefined
 }
 
