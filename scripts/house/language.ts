@@ -14,7 +14,7 @@ const translated = new RegExp(
     /\b(?:those|that) of\b/,
     /\bof its own\b/,
     // docstrings that begin without a verb or a noun
-    /^(?:\s|\*)*(?:Whether|What|Of|As|That|Those|None)\b/,
+    /^(?:\s|\*)*(?:Whether(?! to\b)|What|Of|As|That|Those|None)\b/,
     /\bin vain\b/,
     /\banew\b/,
     /\bgives (?:the|a|back)\b/

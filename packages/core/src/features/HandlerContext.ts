@@ -50,7 +50,7 @@ export class HandlerScheduler extends Context.Service<HandlerScheduler, Schedule
 
 /** The request that a handler serves. */
 export interface HandledRequest {
-  /** True if the effects that answer the request are the next that run. Code that may run others before sets it to false. */
+  /** True if nothing runs between the request and its handler. Middleware sets it to false. */
   eager: boolean
   /** Calls `release` once the request has ended. For eager requests only: they always run, so that they always end. */
   readonly atEnd: (release: () => void) => void
@@ -64,8 +64,8 @@ export interface HandledRequest {
     use: (principal: Principal["Service"]) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, R | Principal>
   /**
-   * Runs `effect` until it has ended or was stopped. `onStart` receives the function that stops it, and returns one that is called at the
-   * end. A stopped effect is interrupted; once its finalizers have run, the request is answered with `instead`.
+   * Runs `effect` so that it can be stopped. `onStart` receives a function that stops it, and returns a function to call when it has ended.
+   * Stopping interrupts the effect; after its finalizers the request is answered with `instead`.
    */
   readonly stoppable: <E, R>(
     effect: Effect.Effect<CallToolResult, E, R>,
@@ -80,7 +80,7 @@ export const deferred: HandledRequest = {
   atEnd: () => {},
   run: (handler, context) => context.provide(handler),
   withCaller: (use) => Effect.flatMap(Principal, use),
-  // An interrupted fiber cannot go on with `instead`, so the effect has a fiber that can.
+  // A fiber that was interrupted cannot continue, so the effect runs in another one.
   stoppable: (effect, instead, onStart) =>
     inOwnFiber(
       Effect.withFiber((own) => {

@@ -36,8 +36,8 @@ export const attempt = <A, E, R>(make: () => Effect.Effect<A, E, R>): Effect.Eff
 }
 
 /**
- * Runs `effect` uninterruptibly in a fiber of its own and returns its exit. An interruption is passed on with its annotations, which tell finalizers why
- * the request ends, and waits for these finalizers.
+ * Runs `effect` uninterruptibly in a separate fiber and returns its exit. Interrupting the caller interrupts that fiber with the same
+ * annotations, which tell finalizers why the request ends, and waits for them.
  */
 export const inOwnFiber = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.contextWith((context: Context.Context<R>) => {

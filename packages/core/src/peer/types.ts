@@ -98,8 +98,8 @@ export interface PeerHandlers extends SpanSource {
    */
   readonly request: (exchange: Exchange) => Effect.Effect<unknown, McpError.McpError>
   /**
-   * True if the effects of `request` say themselves where they can be interrupted; everything else in them is uninterruptible. Default false:
-   * they can be interrupted anywhere.
+   * True if the effects of `request` mark the regions in which they can be interrupted and are uninterruptible elsewhere. Default false: they
+   * can be interrupted anywhere.
    */
   readonly masksInterruption?: boolean | undefined
   /**

@@ -123,9 +123,9 @@ export const make = ({
     let isOver = false
     return Effect.withFiber((fiber: Fiber.Fiber<unknown, unknown>) => {
       began(received, fiber)
-      // Effect ends a fiber without its finalizers if a handler hands it a value that is no effect.
+      // Effect skips the finalizers of a fiber if a handler returns a value that is not an Effect.
       fiber.addObserver(() => {
-        if (!isOver) ended(received, Exit.die(new Error("A handler returned a value that is no effect")))
+        if (!isOver) ended(received, Exit.die(new Error("A handler returned a value that is not an Effect")))
       })
       const traced = TraceContext.isTraced(fiber.context) ? surroundingsOfStateless(received) : undefined
       return observed(() => effect ?? handle(true), request, traced)

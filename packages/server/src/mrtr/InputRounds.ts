@@ -183,7 +183,7 @@ export class InputRounds {
   ): Effect.Effect<DecodedResult, McpError.McpError> {
     const { received, principal } = request
     const round = new RequestRound(request, this.stepTimeout, journal, (questions) =>
-      // The questions of siblings that are about to ask belong to the same round.
+      // Other fibers of the handler may be about to ask too: their questions belong to the same round.
       served.beside(questions.settled, () => {
         questions.end()
         const { inputRequests, journal } = questions
@@ -228,7 +228,7 @@ export class InputRounds {
       request.received.asked = Object.keys(settled.answers).length
       const reply = Effect.suspend(() => this.round(handler, request, false, settled))
       if (this.guard === undefined) return reply
-      // A later use of the state waits for the first one. A round needs a fiber that was not interrupted, so it has its own.
+      // A second use of a state waits for the first, and must be interruptible meanwhile. The round itself needs an uninterruptible fiber.
       return Effect.interruptible(this.guard.once(jti, expires, inOwnFiber(reply), callerOf(request)))
     })
   }

@@ -1,8 +1,7 @@
 /**
  * One request in the server: its message, its caller, the services of its handler, and the fiber that runs it.
  *
- * That fiber is uninterruptible but for the handler and the middleware around it, so that a request whose handler is stopped can still be
- * answered by the same fiber.
+ * The fiber is uninterruptible except in the handler and its middleware, so it can still answer a request whose handler was stopped.
  */
 import { exitOf } from "@effect-mcp/core/internal/eager"
 import type { HandlerContext, HandledRequest } from "@effect-mcp/core/internal/HandlerContext"
@@ -136,7 +135,7 @@ export class ServerRequest implements HandledRequest, Source, Wired {
     const done = exitOf(handler)
     if (done !== undefined) return done
     if (!this.eager || this.layer !== undefined) return context.provide(handler)
-    // Nothing lies around this handler: the request is run in its context from the start. Effect derives some ten values from each context.
+    // Run the request in the context of its handler from the start: Effect derives ten values from each context it enters.
     this.layer = context.over
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that `context` provides is in the context of the fiber
     return handler as Effect.Effect<A, E, never>
@@ -216,7 +215,7 @@ export class ServerRequest implements HandledRequest, Source, Wired {
     })
   }
 
-  /** Effect ends a fiber without its finalizers if a handler hands it a value that is no effect. */
+  /** Releases everything the request holds. Effect skips the finalizers of a fiber if a handler returns a value that is not an Effect. */
   private abandon(exit: Exit.Exit<unknown, unknown>): void {
     if (this.ended) return
     if (this.scope !== undefined) Effect.runForkWith(this.ambient)(Scope.close(this.scope, exit))
