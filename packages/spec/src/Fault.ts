@@ -1,25 +1,25 @@
 /**
- * A fault put in by hand: one exact replacement in one source file, and the test that must fail while it is there.
+ * A deliberate fault: an exact replacement in a source file, and the test that must fail because of it.
  *
- * Pure data. The rows live beside the tests (`packages/<name>/test/faults.ts`); `npm run requirements -- --prove [N]`
- * applies them one at a time. A statement of the ledger has no other fault than the rows that name it in `ids`.
+ * The rows are next to the tests (`packages/<name>/test/faults.ts`). `npm run requirements -- --prove [N]` applies them one at a time. The
+ * faults of a statement in the ledger are the rows that name it in `ids`.
  */
 import type { RequirementId } from "./Ledger.ts"
 
-/** One small fault in the source and the test file that notices it. */
+/** A small fault in a source file, and the test that detects it. */
 export interface Fault {
-  /** What goes wrong, as a sentence without a full stop. */
+  /** The failure that the fault causes, as a sentence without a full stop. */
   readonly name: string
-  /** The source file, from the root of the workspace. */
+  /** Path of the source file from the root of the workspace. */
   readonly file: string
-  /** The exact text that is replaced; it occurs once in `file`. */
+  /** The exact text to replace, which must occur once in `file`. */
   readonly from: string
   /** The replacement. */
   readonly to: string
-  /** The test file that fails while the fault is there, from the root of the workspace. */
+  /** Path of the failing test file from the root of the workspace. */
   readonly test: string
-  /** The vitest project that runs the test; that of the package of `test` unless given. */
+  /** The vitest project that runs the test. Default: the project of the package of `test`. */
   readonly project?: string
-  /** The statements of the ledger that the fault breaks. */
+  /** Statements in the ledger that the fault violates. */
   readonly ids?: ReadonlyArray<RequirementId>
 }

@@ -1,7 +1,5 @@
 /**
- * The tables of faults that the packages keep beside their tests, and how one is put in.
- *
- * Owns where the tables are and when a row applies. Reads files and writes none.
+ * Reads the tables of faults next to the tests, applies a fault to a text, and checks whether a row applies.
  */
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,7 +8,7 @@ import type { Fault } from "./Fault.ts"
 import { isRequirementId } from "./Ledger.ts"
 import { root } from "./Results.ts"
 
-/** The rows of every table `packages/<name>/test/faults.ts`, in the order of the packages. */
+/** Returns the rows of every table `packages/<name>/test/faults.ts`, in the order of the packages. */
 export const all = async (): Promise<ReadonlyArray<Fault>> => {
   const paths = globSync("packages/*/test/faults.ts", { cwd: root }).toSorted()
   const tables = await Promise.all(
@@ -21,26 +19,24 @@ export const all = async (): Promise<ReadonlyArray<Fault>> => {
   return tables.flatMap((table) => table.faults)
 }
 
-/** The vitest project that runs the test of a fault. */
+/** Returns the vitest project that runs the test of a fault. */
 export const projectOf = (fault: Fault): string => fault.project ?? projectOfFile(fault.test)
 
-/** Tests of `everything` are the project `interop` (`vitest.workspace.ts`). */
 const projectOfFile = (file: string): string => {
   const [, name = "", , folder] = file.split("/")
-  const project = name === "everything" ? "interop" : name
-  return folder === "process" ? `${project}:process` : project
+  return folder === "process" ? `${name}:process` : name
 }
 
-/** The text of the source file with the fault in it; undefined where `from` does not occur exactly once. */
+/** Returns the text of the source file with the fault applied, or `undefined` if `from` does not occur exactly once. */
 export const put = (fault: Fault, text: string): string | undefined => {
   const [before, after, ...more] = text.split(fault.from)
   return before === undefined || after === undefined || more.length > 0 ? undefined : before + fault.to + after
 }
 
-/** Words and operators of a text: what two versions of a line still share after a refactoring. */
+/** Returns the words and operators of a text, of which two versions of a line share many after a refactoring. */
 const tokens = (text: string) => new Set(text.match(/\w+|[^\s\w]+/gu))
 
-/** The place in the source that looks most like `from`, so that the row is quickly put right. */
+/** Returns the place in the source that is most similar to `from`, to help with fixing the row. */
 const hint = (fault: Fault, text: string): string => {
   const wanted = tokens(fault.from)
   const height = fault.from.split("\n").length
@@ -61,7 +57,7 @@ const hint = (fault: Fault, text: string): string => {
         .trim()}`
 }
 
-/** Why a row does not apply to the checkout in `directory`, sentence by sentence; empty where it does. */
+/** Returns the reasons why a row does not apply to the checkout in `directory`, one sentence each. Empty if it applies. */
 export const problems = (fault: Fault, directory = root): ReadonlyArray<string> => {
   const file = join(directory, fault.file)
   const text = existsSync(file) ? readFileSync(file, "utf8") : undefined
@@ -80,8 +76,8 @@ export const problems = (fault: Fault, directory = root): ReadonlyArray<string> 
 }
 
 /**
- * Takes `count` rows that differ from day to day, so that all had their turn after `rows.length / count` days; all rows
- * without a count.
+ * Returns `count` rows that differ from day to day, so that all rows are covered after `rows.length / count` days. Without a count, returns
+ * all rows.
  */
 export const turn = (rows: ReadonlyArray<Fault>, count: number | undefined, day: number): ReadonlyArray<Fault> => {
   if (count === undefined || count >= rows.length) return rows

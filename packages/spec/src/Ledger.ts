@@ -1,8 +1,7 @@
 /**
- * The ledger: every area merged, and the union of all ids.
- *
- * Owns the list of areas. An id starts with the name of its area, so areas cannot collide.
+ * The ledger: all areas merged, and the union of all ids. An id starts with the name of its area, so areas cannot collide.
  */
+import { apps } from "./ledger/apps.ts"
 import { authorizationClient } from "./ledger/authorization-client.ts"
 import { clientCredentials, enterpriseAuthorization } from "./ledger/authorization-extensions.ts"
 import { authorizationIssuer } from "./ledger/authorization-issuer.ts"
@@ -18,6 +17,7 @@ import { prompts } from "./ledger/prompts.ts"
 import { resources } from "./ledger/resources.ts"
 import { completion, logging, pagination } from "./ledger/server-utilities.ts"
 import { discover, mrtr, stateless, subscriptions, versioning } from "./ledger/stateless.ts"
+import { skills } from "./ledger/skills.ts"
 import { tasks } from "./ledger/tasks.ts"
 import { tasksExtension } from "./ledger/tasks-extension.ts"
 import { tools } from "./ledger/tools.ts"
@@ -61,6 +61,8 @@ export const areas = {
   "client-credentials": clientCredentials,
   tasks,
   "tasks-extension": tasksExtension,
+  skills,
+  apps,
   security,
   "best-practices": bestPractices
 } as const
@@ -72,8 +74,8 @@ export type Area = keyof typeof areas
 export const ledger = byId(requirements(...Object.values(areas)))
 
 /** The id of an entry, such as `tools.call.unknown-tool`. */
-// `Extract` gives the union this name, so that an error about a wrong id does not print them all.
+// `Extract` names the union, so that an error about a wrong id does not print every id.
 export type RequirementId = Extract<keyof typeof ledger, string>
 
-/** Whether the text is the id of an entry. */
+/** True if the text is the id of an entry. */
 export const isRequirementId = (id: string): id is RequirementId => Object.hasOwn(ledger, id)

@@ -1,8 +1,8 @@
 /**
- * The pages of the specification: which exist in which revision, and how a section is linked.
+ * The pages of the specification in each revision, and links to their sections.
  *
- * Owns the table of sections that moved between revisions. A section is written once, as the newest stateful revision
- * names it (or 2026-07-28, where that is the first to have it); here it is found again in the others.
+ * Contains the table of sections that moved between revisions. Requirements name a section as in the newest stateful revision, or as in
+ * 2026-07-28 if it is new there. This module finds it in the others.
  */
 import type { Requirement, Revision } from "./Requirement.ts"
 
@@ -31,7 +31,7 @@ const handshake = [
 ]
 
 const bestPractices = "tutorials/security/security_best_practices"
-/** Extensions have pages of their own, the same for all revisions. */
+/** Pages of extensions, which are the same for all revisions. */
 const extensions = ["extensions/auth/enterprise-managed-authorization", "extensions/auth/oauth-client-credentials"]
 
 /** The normative pages of every revision, without changelogs and the rendered schema. */
@@ -67,6 +67,8 @@ export const pages: Readonly<Record<Revision, ReadonlyArray<string>>> = {
     "server/discover",
     "server/utilities/caching",
     ...extensions,
+    "extensions/apps",
+    "extensions/skills",
     "extensions/tasks",
     bestPractices
   ]
@@ -126,11 +128,11 @@ const moved: { readonly [R in Revision]?: Readonly<Record<string, string>> } = {
   }
 }
 
-/** The section of a requirement as the given revision names it. */
+/** Returns a requirement's section in the given revision. */
 export const sectionIn = (requirement: Requirement, revision: Revision): string =>
   moved[revision]?.[requirement.section] ?? requirement.section
 
-/** The address of a requirement in the specification. */
+/** Returns the URL of a requirement in the specification. */
 export const link = (requirement: Requirement, revision: Revision): string => {
   const section = sectionIn(requirement, revision)
   const site = "https://modelcontextprotocol.io"

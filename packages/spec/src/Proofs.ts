@@ -1,25 +1,25 @@
 /**
- * What the tests prove: the ids that they cite, and how that stands against the ledger.
+ * Compares the ids that tests cite with the ledger.
  *
- * Pure. Owns the rules of counting: a requirement is proven in a revision when a test that ran this revision cites it and
- * all such tests pass. A test runs the revisions that its title names. A title that names none counts where the requirement has one
- * revision, and where the code is the same in all of them (`sameInAll`).
+ * A requirement is proven in a revision if a test in this revision cites it and all such tests pass. A test covers the revisions that its
+ * title names. A test whose title names no revision counts if the requirement has only one revision, or if the code is the same in all of
+ * them (`sameInAll`).
  */
 import * as Rec from "effect/Record"
 import { type Area, areas, isRequirementId, ledger, type RequirementId } from "./Ledger.ts"
 import { every } from "./Requirement.ts"
 import type { Level, Requirement, Revision } from "./Requirement.ts"
 
-/** A test as the runner saw it; `title` includes the titles around it. */
+/** A test that ran. `title` includes the titles of its groups. */
 export interface Test {
   readonly title: string
   readonly file: string
   readonly state: "passed" | "failed" | "skipped" | "pending"
-  /** The ids that the test cites by `verifies`. */
+  /** Ids that the test cites with `verifies`. */
   readonly requirements: ReadonlyArray<string>
 }
 
-/** The tests that cite each id. */
+/** Tests by the ids that they cite. */
 export type Proofs = Readonly<Record<string, ReadonlyArray<Test>>>
 
 /** Groups the tests by the ids that they cite. */
@@ -30,8 +30,8 @@ export const collect = (tests: Iterable<Test>): Proofs => {
 }
 
 /**
- * What is wrong with the citations: unknown ids, and tests that were cited as proofs but did not run. With `narrowed`,
- * where the run was filtered by test name, tests that did not run are none of our business.
+ * Returns the problems of the citations: unknown ids, and cited tests that did not run. With `narrowed`, the run was filtered by test name,
+ * so tests that did not run are not reported.
  */
 export const faults = (proofs: Proofs, narrowed = false): ReadonlyArray<string> =>
   Object.entries(proofs).flatMap(([id, tests]) =>
@@ -42,17 +42,17 @@ export const faults = (proofs: Proofs, narrowed = false): ReadonlyArray<string> 
       : tests.map((test) => `${id} is not in the requirements ledger, but cited: ${test.title} (${test.file})`)
   )
 
-/** Whether only others can keep a requirement: the host application, an authorization server, an author, an operator. */
+/** True if only others can meet a requirement: the host application, an authorization server, an author or an operator. */
 export const isForOthers = (requirement: Requirement): boolean =>
   requirement.note !== undefined || requirement.party === "host" || requirement.party === "authorization-server"
 
-/** The level of a requirement in one revision. */
+/** Returns a requirement's level in a revision. */
 export const levelIn = (requirement: Requirement, revision: Revision): Level => {
   if (requirement.softer?.includes(revision) !== true) return requirement.level
   return requirement.level === "MUST" ? "SHOULD" : "SHOULD NOT"
 }
 
-/** One requirement in one revision and the tests that prove it; not proven when there are none. */
+/** A requirement in one revision, and the tests that prove it. Without tests it is not proven. */
 export interface Entry {
   readonly id: RequirementId
   readonly level: Level
@@ -65,18 +65,18 @@ export interface Standing {
   readonly area: Area
   readonly proven: ReadonlyArray<Entry>
   readonly unproven: ReadonlyArray<Entry>
-  /** Kept by others, and proven by no test. */
+  /** Requirements for other parties, which no test proves. */
   readonly others: ReadonlyArray<Entry>
 }
 
-/** Whether a test counts for a requirement in a revision: its title names it, or need not. */
+/** True if a test counts for a requirement in a revision, because its title names the revision or does not need to. */
 export const provesIn = (test: Test, requirement: Requirement, revision: Revision): boolean => {
   const named = every.filter((known) => test.title.includes(known))
   if (named.length > 0) return named.includes(revision)
   return requirement.sameInAll === true || requirement.revisions.length === 1
 }
 
-/** How every area stands in every revision; areas that a revision lacks are left out. */
+/** Returns the standing of every area in every revision that has it. */
 export const standings = (proofs: Proofs): ReadonlyArray<Standing> =>
   every.flatMap((revision) =>
     Rec.keys(areas).flatMap((area) => {

@@ -1,6 +1,6 @@
 /**
- * The vitest reporter of the requirements ledger: fails a run whose tests cite what does not exist or does not run, and
- * keeps the proofs of a complete run for the report. Silent otherwise.
+ * The vitest reporter for the requirements ledger. Fails a run if tests cite unknown ids or did not run, and saves the proofs of a complete
+ * run for the report.
  */
 import { relative } from "node:path"
 import type { Reporter, TestModule, TestRunEndReason, Vitest } from "vitest/node"

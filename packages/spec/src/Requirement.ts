@@ -1,9 +1,8 @@
 /**
  * A requirement: one normative statement of the Model Context Protocol specification, in our own words.
  *
- * Owns the shape of an entry and the small language in which the ledger is written. A text always describes what a
- * conforming implementation does (for MUST NOT too), so it can be read as the claim that a test proves. Refuses to
- * quote the specification: the link leads there.
+ * Defines the entries of the ledger, and the functions that create them. A text always describes the behaviour of a conforming
+ * implementation, even for MUST NOT, so that it reads as the claim that a test proves. It never quotes the specification, but links to it.
  */
 
 import * as Rec from "effect/Record"
@@ -11,45 +10,45 @@ import * as Rec from "effect/Record"
 /** The dated revisions of the protocol, oldest first. */
 export type Revision = "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28"
 
-/** The level of a statement; REQUIRED and SHALL are entered as MUST, RECOMMENDED as SHOULD. */
+/** The level of a statement. REQUIRED and SHALL count as MUST, RECOMMENDED as SHOULD. */
 export type Level = "MUST" | "MUST NOT" | "SHOULD" | "SHOULD NOT"
 
 /**
- * Whose behaviour is described: `host` is the application around a client (its user interface, its user, its model);
- * `authorization-server` issues the tokens. Those two are no part of this library and are counted apart.
+ * The party whose behaviour is described. `host` is the application around a client, with its user interface, user and model.
+ * `authorization-server` issues the tokens. These two are not part of this library and are counted separately.
  */
 export type Party = "server" | "client" | "both" | "host" | "authorization-server"
 
-/** A statement before it is placed in the specification. */
+/** A statement without its place in the specification. */
 export interface Statement {
   readonly level: Level
   readonly party: Party
-  /** What a conforming implementation does: one sentence of at most 200 characters. */
+  /** Behaviour of a conforming implementation, in one sentence of at most 200 characters. */
   readonly text: string
-  /** Why no automated test of this library can prove it; such entries are counted apart. */
+  /** Reason why no automated test of this library can prove it. Such entries are counted separately. */
   readonly note?: string
-  /** Set where the specification uses no upper-case key word, so that the level is our reading. */
+  /** Set if the specification uses no upper-case key word, so that the level is our interpretation. */
   readonly plain?: true
-  /** Revisions in which the same statement is softer: SHOULD where the level is MUST. */
+  /** Revisions in which the statement is only a SHOULD instead of a MUST. */
   readonly softer?: ReadonlyArray<Revision>
-  /** Set where the code that keeps the statement is the same in every revision: one revision proves for all. */
+  /** Set if the same code implements the statement in every revision, so that a test in one revision proves all. */
   readonly sameInAll?: true
 }
 
 /** An entry of the ledger. */
 export interface Requirement extends Statement {
-  /** The revisions in which it holds, oldest first; never empty. */
+  /** Revisions that contain the statement, oldest first. Never empty. */
   readonly revisions: ReadonlyArray<Revision>
-  /** Page and anchor, such as `server/tools#calling-tools`; `link` makes a URL of it. */
+  /** Page and anchor, such as `server/tools#calling-tools`. `link` converts it to a URL. */
   readonly section: string
 }
 
-/** Entries under one heading of the specification; the ids are kept as a literal union. */
+/** Entries under one heading of the specification, with their ids as a literal union. */
 export interface Section<out Id extends string> {
   readonly entries: ReadonlyArray<readonly [Id, Requirement]>
 }
 
-/** What else may be said of a statement. */
+/** Further remarks about a statement. */
 export interface Remarks {
   readonly note?: string
   readonly plain?: true
@@ -66,17 +65,17 @@ export const every = [
   "2026-07-28"
 ] as const satisfies ReadonlyArray<Revision>
 
-/** The revisions from `first` to `last`, both included; `last` defaults to the newest one. */
+/** Returns the revisions from `first` to `last`, inclusive. `last` defaults to the newest one. */
 export const since = (first: Revision, last: Revision = "2026-07-28"): ReadonlyArray<Revision> =>
   every.slice(every.indexOf(first), every.indexOf(last) + 1)
 
-/** The revisions up to and including `last`. */
+/** Returns the revisions up to and including `last`. */
 export const until = (last: Revision): ReadonlyArray<Revision> => since("2024-11-05", last)
 
 /** The stateful revisions: those with an `initialize` handshake. */
 export const stateful: ReadonlyArray<Revision> = until("2025-11-25")
 
-/** One revision alone. */
+/** Returns only this revision. */
 export const only = (revision: Revision): ReadonlyArray<Revision> => [revision]
 
 const levels = (party: Party) => {
@@ -95,7 +94,7 @@ export const client = levels("client")
 /** Statements about both sides. */
 export const both = levels("both")
 
-/** Statements about the application around a client, which a library cannot keep on its behalf. */
+/** Statements about the application around a client, which a library cannot fulfil on its behalf. */
 export const host = levels("host")
 
 /** Statements about the server that issues tokens. */
@@ -110,7 +109,7 @@ export const at = <Id extends string>(
   entries: Rec.toEntries(Rec.map(statements, (statement) => ({ ...statement, revisions, section })))
 })
 
-/** Joins sections into an area, and areas into the ledger; throws on an id that is given twice. */
+/** Joins sections into an area, and areas into the ledger. Throws if an id is used twice. */
 export const requirements = <Id extends string>(...sections: ReadonlyArray<Section<Id>>): Section<Id> => {
   const entries = sections.flatMap((section) => section.entries)
   const twice = entries.filter(([id], index) => entries.findIndex((entry) => entry[0] === id) !== index)
@@ -118,7 +117,7 @@ export const requirements = <Id extends string>(...sections: ReadonlyArray<Secti
   return { entries }
 }
 
-/** The entries by their ids. */
+/** Returns the entries by their ids. */
 export const byId = <Id extends string>(section: Section<Id>): Readonly<Record<Id, Requirement>> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `fromEntries` forgets the keys, which are all the ids
   Object.fromEntries(section.entries) as Readonly<Record<Id, Requirement>>

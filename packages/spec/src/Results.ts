@@ -1,7 +1,7 @@
 /**
- * The file that carries the proofs of the last complete test run from the reporter to the report.
+ * The file with the proofs of the last complete test run, which the reporter writes and the report reads.
  *
- * Refuses partial runs: only a run of every test file leaves a result, so that the report never counts too little.
+ * Only a run of all test files writes it, so that the report never misses a proof.
  */
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
@@ -14,27 +14,27 @@ const file = join(root, ".tsbuildinfo/requirements.json")
 
 const perf = "packages/*/test/perf/**"
 
-/** All test files that `npm run test:all` runs, as absolute paths. Tests of time and memory prove nothing and are not among them. */
+/** Returns all test files that `npm run test:all` runs, as absolute paths, without tests of time and memory, which prove nothing. */
 export const testFiles = (): ReadonlyArray<string> =>
   globSync("packages/*/test/**/*.test.ts", { cwd: root, exclude: [perf] }).map((path) => join(root, path))
 
-/** The test files that start processes or need a database, from the root: `npm test` leaves them out. */
+/** Returns the test files that start processes or need a database, relative to the root. `npm test` skips them. */
 export const processFiles = (): ReadonlyArray<string> =>
   globSync("packages/*/test/process/**/*.test.ts", { cwd: root }).toSorted()
 
-/** The test files that only `npm run test:perf` runs, from the root. */
+/** Returns the test files that only `npm run test:perf` runs, relative to the root. */
 export const perfFiles = (): ReadonlyArray<string> => globSync(`${perf}/*.test.ts`, { cwd: root }).toSorted()
 
-/** Keeps the proofs of a complete run. */
+/** Saves the proofs of a complete run. */
 export const write = (proofs: Proofs): void => {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, JSON.stringify(proofs, null, 2))
 }
 
-/** The proofs of the last complete run, if there was one. */
+/** Returns the proofs of the last complete run, or `undefined` if there was none. */
 export const read = (): Proofs | undefined => (existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined)
 
-/** Whether no source or test has changed since the last complete run. */
+/** True if no source or test has changed since the last complete run. */
 export const isFresh = (): boolean => {
   if (!existsSync(file)) return false
   const written = statSync(file).mtimeMs

@@ -1,9 +1,9 @@
 /**
- * How large the tests are: `MCP_TEST_SCALE=nightly` has the large counts, any other run the usual ones.
+ * The scale of the tests. `MCP_TEST_SCALE=nightly` selects the large counts.
  */
 
-/** Whether this is the nightly run. */
+/** True in the nightly run. */
 export const isNightly = process.env["MCP_TEST_SCALE"] === "nightly"
 
-/** A count of a test: `usual` in every run, `nightly` in the nightly run. The reporter lists each call at the end of a run. */
+/** Returns a test's count: `nightly` in the nightly run, otherwise `usual`. The reporter lists each call at the end of a run. */
 export const scaled = (usual: number, nightly: number): number => (isNightly ? nightly : usual)

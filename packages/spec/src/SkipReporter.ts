@@ -1,6 +1,6 @@
 /**
- * The vitest reporter that says at the end of a run what it did not run: skipped tests with their reasons, what
- * `npm run test:all` adds and, after that, the counts that are larger at night and the tests of time and memory.
+ * The vitest reporter that lists, at the end of a run, the tests that did not run: skipped tests with their reasons, the additional tests
+ * of `npm run test:all` and, after that, the larger nightly counts and the tests of time and memory.
  */
 import { globSync, readFileSync } from "node:fs"
 import { join, relative } from "node:path"
@@ -8,11 +8,11 @@ import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/n
 import { perfFiles, processFiles, root, testFiles } from "./Results.ts"
 import { isNightly } from "./Scale.ts"
 
-/** The calls of `scaled` in a module, as `60 of 200`. */
+/** Returns the calls of `scaled` in a module, as `60 of 200`. */
 export const countsOf = (source: string): ReadonlyArray<string> =>
   [...source.matchAll(/\bscaled\(([\d_]+), ([\d_]+)\)/g)].map(([, usual, nightly]) => `${usual} of ${nightly}`)
 
-/** A line per reason to skip tests, with the number of tests. */
+/** Returns a line per skip reason, with the number of tests. */
 export const linesOf = (reasons: ReadonlyArray<string | undefined>): ReadonlyArray<string> =>
   [...Map.groupBy(reasons, (reason) => reason ?? "no reason given")].map(
     ([reason, tests]) => `  ${reason}: ${tests.length}`
@@ -31,7 +31,7 @@ const reasonOf = (test: TestCase): string | undefined => {
 const skippedOf = (module: TestModule): ReadonlyArray<string | undefined> =>
   Array.from(module.children.allTests("skipped"), reasonOf)
 
-/** Modules of the tests whose counts are larger at night, each with its counts. */
+/** Returns the test modules with larger nightly counts, each with its counts. */
 const scaledModules = (): ReadonlyArray<string> =>
   globSync("packages/*/test/**/*.ts", { cwd: root })
     .toSorted()

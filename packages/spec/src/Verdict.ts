@@ -1,7 +1,5 @@
 /**
- * What a run of vitest says of a fault: whether a test noticed it, and which statements that test cites.
- *
- * Pure. Reads the JSON report of vitest, of which it wants a few fields.
+ * Decides from vitest's JSON report whether a test detected a fault, and which statements that test cites.
  */
 import * as Schema from "effect/Schema"
 
@@ -18,7 +16,7 @@ const TestFile = Schema.Struct({
   assertionResults: Schema.Array(Test)
 })
 
-/** Reads the JSON report of vitest. */
+/** Decodes vitest's JSON report. */
 export const decodeReport = Schema.decodeUnknownEffect(
   Schema.fromJsonString(Schema.Struct({ testResults: Schema.Array(TestFile) }))
 )
@@ -29,17 +27,17 @@ export interface Run {
   readonly files: ReadonlyArray<typeof TestFile.Type>
 }
 
-/** What became of a fault. */
+/** The outcome of a fault. */
 export type Verdict =
   | {
       readonly _tag: "Dies"
-      /** The first test that failed, or what else went wrong. */
+      /** The first failed test, or another reason for the failure. */
       readonly by: string
-      /** The ids that the failed tests cite. */
+      /** Ids that the failed tests cite. */
       readonly cites: ReadonlySet<string>
     }
   | { readonly _tag: "Survives" }
-  /** No test ran, so that the fault is too coarse: such a test file does not load. */
+  /** No test ran, for example because the test file doesn't load. The fault is then too coarse. */
   | { readonly _tag: "NotTested"; readonly why: string }
 
 /** Judges a fault by the run of its test. */

@@ -1,4 +1,4 @@
-/** The words of `npm run requirements -- ...`: what they ask for, or why they make no sense. */
+/** Parses the arguments of `npm run requirements -- ...`, or explains why they are invalid. */
 import { areas } from "./Ledger.ts"
 
 export type Wish =
@@ -14,7 +14,7 @@ npm run requirements -- --prove [N] [WORD...]  put the faults of the tables in, 
 The first two run the whole test suite, unless a result of the same sources is at hand.
 Areas: ${Object.keys(areas).join(", ")}`
 
-/** Any word may follow `--prove`: it is looked for in the rows of faults. */
+/** Parses the arguments. Words after `--prove` select rows of faults that contain them. */
 export const parse = (args: ReadonlyArray<string>): Wish => {
   if (args.includes("--help") || args.includes("-h")) return { _tag: "Help" }
   const isProof = args.includes("--prove")

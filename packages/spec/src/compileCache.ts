@@ -1,7 +1,7 @@
-/** The environment of processes that inherit none: where Node keeps what it has compiled, so that each starts in half of the time. */
+/** Environment for processes that do not inherit one. It names Node's compile cache, which halves their start time. */
 
 const directory = process.env["NODE_COMPILE_CACHE"]
 
-/** For a child process that a client of stdio starts; empty outside a test run. */
+/** Environment variables for a child process that a stdio client starts. Empty outside of a test run. */
 export const compileCache: { readonly [name: string]: string } =
   directory === undefined ? {} : { NODE_COMPILE_CACHE: directory }

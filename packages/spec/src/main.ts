@@ -1,4 +1,4 @@
-/** The program behind `npm run requirements`: the report, or with `--prove` the faults. Refuses words that it does not know. */
+/** The program behind `npm run requirements`: prints the report, or with `--prove` tries the faults. Rejects unknown arguments. */
 import { parse, usage } from "./commandLine.ts"
 
 const asked = parse(process.argv.slice(2))

@@ -1,9 +1,9 @@
 /**
- * The program behind `npm run requirements -- --prove [N] [word...]`: puts the faults of the tables in, one at a time, and
- * runs the test of each, which must fail.
+ * The program behind `npm run requirements -- --prove [N] [word...]`. Applies the faults one at a time and runs the test of each, which must
+ * fail.
  *
- * With N only so many rows, others every day; with words only rows that have one of them in a name, a path or an id.
- * Works on a copy of the checkout in a temporary directory. Ends with 1 where a fault survives, a row does not apply, or no
+ * With N, only tries that many rows, different ones every day. With words, only tries rows that contain one of them in a name, a path or an
+ * id. Works on a copy of the checkout in a temporary directory. Exits with 1 if a fault is not detected, a row does not apply, or no
  * failing test cites a statement that its row names.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -15,37 +15,29 @@ import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import * as ChildProcess from "effect/process/ChildProcess"
-import { cpSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
+import { copyTo } from "./Checkout.ts"
 import type { Fault } from "./Fault.ts"
 import * as Faults from "./Faults.ts"
-import { root } from "./Results.ts"
 import { decodeReport, type Verdict, verdictOf } from "./Verdict.ts"
 
-/** How long one test file may run with a fault in it: some faults make every test wait for its own limit. */
+/** Time limit for a test file with a fault, because some faults make every test run into its timeout. */
 const limit = "4 minutes"
 
-/** A copy of the checkout for as long as the scope. It shares the installed modules, and imports its own packages. */
+/** Copies the checkout until the scope closes. The copy shares the installed modules, but imports its own packages. */
 const copy = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const directory = join(yield* fs.realPath(yield* fs.makeTempDirectoryScoped({ prefix: "prove-" })), "checkout")
-  const left = new Set([".git", "node_modules", "coverage", ".tsbuildinfo"].map((name) => join(root, name)))
-  yield* Effect.sync(() => {
-    cpSync(root, directory, { recursive: true, verbatimSymlinks: true, filter: (path) => !left.has(path) })
-    symlinkSync(join(root, "node_modules"), join(directory, "node_modules"), "junction")
-  })
-  const linked = yield* fs.realPath(join(directory, "packages/core/node_modules/@effect-mcp/protocol"))
-  if (linked !== join(directory, "packages/protocol"))
-    return yield* Effect.die(new Error(`The copy imports ${linked} instead of its own packages in ${directory}.`))
+  yield* Effect.sync(() => copyTo(directory))
   return directory
 })
 
-/** Runs test files of one project: how vitest ended, and what it says of each file. */
+/** Runs test files of one project. Returns vitest's exit code and its report on each file. */
 const runTests = Effect.fnUntraced(function* (directory: string, project: string, files: ReadonlyArray<string>) {
   const fs = yield* FileSystem.FileSystem
   const output = join(directory, "prove.json")
   yield* fs.remove(output, { force: true })
-  // A fault may leave a test waiting: its own limit is short, so the file ends and says which statements its tests cite.
+  // A fault may leave tests waiting. Short timeouts let the file end and report the statements that its tests cite.
   const waiting = ["--testTimeout=15000", "--hookTimeout=15000"]
   const args = ["run", "--config", "vitest.workspace.ts", "--reporter=json", `--outputFile=${output}`, ...waiting]
   const vitest = yield* ChildProcess.make("vitest", [...args, "--project", project, ...files], {
@@ -62,7 +54,7 @@ const runTests = Effect.fnUntraced(function* (directory: string, project: string
   return { code, files: report.testResults }
 }, Effect.scoped)
 
-/** The test files that do not pass without any fault, by project and path. */
+/** Returns the test files that fail without any fault, by project and path. */
 const failing = Effect.fnUntraced(function* (directory: string, rows: ReadonlyArray<Fault>) {
   const found = new Set<string>()
   for (const project of new Set(rows.map(Faults.projectOf))) {
@@ -74,7 +66,7 @@ const failing = Effect.fnUntraced(function* (directory: string, rows: ReadonlyAr
   return found
 })
 
-/** Runs the test of a row with the fault in the copy; nothing where it does not end. */
+/** Runs the test of a row with the fault applied to the copy. Returns nothing if the test does not end. */
 const tryOut = Effect.fnUntraced(function* (directory: string, row: Fault) {
   const fs = yield* FileSystem.FileSystem
   const file = join(directory, row.file)
@@ -87,7 +79,7 @@ const tryOut = Effect.fnUntraced(function* (directory: string, row: Fault) {
   )
 })
 
-/** Prints what became of one fault; gives the statements that it proves, or undefined where the row is at fault. */
+/** Prints the outcome of one fault. Returns the statements that it proves, or `undefined` if the row itself is wrong. */
 const prove = Effect.fnUntraced(function* (directory: string, row: Fault, broken: ReadonlySet<string>) {
   const ids = row.ids ?? []
   const [problem] = Faults.problems(row, directory)

@@ -1,6 +1,6 @@
 /**
- * The report of `npm run requirements [-- [--json] [area...]]`: prints, per revision and area, which requirements
- * the tests prove and which they do not. Runs the test suite first unless a fresh result of it is at hand.
+ * The report of `npm run requirements [-- [--json] [area...]]`. Prints the proven and the unproven requirements per revision and area. Runs
+ * the test suite first, unless there is a fresh result.
  */
 import { spawnSync } from "node:child_process"
 import * as Rec from "effect/Record"
@@ -48,7 +48,7 @@ const cell = (all: ReadonlyArray<Standing>, level = ""): string => {
 const row = (name: string, cells: ReadonlyArray<string>): void =>
   print(name.padEnd(16) + cells.map((text) => text.padStart(12)).join(""))
 
-/** `ids` are the statements that a fault was put in against, `fuzzed` those that a rule of the fuzzer checks. */
+/** Formats the table. `ids` are the statements with a fault, and `fuzzed` the statements with a rule of the fuzzer. */
 const table = (
   all: ReadonlyArray<Standing>,
   names: ReadonlyArray<Area>,
@@ -126,7 +126,7 @@ const list = (
   }
 }
 
-// A reader that closes early, such as `head`, has seen what it wanted.
+// A reader such as `head` may close the pipe early.
 process.stdout.on("error", () => process.exit())
 
 const proofs = prove()

@@ -5,13 +5,13 @@ import type { TaskMeta } from "vitest"
 
 declare module "vitest" {
   interface TaskMeta {
-    /** Why the test is skipped. */
+    /** Reason why the test is skipped. */
     readonly skipped?: string
   }
 }
 
 /**
- * Options of a test that runs only where `condition` holds; `reason` says what is missing elsewhere.
+ * Returns the options of a test that only runs if `condition` is true. `reason` names the missing requirement.
  *
  * @example it.live("Ctrl+C cancels the call", () => ..., needs(existsSync("/usr/bin/script"), "util-linux's script"))
  */

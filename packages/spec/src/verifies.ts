@@ -1,12 +1,10 @@
-/**
- * How a test says what it proves: requirement ids in its options, where the reporter finds them.
- */
+/** Lets a test declare the requirements that it proves. The reporter reads their ids from the test's options. */
 import type { TaskMeta } from "vitest"
 import { isRequirementId, type RequirementId } from "./Ledger.ts"
 
 declare module "vitest" {
   interface TaskMeta {
-    /** The ids that the test cites. */
+    /** Ids that the test cites. */
     readonly requirements?: ReadonlyArray<string>
   }
 }
@@ -17,7 +15,7 @@ export interface Citation {
 }
 
 /**
- * The options of a test that cites requirements; throws on an unknown id.
+ * Returns the options of a test that cites requirements. Throws for an unknown id.
  *
  * @example it.effect("An unknown tool is answered -32602", () => ..., verifies("tools.call.unknown-tool"))
  * @example it("An unknown tool is answered -32602", { ...verifies("tools.call.unknown-tool"), timeout: 1000 }, () => ...)

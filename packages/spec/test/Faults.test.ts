@@ -4,7 +4,13 @@ import { all, problems, put, turn } from "@effect-mcp/spec/Faults"
 import { verdictOf } from "@effect-mcp/spec/Verdict"
 
 const here = "packages/spec/test/Faults.test.ts"
-const fault: Fault = { name: "a fault", file: "packages/spec/src/Fault.ts", from: "Pure data.", to: "", test: here }
+const fault: Fault = {
+  name: "a fault",
+  file: "packages/spec/src/Fault.ts",
+  from: "readonly to: string",
+  to: "",
+  test: here
+}
 
 const run = (code: number, ...statuses: ReadonlyArray<string>) => ({
   code,
@@ -22,8 +28,8 @@ const run = (code: number, ...statuses: ReadonlyArray<string>) => ({
   ]
 })
 
-describe("tables of faults", () => {
-  it("The tables of faults have only rows that apply: the text once in the file, an existing test, and ids of the ledger", async () => {
+describe("Fault tables", () => {
+  it("Every fault applies, with unique text, an existing test and known ids", async () => {
     const rows = await all()
     assert.isNotEmpty(rows)
     assert.deepStrictEqual(
@@ -32,7 +38,7 @@ describe("tables of faults", () => {
     )
   })
 
-  it("The tables of faults give every fault a name of its own", async () => {
+  it("Every fault has a unique name", async () => {
     const names = (await all()).map(({ name }) => name)
     assert.deepStrictEqual(
       names.filter((name, index) => names.indexOf(name) !== index),
@@ -41,8 +47,8 @@ describe("tables of faults", () => {
   })
 })
 
-describe("rows of a table of faults", () => {
-  it("A row of a table of faults says why it does not apply", () => {
+describe("Fault rows", () => {
+  it("A fault row explains why it does not apply", () => {
     assert.deepStrictEqual(problems(fault), [])
     assert.match(problems({ ...fault, file: "packages/spec/src/None.ts" }).join(), /no file .*None\.ts/)
     assert.match(problems({ ...fault, from: "no such text" }).join(), /0 times instead of once: no such text$/)
@@ -57,25 +63,25 @@ describe("rows of a table of faults", () => {
     assert.match(problems({ ...fault, ids: ["tools.no.such"] }).join(), /no entry tools\.no\.such/)
   })
 
-  it("A row is put in literally, also where the replacement has a dollar sign", () => {
+  it("A fault is inserted literally, even if the replacement contains a dollar sign", () => {
     assert.strictEqual(put({ ...fault, from: "b", to: "$&$1" }, "abc"), "a$&$1c")
     assert.isUndefined(put({ ...fault, from: "b" }, "abcb"))
   })
 })
 
-describe("rows of a day", () => {
+describe("Daily faults", () => {
   const rows = ["a", "b", "c", "d", "e"].map((name) => ({ ...fault, name }))
   const names = (count: number | undefined, day: number) =>
     turn(rows, count, day)
       .map(({ name }) => name)
       .join("")
 
-  it("The rows of a day are all rows where no count is given", () => {
+  it("Without a count, every fault is due", () => {
     assert.strictEqual(names(undefined, 3), "abcde")
     assert.strictEqual(names(9, 3), "abcde")
   })
 
-  it("The rows of a day follow those of the day before", () => {
+  it("The day's faults continue after the previous day's", () => {
     assert.deepStrictEqual(
       [0, 1, 2].map((day) => names(2, day)),
       ["ab", "cd", "ea"]
@@ -83,8 +89,8 @@ describe("rows of a day", () => {
   })
 })
 
-describe("verdict on a fault", () => {
-  it("A fault dies by the first test that fails, with the citations of all that fail", () => {
+describe("Fault verdicts", () => {
+  it("A fault is caught by the first failing test, with the citations of all failing ones", () => {
     assert.deepStrictEqual(verdictOf(run(1, "passed", "failed", "failed")), {
       _tag: "Dies",
       by: "test 1",
@@ -92,12 +98,12 @@ describe("verdict on a fault", () => {
     })
   })
 
-  it("A fault survives where all tests pass and no error lies outside of them", () => {
+  it("A fault survives if all tests pass and no error occurs outside them", () => {
     assert.deepStrictEqual(verdictOf(run(0, "passed", "skipped")), { _tag: "Survives" })
     assert.strictEqual(verdictOf(run(1, "passed"))._tag, "Dies")
   })
 
-  it("A fault has no verdict where no test ran", () => {
+  it("A fault has no verdict if no test ran", () => {
     assert.deepStrictEqual(verdictOf(run(1)), { _tag: "NotTested", why: "no such export" })
     assert.strictEqual(verdictOf({ code: 1, files: [] })._tag, "NotTested")
   })

@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import * as FuzzRules from "../src/FuzzRules.ts"
 import { isRequirementId } from "../src/Ledger.ts"
 
-it("The rules of the fuzzer are found by the statements that they cite", async () => {
+it("Fuzzer rules are found by the statements they cite", async () => {
   const rules = FuzzRules.byRequirement(await FuzzRules.all())
   assert.isTrue([...rules.keys()].every(isRequirementId))
   assert.deepStrictEqual(rules.get("http.headers.mismatch"), ["http-headers-mismatch"])

@@ -6,12 +6,12 @@ import { at, requirements, server, stateful } from "@effect-mcp/spec/Requirement
 const entries = Object.entries(ledger)
 
 describe("Ledger", () => {
-  it("The ledger refuses an id that is given twice", () => {
+  it("The ledger rejects a duplicate id", () => {
     const once = at("basic", stateful, { "area.topic.behaviour": server.must("It does it.") })
     assert.throws(() => requirements(once, once), /area\.topic\.behaviour/)
   })
 
-  it("The ledger starts every id with its area and keeps to the form that a test can cite", () => {
+  it("Every id starts with its area, in a form a test can cite", () => {
     for (const [area, { entries }] of Object.entries(areas)) {
       for (const [id] of entries) {
         assert.isTrue(id.startsWith(`${area}.`), id)
@@ -20,7 +20,7 @@ describe("Ledger", () => {
     }
   })
 
-  it("The ledger lists the revisions of every entry, oldest first and without repetition", () => {
+  it("Every entry lists its revisions, oldest first and without duplicates", () => {
     for (const [id, { revisions, softer }] of entries) {
       assert.isNotEmpty(revisions, id)
       assert.deepStrictEqual([...revisions], [...new Set(revisions)].toSorted(), id)
@@ -31,7 +31,7 @@ describe("Ledger", () => {
     }
   })
 
-  it("The ledger links every entry to a page that exists in each of its revisions", () => {
+  it("Every entry links to a page that exists in each of its revisions", () => {
     for (const [id, entry] of entries) {
       for (const revision of entry.revisions) {
         const [page] = sectionIn(entry, revision).split("#")
@@ -40,7 +40,7 @@ describe("Ledger", () => {
     }
   })
 
-  it("The ledger says every entry in one sentence of at most 200 characters", () => {
+  it("Every entry is one sentence of at most 200 characters", () => {
     for (const [id, { text }] of entries) {
       assert.match(text, /^[A-Z`].*\.$/, id)
       assert.notMatch(text, /[.!?] |\n/, id)
@@ -48,7 +48,7 @@ describe("Ledger", () => {
     }
   })
 
-  it("The ledger derives the link of a section, also where it has moved since", () => {
+  it("A section's link is derived even if the section has moved since", () => {
     const site = "https://modelcontextprotocol.io/specification"
     const request = ledger["json-rpc.request.id-type"]
     assert.strictEqual(link(request, "2025-11-25"), `${site}/2025-11-25/basic#requests`)

@@ -20,7 +20,7 @@ const standing = (revision: string, area: string, tests: ReadonlyArray<Test>) =>
 const cite = (...ids: ReadonlyArray<string>) => ids
 
 describe("Proofs", () => {
-  it("Proofs report an id that is not in the ledger, whatever the state of its test", () => {
+  it("An id missing from the ledger is reported, regardless of its test's state", () => {
     for (const state of ["passed", "failed", "skipped"] as const) {
       const [fault, ...more] = faults(collect([test(cite("tools.no.such"), state)]), true)
       assert.match(fault ?? "", /^tools\.no\.such is not in the requirements ledger/)
@@ -28,18 +28,18 @@ describe("Proofs", () => {
     }
   })
 
-  it("Proofs report a cited test that is skipped, unless the run was narrowed by test name", () => {
+  it("A skipped test with a citation is reported, unless the run was filtered by name", () => {
     const proofs = collect([test(cite("ping.failure.logged"), "skipped"), test([], "skipped")])
     assert.lengthOf(faults(proofs), 1)
     assert.match(faults(proofs)[0] ?? "", /^ping\.failure\.logged is cited by a test that is skipped: some behaviour/)
     assert.isEmpty(faults(proofs, true))
   })
 
-  it("Proofs leave a failed test to the runner", () => {
+  it("A failed test is left to the runner", () => {
     assert.isEmpty(faults(collect([test(cite("ping.failure.logged"), "failed")])))
   })
 
-  it("Proofs count a requirement as proven when all tests that cite it pass", () => {
+  it("A requirement is proven if every test that cites it passes", () => {
     const id = "ping.receiver.empty-response"
     const proven = (tests: ReadonlyArray<Test>) =>
       (standing("2025-11-25", "ping", tests)?.proven ?? []).some((entry) => entry.id === id)
@@ -54,13 +54,13 @@ describe("Proofs", () => {
     assert.isFalse(proven([test(cite(id), "passed", "in 2025-11-25"), test(cite(id), "failed", "in 2025-11-25")]))
   })
 
-  it("Proofs count a test whose title names revisions for those alone", () => {
+  it("A test whose title names revisions counts only for those", () => {
     const tests = [test(cite("ping.failure.logged"), "passed", "over 2025-06-18 > some behaviour")]
     assert.lengthOf(standing("2025-06-18", "ping", tests)?.proven ?? [], 1)
     assert.isEmpty(standing("2025-11-25", "ping", tests)?.proven ?? [undefined])
   })
 
-  it("Proofs count a test whose title names no revision for all of them where the code is the same in all", () => {
+  it("A test whose title names no revision counts for all revisions with the same code", () => {
     const requirement = { ...ledger["tools.call.unknown-tool"], revisions: every }
     const silent = test(cite("tools.call.unknown-tool"))
     for (const revision of every) {
@@ -71,7 +71,7 @@ describe("Proofs", () => {
     }
   })
 
-  it("Proofs count a requirement only in the revisions that contain it", () => {
+  it("A requirement counts only in the revisions that contain it", () => {
     const tests = [test(cite("json-rpc.batch.receive"))]
     assert.lengthOf(standing("2025-03-26", "json-rpc", tests)?.proven ?? [], 1)
     assert.isEmpty(standing("2025-06-18", "json-rpc", tests)?.proven ?? [undefined])
@@ -80,14 +80,14 @@ describe("Proofs", () => {
     assert.isUndefined(standing("2025-11-25", "mrtr", []))
   })
 
-  it("Proofs count apart the requirements that only others can keep", () => {
+  it("Requirements that only others can meet are counted separately", () => {
     const others = new Set((standing("2025-11-25", "tools", [])?.others ?? []).map((entry) => entry.id))
     assert.isTrue(others.has("tools.consent.human-in-loop"))
     assert.isTrue(others.has("tools.security.output-sanitized"))
     assert.isFalse(isForOthers(ledger["tools.security.input-validated"]))
   })
 
-  it("Proofs know in which revisions a MUST was only a SHOULD", () => {
+  it("A requirement can be a SHOULD in some revisions and a MUST in others", () => {
     const respected = ledger["lifecycle.operation.version-respected"]
     assert.strictEqual(levelIn(respected, "2025-03-26"), "SHOULD")
     assert.strictEqual(levelIn(respected, "2025-06-18"), "MUST")

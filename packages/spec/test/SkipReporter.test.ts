@@ -2,8 +2,8 @@ import { needs } from "@effect-mcp/spec/skip"
 import { countsOf, linesOf } from "@effect-mcp/spec/SkipReporter"
 import { assert, describe, it } from "@effect/vitest"
 
-describe("report of skipped tests", () => {
-  it("The report has a line per reason with the number of tests it skips", () => {
+describe("Skipped test report", () => {
+  it("The report has one line per reason with its number of skipped tests", () => {
     assert.deepStrictEqual(linesOf(["needs a terminal", undefined, "needs a terminal"]), [
       "  needs a terminal: 2",
       "  no reason given: 1"
@@ -18,7 +18,7 @@ describe("report of skipped tests", () => {
     assert.isEmpty(countsOf("upscaled(1, 4)"))
   })
 
-  it("A test has a reason to be skipped only where it cannot run", () => {
+  it("A test has a reason to be skipped only if it cannot run", () => {
     assert.deepStrictEqual(needs(false, "a terminal"), { skip: true, meta: { skipped: "a terminal" } })
     assert.deepStrictEqual(needs(true, "a terminal"), { skip: false, meta: {} })
   })

@@ -7,7 +7,7 @@ export const authorizationClient = requirements(
   at(`${page}#protocol-requirements`, since("2025-03-26"), {
     "authorization.http.conforms": both.should("Authorization over HTTP follows the authorization specification."),
     "authorization.stdio.environment": both.shouldNot(
-      "Over stdio credentials come from the environment, not from OAuth.",
+      "Over stdio, credentials come from the environment, not from OAuth.",
       { sameInAll: true }
     ),
     "authorization.other.best-practices": both.must(
@@ -62,13 +62,13 @@ export const authorizationClient = requirements(
       "A client finds resource metadata by the challenge and by well-known URIs."
     ),
     "authorization.client.resource-metadata-order": client.must(
-      "Without a URL in the challenge, a client tries the well-known URI of the path and then that of the root."
+      "Without a URL in the challenge, a client first tries the well-known URI of the path, then the one at the root."
     ),
     "authorization.client.scopes-unrelated": client.mustNot(
       "A client assumes no relation between challenged scopes and `scopes_supported`."
     ),
     "authorization.client.scopes-authoritative": client.must(
-      "A client takes the scopes of a challenge as authoritative."
+      "A client treats the scopes in a challenge as authoritative."
     )
   }),
   at(`${page}#protected-resource-metadata-discovery-requirements`, only("2025-11-25"), {
@@ -118,7 +118,7 @@ export const authorizationClient = requirements(
   at(`${page}#scope-selection-strategy`, since("2025-11-25"), {
     "authorization.client.least-privilege": client.should("A client asks only for the scopes that it needs."),
     "authorization.client.scope-order": client.should(
-      "A client asks for the challenged scopes, else for `scopes_supported`, else for none."
+      "A client requests the challenged scopes, or else `scopes_supported`, or else no scopes."
     )
   }),
   at(`${page}#resource-parameter-implementation`, since("2025-06-18"), {
@@ -134,7 +134,7 @@ export const authorizationClient = requirements(
       "A server URI has no trailing slash unless it has a meaning."
     ),
     "authorization.client.resource-always": client.must(
-      "`resource` is sent whether the authorization server knows it or not."
+      "`resource` is sent even if the authorization server does not know it."
     )
   }),
   at(`${page}#token-requirements`, since("2025-03-26"), {
@@ -152,7 +152,7 @@ export const authorizationClient = requirements(
     "authorization.client.step-up": client.should("A client answers a scope error with a request for more scopes."),
     "authorization.client.step-up-user": client.should("A client that acts for a user attempts the step-up flow."),
     "authorization.client.step-up-limited": client.should("A client limits how often it tries again."),
-    "authorization.client.step-up-tracked": client.should("A client keeps track of its attempts to get more scopes.")
+    "authorization.client.step-up-tracked": client.should("A client tracks its attempts to get more scopes.")
   }),
   at(`${page}#security-considerations`, since("2025-03-26"), {
     "authorization.security.best-practices": both.must("The security practices of OAuth 2.1 section 7 are followed."),
@@ -166,14 +166,14 @@ export const authorizationClient = requirements(
     "authorization.client.pkce": client.must("A client uses PKCE.")
   }),
   at(`${page}#authorization-code-protection`, since("2025-11-25"), {
-    "authorization.client.pkce-verified": client.must("A client verifies that PKCE is supported before it goes on."),
-    "authorization.client.pkce-s256": client.must("A client uses the challenge method `S256` where it can."),
+    "authorization.client.pkce-verified": client.must("A client verifies that PKCE is supported before it continues."),
+    "authorization.client.pkce-s256": client.must("A client uses the challenge method `S256` if it can."),
     "authorization.client.pkce-by-metadata": client.must("A client learns of PKCE support from the metadata."),
     "authorization.client.pkce-absent-refused": client.must(
-      "A client refuses OAuth metadata without `code_challenge_methods_supported`."
+      "A client rejects OAuth metadata without `code_challenge_methods_supported`."
     ),
     "authorization.client.pkce-absent-refused-oidc": client.must(
-      "A client refuses OpenID metadata without `code_challenge_methods_supported`."
+      "A client rejects OpenID metadata without `code_challenge_methods_supported`."
     )
   }),
   at(`${page}#open-redirection`, since("2025-06-18"), {
@@ -187,7 +187,7 @@ export const authorizationClient = requirements(
   }),
   at(`${page}/authorization-server-discovery#authorization-server-location`, since("2026-07-28"), {
     "authorization.client.state-per-issuer": client.must(
-      "A client keeps registrations and tokens of each authorization server apart."
+      "A client stores registrations and tokens separately for each authorization server."
     ),
     "authorization.client.credentials-not-assumed": client.mustNot(
       "A client does not assume that credentials of one authorization server are good for another."
@@ -195,7 +195,7 @@ export const authorizationClient = requirements(
   }),
   at(`${page}/authorization-server-discovery#authorization-server-metadata-discovery`, since("2026-07-28"), {
     "authorization.client.metadata-issuer": client.must(
-      "Metadata whose `issuer` is not identical to the issuer they were looked up for are refused."
+      "A client rejects metadata whose `issuer` is not identical to the issuer that it was requested for."
     )
   }),
   at(`${page}#client-registration`, since("2026-07-28"), {
@@ -205,11 +205,13 @@ export const authorizationClient = requirements(
     "authorization.client.application-type": client.must("A dynamic registration has an `application_type`."),
     "authorization.client.application-type-native": client.should("A native application registers as `native`."),
     "authorization.client.application-type-web": client.should("A web application registers as `web`."),
-    "authorization.client.registration-refused": client.must("A client copes with a registration that is refused."),
-    "authorization.client.registration-reported": client.should("A refused registration is reported with its reason.")
+    "authorization.client.registration-refused": client.must("A client handles a rejected registration."),
+    "authorization.client.registration-reported": client.should(
+      "A client reports a rejected registration with its reason."
+    )
   }),
   at(`${page}/client-registration#authorization-server-binding`, since("2026-07-28"), {
-    "authorization.client.credentials-bound": client.must("Stored client credentials are kept by their issuer."),
+    "authorization.client.credentials-bound": client.must("Stored client credentials are bound to their issuer."),
     "authorization.client.credentials-not-reused": client.mustNot(
       "Client credentials are never used at another authorization server than their own."
     ),
@@ -219,7 +221,9 @@ export const authorizationClient = requirements(
     )
   }),
   at(`${page}#scope-selection-strategy`, since("2026-07-28"), {
-    "authorization.client.scopes-added": client.should("A client asks for challenged scopes beside those it has.")
+    "authorization.client.scopes-added": client.should(
+      "A client requests challenged scopes in addition to the scopes it has."
+    )
   }),
   at(`${page}#authorization-response-validation`, since("2026-07-28"), {
     "authorization.client.issuer-recorded": client.must(

@@ -19,7 +19,7 @@ export const enterpriseAuthorization = requirements(
     ),
     "enterprise-authorization.exchange.resource": client.must("Its `resource` is the identifier of the MCP server."),
     "enterprise-authorization.exchange.subject": client.must(
-      "Its `subject_token` is the identity assertion, and `subject_token_type` says which kind it is."
+      "Its `subject_token` is the identity assertion, and `subject_token_type` names the kind of assertion."
     ),
     "enterprise-authorization.exchange.client-authentication": client.must(
       "A client that authenticates for single sign-on does so for the exchange.",
@@ -31,7 +31,7 @@ export const enterpriseAuthorization = requirements(
       "The identity provider validates the identity assertion."
     ),
     "enterprise-authorization.provider.audience-validated": authorizationServer.must(
-      "The identity provider takes an identity assertion only from the client that it was issued to."
+      "The identity provider accepts an identity assertion only from the client that it was issued to."
     )
   }),
   at(`${enterprise}#token-exchange-response`, revisions, {
@@ -40,7 +40,7 @@ export const enterpriseAuthorization = requirements(
     ),
     "enterprise-authorization.provider.lifetime": authorizationServer.should("The answer holds the ID-JAG's lifetime."),
     "enterprise-authorization.exchange.issued-type": client.must(
-      "A client takes nothing for an ID-JAG that was issued as another type.",
+      "A client does not use a token as an ID-JAG if it was issued as another type.",
       { plain: true }
     )
   }),
@@ -63,10 +63,10 @@ export const enterpriseAuthorization = requirements(
       { plain: true }
     ),
     "enterprise-authorization.issuer.audience": authorizationServer.must(
-      "It takes only an ID-JAG whose audience it is."
+      "It only accepts an ID-JAG with itself as the audience."
     ),
     "enterprise-authorization.issuer.client": authorizationServer.must(
-      "It takes an ID-JAG only from the client that it names."
+      "It only accepts an ID-JAG from the client that the ID-JAG names."
     ),
     "enterprise-authorization.issuer.grant-type": authorizationServer.must("It checks the type of the ID-JAG.", {
       plain: true
@@ -78,9 +78,9 @@ export const enterpriseAuthorization = requirements(
 export const clientCredentials = requirements(
   at(`${machine}#extension-requirements`, revisions, {
     "client-credentials.baseline": client.must(
-      "A client keeps to the rules of authorization, such as discovery and the resource parameter."
+      "A client follows the general authorization rules, such as discovery and the resource parameter."
     ),
-    "client-credentials.conforms": both.must("Who adopts the extension keeps to all of it.", {
+    "client-credentials.conforms": both.must("An implementation of the extension follows all of it.", {
       note: "The other entries of the extension prove it."
     })
   }),
@@ -98,7 +98,7 @@ export const clientCredentials = requirements(
       "Its metadata list `private_key_jwt` or `client_secret_basic` among the methods of its token endpoint."
     ),
     "client-credentials.issuer.algorithms": authorizationServer.must(
-      "Its metadata list the signature algorithms where it takes JWTs."
+      "Its metadata list the signature algorithms if it accepts JWTs."
     )
   }),
   at(`${machine}#security-considerations`, revisions, {

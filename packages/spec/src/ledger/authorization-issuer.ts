@@ -47,9 +47,7 @@ export const authorizationIssuer = requirements(
     ),
     "authorization.issuer.third-party-stored": authorizationServer.must("It stores third-party credentials securely."),
     "authorization.issuer.third-party-timeout": authorizationServer.must("Its sessions time out."),
-    "authorization.issuer.third-party-chaining": authorizationServer.must(
-      "It takes care of the risks of chained tokens."
-    ),
+    "authorization.issuer.third-party-chaining": authorizationServer.must("It addresses the risks of chained tokens."),
     "authorization.issuer.third-party-errors": authorizationServer.must(
       "It handles errors of third-party authorization."
     )
@@ -60,7 +58,7 @@ export const authorizationIssuer = requirements(
   at(`${page}#open-redirection`, since("2025-06-18"), {
     "authorization.issuer.redirect-precautions": authorizationServer.must("It never redirects to an untrusted URI."),
     "authorization.issuer.redirect-trusted": authorizationServer.should(
-      "It redirects by itself only to what it trusts."
+      "It only redirects automatically to trusted URIs."
     )
   }),
   at(`${page}#overview`, since("2025-11-25"), {

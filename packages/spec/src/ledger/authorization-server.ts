@@ -14,7 +14,7 @@ export const authorizationServer = requirements(
   }),
   at(`${page}#authorization-server-location`, only("2025-06-18"), {
     "authorization.server.challenge-metadata-url": server.must(
-      "A 401 gives the URL of the metadata in `WWW-Authenticate`."
+      "A 401 contains the URL of the metadata in `WWW-Authenticate`."
     )
   }),
   at(`${page}#protected-resource-metadata-discovery-requirements`, since("2025-11-25"), {
@@ -68,7 +68,7 @@ export const authorizationServer = requirements(
   }),
   at(`${page}#access-token-privilege-restriction`, since("2025-06-18"), {
     "authorization.server.before-processing": server.must("A token is validated before the request is processed."),
-    "authorization.server.unauthorized-gets-nothing": server.must("No data goes to a party that is not authorized."),
+    "authorization.server.unauthorized-gets-nothing": server.must("An unauthorized party receives no data."),
     "authorization.server.audience-rejected": server.must("A token without this server in its audience is rejected."),
     "authorization.server.no-passthrough": server.mustNot("A server never passes the client's token to another API.")
   }),
@@ -90,6 +90,6 @@ export const authorizationServer = requirements(
     "authorization.server.challenge-at-once": server.should("One challenge names all scopes that the operation needs.")
   }),
   at(`${page}#step-up-authorization-flow`, since("2026-07-28"), {
-    "authorization.server.scope-hierarchy": server.must("A broader scope counts for the narrower ones that it implies.")
+    "authorization.server.scope-hierarchy": server.must("A broader scope includes the narrower scopes that it implies.")
   })
 )

@@ -58,7 +58,9 @@ export const jsonSchema = requirements(
       "A schema is validated by the dialect that it declares, or the default.",
       { sameInAll: true }
     ),
-    "json-schema.dialect.unsupported": both.must("An unsupported dialect is answered with an error that says so."),
+    "json-schema.dialect.unsupported": both.must(
+      "An unsupported dialect is answered with an error that names the problem."
+    ),
     "json-schema.dialect.documented": both.should("The supported dialects are documented.", {
       note: "Concerns documentation."
     })
@@ -67,12 +69,12 @@ export const jsonSchema = requirements(
     "json-schema.valid": both.must("A schema is valid by its own dialect.")
   }),
   at("basic#ref-resolution", since("2026-07-28"), {
-    "json-schema.ref.not-fetched": both.mustNot("A `$ref` to the network is never fetched by itself."),
+    "json-schema.ref.not-fetched": both.mustNot("A `$ref` to a network address is never fetched automatically."),
     "json-schema.ref.opt-in": both.must("A mode that fetches references is off by default."),
     "json-schema.ref.guarded": both.should("A mode that fetches references limits hosts, time and size, and logs.", {
       note: "The library has no such mode."
     }),
-    "json-schema.ref.unresolved": both.should("A schema with a reference that was not resolved is refused.")
+    "json-schema.ref.unresolved": both.should("A schema with an unresolved reference is rejected.")
   }),
   at("basic#composition-keyword-resource-use", since("2026-07-28"), {
     "json-schema.bounded": both.should("The validation of a schema is bounded in depth, size or time.")
@@ -87,7 +89,7 @@ export const icons = requirements(
       "Icons are handled as untrusted: fetched without credentials, limited in size, checked by their content."
     ),
     "icons.uri.unsafe-rejected": client.must("A client rejects icon URIs that are neither `https` nor `data`."),
-    "icons.uri.same-origin": host.should("Icons come from the domain of the server or from a trusted one."),
+    "icons.uri.same-origin": host.should("Icons come from the server's domain or from a trusted domain."),
     "icons.svg.precautions": host.should("An SVG icon is shown with precautions, since it may contain scripts.")
   })
 )
@@ -98,7 +100,9 @@ export const security = requirements(
       plain: true
     }),
     "security.consent.exposure": host.must("The user consents before data is exposed to a server.", { plain: true }),
-    "security.consent.transmission": host.mustNot("Resource data goes nowhere else without consent.", { plain: true }),
+    "security.consent.transmission": host.mustNot("Resource data is not sent anywhere else without consent.", {
+      plain: true
+    }),
     "security.consent.tools": host.must("The user consents before a tool is called.", { plain: true })
   }),
   at("#key-principles", stateful, {
@@ -106,7 +110,7 @@ export const security = requirements(
   }),
   at("#implementation-guidelines", every, {
     "security.guidelines.consent-flows": host.should("An application has robust consent and authorization flows."),
-    "security.guidelines.documented": host.should("An application documents what its use means for security."),
+    "security.guidelines.documented": host.should("An application documents the security implications of its use."),
     "security.guidelines.access-controls": host.should("An application controls access to data and protects it."),
     "security.guidelines.best-practices": host.should("An integration follows the security best practices."),
     "security.guidelines.privacy": host.should("Features are designed with privacy in mind.")

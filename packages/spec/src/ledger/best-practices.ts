@@ -16,7 +16,7 @@ const confusedDeputy = at(`${page}#confused-deputy-problem`, all, {
     noProxy
   ),
   "best-practices.deputy.consent-kept": server.must(
-    "Such a proxy keeps which clients a user approved, securely, and looks there before it goes to the third party.",
+    "Such a proxy securely stores which clients a user approved, and checks this before it contacts the third party.",
     noProxy
   ),
   "best-practices.deputy.consent-page": server.must(
@@ -28,11 +28,11 @@ const confusedDeputy = at(`${page}#confused-deputy-problem`, all, {
     noProxy
   ),
   "best-practices.deputy.redirect-exact": server.must(
-    "Such a proxy takes a redirect URI only where it is, character by character, the registered one.",
+    "Such a proxy accepts a redirect URI only if it exactly equals the registered one.",
     noProxy
   ),
   "best-practices.deputy.state": server.must(
-    "Its `state` is random, kept by the server, short-lived, used once and checked at the callback.",
+    "Its `state` is random, stored on the server, short-lived, used once and checked at the callback.",
     noProxy
   ),
   "best-practices.deputy.state-after-consent": server.mustNot(
@@ -44,7 +44,7 @@ const confusedDeputy = at(`${page}#confused-deputy-problem`, all, {
 const forgery = requirements(
   at(`${page}#server-side-request-forgery-ssrf`, all, {
     "best-practices.ssrf.mitigated": client.must(
-      "A client mitigates request forgery where it fetches URLs that servers name for OAuth."
+      "A client mitigates request forgery when it fetches URLs that servers name for OAuth."
     ),
     "best-practices.ssrf.https": client.should("All URLs of OAuth are HTTPS, but for the loopback interface."),
     "best-practices.ssrf.private-addresses": client.should(
@@ -74,7 +74,7 @@ const hijacking = requirements(
     "best-practices.handles.not-authentication": server.mustNot("A handle of state authenticates nobody."),
     "best-practices.handles.id-random": server.should("Handles of state are random and cannot be guessed.", authors),
     "best-practices.handles.user-bound": server.should(
-      "A handle of state is bound to the user of its token and refused from any other."
+      "A handle of state is bound to the user of its token and rejected from any other."
     )
   })
 )
@@ -82,7 +82,7 @@ const hijacking = requirements(
 const local = at(`${page}#local-mcp-server-compromise`, all, {
   "best-practices.local.consent": host.must("The user consents before the command of a configured server runs."),
   "best-practices.local.consent-shown": host.must(
-    "The dialog shows the whole command, says that it is dangerous, and can be declined."
+    "The dialog shows the complete command, warns that it is dangerous, and can be declined."
   ),
   "best-practices.local.guardrails": host.should(
     "A host warns of dangerous commands and runs servers in a sandbox with few privileges."
@@ -100,7 +100,7 @@ const urls = at(`${page}#oauth-authorization-url-validation`, all, {
     "A client rejects authorization URLs with `javascript`, `data`, `file` and other dangerous schemes."
   ),
   "best-practices.urls.allowlist": client.should(
-    "A client lists the schemes that it takes, not those that it refuses."
+    "A client lists the schemes that it accepts, not the ones that it rejects."
   ),
   "best-practices.urls.no-shell": client.mustNot("No shell is started to open a URL.", { sameInAll: true }),
   "best-practices.urls.platform-opener": client.should(
@@ -113,7 +113,7 @@ const urls = at(`${page}#oauth-authorization-url-validation`, all, {
 
 const proxies = at(`${page}#stdio-transport-security-in-proxy-scenarios`, all, {
   "best-practices.proxies.restricted": host.should(
-    "A service that starts servers for others over stdio confines them and logs what it starts."
+    "A service that starts stdio servers for others confines them and logs every start."
   ),
   "best-practices.proxies.isolated": host.should(
     "A client's connection to such a service is isolated and has few rights."
@@ -131,7 +131,7 @@ const scopes = requirements(
       note: "Grants are logged by the authorization server, refusals at the level that the operator keeps."
     }),
     "best-practices.scopes.baseline-first": client.should(
-      "A client begins with the scopes of the first challenge, where it names some.",
+      "A client begins with the scopes of the first challenge, if it names any.",
       { plain: true }
     ),
     "best-practices.scopes.failures-remembered": client.should(
@@ -141,7 +141,7 @@ const scopes = requirements(
   }),
   at(`${page}#scope-minimization`, handles, {
     "best-practices.scopes.union": client.should(
-      "A client asks for the scopes that it asked for before together with those of the challenge."
+      "A client requests the scopes that it requested before together with the challenged ones."
     )
   })
 )
@@ -149,7 +149,7 @@ const scopes = requirements(
 export const bestPractices = requirements(
   confusedDeputy,
   at(`${page}#token-passthrough`, all, {
-    "best-practices.passthrough.own-tokens": server.mustNot("A server takes no token that was not issued for it.")
+    "best-practices.passthrough.own-tokens": server.mustNot("A server accepts only tokens that were issued for it.")
   }),
   forgery,
   hijacking,

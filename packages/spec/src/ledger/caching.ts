@@ -16,11 +16,11 @@ export const caching = requirements(
     "caching.key.no-retries": client.mustNot("A result of a request with answers or a state is never cached.")
   }),
   at(`${page}#time-to-live-ttl-field`, july, {
-    "caching.ttl.zero": client.should("With a time to live of 0 a result is stale at once."),
+    "caching.ttl.zero": client.should("With a time to live of 0, a result is immediately stale."),
     "caching.ttl.positive": client.should("A result is fresh for its time to live, counted from when it arrived."),
     "caching.ttl.absent": client.should("A time to live that is absent is taken as 0."),
     "caching.ttl.negative": client.should("A negative time to live is taken as 0."),
-    "caching.ttl.not-negative": server.must("The time to live that a server gives is never negative.")
+    "caching.ttl.not-negative": server.must("The time to live of a result is never negative.")
   }),
   at(`${page}#freshness-calculation`, july, {
     "caching.stale.fetched-again": client.should("A stale result is fetched again when it is needed next."),
@@ -44,7 +44,7 @@ export const caching = requirements(
     "caching.pages.same-scope": server.must("All pages of a list have the same scope.")
   }),
   at(`${page}#security-considerations`, july, {
-    "caching.public.shared": server.must("A server marks as public only what all callers may see.", {
+    "caching.public.shared": server.must("A server only marks a result as public if all callers may see it.", {
       note: "The author of the server chooses the scope; the default is private."
     }),
     "caching.access.controlled": server.must("A server controls access to each primitive."),

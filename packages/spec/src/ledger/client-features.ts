@@ -24,29 +24,22 @@ export const roots = requirements(
     "roots.client.permitted-only": client.must("A client exposes only roots that it has the permission to expose."),
     "roots.client.uri-validated": client.must("A client validates the URIs of roots against path traversal."),
     "roots.client.access-control": client.must("A client controls access to its roots."),
-    "roots.client.monitored": client.must("A client notices when a root becomes inaccessible.", {
-      note: "Whether a directory can be read is known to the application that offers it."
-    }),
+    "roots.client.monitored": client.must("A client notices when a root becomes inaccessible.", { sameInAll: true }),
     "roots.server.unavailable": server.should("A server copes with roots that become unavailable."),
-    "roots.server.boundaries": server.should("A server stays within the boundaries of the roots.", {
-      note: "Concerns what handlers do in the file system."
-    }),
+    "roots.server.boundaries": server.should("A server stays within the boundaries of the roots.", { sameInAll: true }),
     "roots.server.paths-validated": server.should("A server validates every path against the roots.", {
-      note: "Concerns what handlers do in the file system."
+      sameInAll: true
     })
   }),
   at("client/roots#implementation-guidelines", every, {
     "roots.consent": host.should("The user consents before roots are exposed.", { sameInAll: true }),
     "roots.ui": host.should("The user interface makes roots easy to manage."),
     "roots.client.accessibility-validated": client.should(
-      "A client checks that a root is accessible before it exposes it.",
-      {
-        note: "Whether a directory can be read is known to the application that offers it."
-      }
+      "A client checks that a root is accessible before it exposes it."
     ),
     "roots.client.changes-noticed": client.should("A client notices changes of its roots."),
     "roots.server.capability-checked": server.should("A server asks for roots only if the client declared them."),
-    "roots.server.cached": server.should("A server caches the roots where that helps.", {
+    "roots.server.cached": server.should("A server caches the roots if that helps.", {
       note: "The author of a handler decides how long a copy of the roots serves."
     })
   }),
@@ -85,9 +78,7 @@ export const sampling = requirements(
     "sampling.security.hints-respected": client.should("A client respects the hints of the model preferences.", {
       sameInAll: true
     }),
-    "sampling.security.rate-limited": client.should("A client limits the rate of sampling requests.", {
-      note: "The application that runs the model decides what rate it bears."
-    }),
+    "sampling.security.rate-limited": client.should("A client limits the rate of sampling requests."),
     "sampling.security.sensitive-data": both.must("Both sides handle sensitive data with care.", {
       note: "What is sensitive is known only to the application."
     })
@@ -120,19 +111,16 @@ export const sampling = requirements(
   }),
   at("client/sampling#tool-choice-modes", since("2025-11-25"), {
     "sampling.tool-choice.required": host.must("With mode `required` the model uses at least one tool."),
-    "sampling.tool-choice.none": host.mustNot("With mode `none` the model uses no tools.")
+    "sampling.tool-choice.none": host.mustNot("With mode `none`, the model uses no tools.")
   }),
   at("client/sampling#error-handling", only("2025-11-25"), {
     "sampling.error.missing-tool-result": client.should("A missing tool result is answered with error -32602."),
     "sampling.error.mixed-tool-results": client.should("Tool results mixed with other content get error -32602.")
   }),
   at("client/sampling#security-considerations", since("2025-11-25"), {
-    "sampling.tools.iteration-limit": both.should("Both sides limit the iterations of a tool loop.", {
-      note: "The author of a handler writes the loop over tools, and the application runs the model."
-    }),
+    "sampling.tools.iteration-limit": both.should("Both sides limit the iterations of a tool loop."),
     "sampling.tools.structured-result-conforms": server.should(
-      "The structured content of a tool result conforms to the output schema of the tool.",
-      { note: "The author of a handler runs the tools of the model." }
+      "The structured content of a tool result conforms to the output schema of the tool."
     ),
     "sampling.tools.meta-preserved": both.should("The `_meta` of tool uses and tool results survives the next request.")
   }),
@@ -141,10 +129,10 @@ export const sampling = requirements(
   }),
   at("client/sampling#messages", since("2026-07-28"), {
     "sampling.message.role-and-content": server.must("A message has the role `user` or `assistant`, and content."),
-    "sampling.messages.not-retained": both.shouldNot("Messages of one sampling request are not kept for another.")
+    "sampling.messages.not-retained": both.shouldNot("Messages of a sampling request are not retained for another one.")
   }),
   at("client/sampling#sampling-parameters", since("2026-07-28"), {
-    "sampling.max-tokens": client.must("A client keeps to `maxTokens`.", {
+    "sampling.max-tokens": client.must("A client respects `maxTokens`.", {
       note: "The application's model counts the tokens; the library hands it the limit."
     })
   })

@@ -42,10 +42,10 @@ export const elicitation = requirements(
   }),
   at("client/elicitation#elicitation-requests", since("2025-11-25"), {
     "elicitation.request.mode-and-message": server.must("A request has a message, and a mode unless it is a form."),
-    "elicitation.mode.absent-is-form": client.must("A client takes a request without a mode for a form.")
+    "elicitation.mode.absent-is-form": client.must("A client treats a request without a mode as a form request.")
   }),
   at("client/elicitation#form-mode-elicitation-requests", since("2025-11-25"), {
-    "elicitation.form.request": server.must("A form request has mode `form` or none, and a `requestedSchema`.")
+    "elicitation.form.request": server.must("A form request has the mode `form` or no mode, and a `requestedSchema`.")
   }),
   at("client/elicitation#requested-schema", since("2025-11-25"), {
     "elicitation.form.defaults": host.should("A form shows the default values of its schema.", { sameInAll: true })
@@ -70,7 +70,7 @@ export const elicitation = requirements(
   }),
   at("client/elicitation#url-elicitation-required-error", only("2025-11-25"), {
     "elicitation.required-error.only-if-required": server.mustNot(
-      "Error -32042 is returned only where a URL elicitation is required."
+      "Error -32042 is returned only if a URL elicitation is required."
     ),
     "elicitation.required-error.lists": server.must("Error -32042 lists the elicitations that are required."),
     "elicitation.required-error.url-mode": server.must(
@@ -124,40 +124,43 @@ export const elicitation = requirements(
   at("client/elicitation#security-considerations", since("2025-06-18"), {
     "elicitation.client.approval": client.should("A client has controls through which its user approves requests."),
     "elicitation.client.decline": client.should("A client can decline at any time."),
-    "elicitation.ui.clear": host.should("The user interface makes clear what is asked for and why."),
+    "elicitation.ui.clear": host.should("The user interface makes clear what is requested and why."),
     "elicitation.form.client-validates": client.should("A client validates answers against the requested schema."),
     "elicitation.form.server-validates": server.should("A server validates answers against the schema it requested.")
   }),
   at("client/elicitation#security-considerations", since("2025-06-18", "2025-11-25"), {
-    "elicitation.client.rate-limited": client.should("A client limits the rate of elicitation requests.", {
-      note: "The application that asks its user decides what rate the user bears."
-    })
+    "elicitation.client.rate-limited": client.should("A client limits the rate of elicitation requests.")
   }),
   at("client/elicitation#security-considerations", since("2025-11-25"), {
     "elicitation.request.bound": server.must("An elicitation is bound to the client and the user it was made for.")
   }),
   at("client/elicitation#safe-url-handling", since("2025-11-25"), {
     "elicitation.url.nothing-sensitive": server.mustNot("The URL contains nothing sensitive about the user.", author),
-    "elicitation.url.not-preauthenticated": server.mustNot("The URL alone gives access to nothing protected.", author),
+    "elicitation.url.not-preauthenticated": server.mustNot(
+      "The URL alone does not grant access to anything protected.",
+      author
+    ),
     "elicitation.form.no-urls": server.shouldNot(
       "No field of a form contains a URL that is meant to be clicked.",
       author
     ),
     "elicitation.url.https": server.should("The URL uses HTTPS outside of development.", author),
     "elicitation.url.handled-carefully": client.must(
-      "A client keeps its user from opening a malicious URL unknowingly."
+      "A client prevents its user from unknowingly opening a malicious URL."
     ),
-    "elicitation.url.not-prefetched": client.mustNot("A client never fetches the URL or its metadata by itself."),
+    "elicitation.url.not-prefetched": client.mustNot("A client never fetches the URL or its metadata automatically."),
     "elicitation.url.consent": client.mustNot("A client never opens the URL without explicit consent of the user."),
-    "elicitation.url.shown-in-full": client.must("A client gives the full URL to the user before it asks for consent."),
-    "elicitation.url.opened-securely": host.must("The URL is opened where client and model cannot see what happens."),
+    "elicitation.url.shown-in-full": client.must("A client shows the full URL to the user before it asks for consent."),
+    "elicitation.url.opened-securely": host.must(
+      "The URL is opened in a way that client and model cannot inspect the page or the user's input."
+    ),
     "elicitation.ui.domain-highlighted": host.should("The user interface highlights the domain of the URL.", {
       sameInAll: true
     }),
     "elicitation.ui.suspicious-warned": host.should("The user interface warns of a suspicious URL, such as Punycode.", {
       sameInAll: true
     }),
-    "elicitation.ui.not-clickable": host.shouldNot("No URL is clickable but that of a URL elicitation.")
+    "elicitation.ui.not-clickable": host.shouldNot("No URL is clickable except for the URL of a URL elicitation.")
   }),
   at("client/elicitation#identifying-the-user", since("2025-11-25"), {
     "elicitation.user.not-client-provided": server.mustNot(

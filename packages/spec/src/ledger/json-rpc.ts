@@ -7,7 +7,9 @@ export const jsonRpc = requirements(
   }),
   at("basic#requests", every, {
     "json-rpc.request.id-type": both.must("A request carries an id that is a string or an integer."),
-    "json-rpc.request.id-not-null": both.mustNot("A request never has a null id, and one that does is refused.")
+    "json-rpc.request.id-not-null": both.mustNot(
+      "A request never has a null id, and a request with a null id is rejected."
+    )
   }),
   at("basic#requests", stateful, {
     "json-rpc.request.id-unique": both.mustNot("A requestor never uses a request id twice within one session.", {
@@ -20,7 +22,7 @@ export const jsonRpc = requirements(
     "json-rpc.error.code-integer": both.must("The code of an error is an integer.")
   }),
   at("basic#responses", until("2025-06-18"), {
-    "json-rpc.response.not-both": both.mustNot("A response never carries a result and an error at once.", {
+    "json-rpc.response.not-both": both.mustNot("A response never contains both a result and an error.", {
       sameInAll: true
     })
   }),
@@ -43,15 +45,15 @@ export const jsonRpc = requirements(
   }),
   at("basic#requests", since("2026-07-28"), {
     "json-rpc.request.id-in-flight": both.mustNot(
-      "A request never has the id of another one whose response its sender still awaits."
+      "A request never reuses the id of another request whose response the sender still awaits."
     )
   }),
   at("basic#result-responses", since("2026-07-28"), {
-    "json-rpc.result.type-included": server.must("Every result says its `resultType`.")
+    "json-rpc.result.type-included": server.must("Every result has a `resultType`.")
   }),
   at("basic#resulttype", since("2026-07-28"), {
     "json-rpc.result.type-set": both.must(
-      "The known types of results are those of the core protocol and of the extensions that were declared."
+      "The known types of results are the types of the core protocol and of the declared extensions."
     ),
     "json-rpc.result.type-unknown": client.must("A result of an unknown type is invalid."),
     "json-rpc.result.type-absent": client.must("A result without a type, as older servers send it, is complete.")

@@ -33,13 +33,13 @@ export const lifecycle = requirements(
       "A server that supports the offered version answers with the same version."
     ),
     "lifecycle.version.server-answers-other": server.must(
-      "A server that does not support the offered version answers with another one that it supports."
+      "A server that does not support the offered version answers with another version that it supports."
     ),
     "lifecycle.version.server-answers-latest": server.should(
       "The other version that a server answers with is the latest one that it supports."
     ),
     "lifecycle.version.client-disconnects": client.must(
-      "A client that is answered with a version it cannot speak ends the connection."
+      "A client closes the connection if the server answers with a version that the client does not support."
     )
   }),
   at("basic/lifecycle#capability-negotiation", stateful, {

@@ -36,7 +36,7 @@ export const prompts = requirements(
   }),
   at("server/prompts#capabilities", since("2026-07-28"), {
     "prompts.list.answered": server.must(
-      "A server that declares `prompts` answers `prompts/list` with what the caller may see."
+      "A server that declares `prompts` answers `prompts/list` with the prompts that the caller may see."
     ),
     "prompts.list.not-per-connection": server.mustNot(
       "The list of prompts varies neither with the connection nor with other requests on it."

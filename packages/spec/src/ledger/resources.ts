@@ -12,7 +12,7 @@ export const resources = requirements(
   }),
   at("server/resources#subscriptions", every, {
     "resources.updated.only-subscribed": server.should(
-      "An update of a resource is sent only to clients that subscribed to it.",
+      "A resource update is only sent to clients that subscribed to the resource.",
       { plain: true }
     )
   }),
@@ -24,12 +24,15 @@ export const resources = requirements(
   }),
   at("server/resources#https", every, {
     "resources.uri.https-fetchable": server.should(
-      "A server uses `https` URIs only for what the client can fetch from the web by itself.",
+      "A server uses `https` URIs only for resources that the client can fetch directly from the web.",
       { note: "The author of the resource chooses its URI." }
     ),
-    "resources.uri.other-scheme": server.should("A server uses another scheme for what is read through it.", {
-      note: "The author of the resource chooses its URI."
-    })
+    "resources.uri.other-scheme": server.should(
+      "A server uses another scheme for resources that are read through it.",
+      {
+        note: "The author of the resource chooses its URI."
+      }
+    )
   }),
   at("server/resources#custom-uri-schemes", since("2025-06-18"), {
     "resources.uri.rfc3986": server.must("A URI with a custom scheme conforms to RFC 3986.", { sameInAll: true })
@@ -50,7 +53,7 @@ export const resources = requirements(
   }),
   at("server/resources#capabilities", since("2026-07-28"), {
     "resources.list.answered": server.must(
-      "A server that declares `resources` answers `resources/list` with what the caller may see."
+      "A server that declares `resources` answers `resources/list` with the resources that the caller may see."
     ),
     "resources.list.not-per-connection": server.mustNot(
       "The list of resources varies neither with the connection nor with other requests on it."
@@ -58,7 +61,7 @@ export const resources = requirements(
   }),
   at("server/resources#error-handling", since("2026-07-28"), {
     "resources.read.unknown": server.must("Reading a resource that does not exist is answered with error -32602."),
-    "resources.read.former-code": client.should("A client takes -32002 for a resource that does not exist, too."),
+    "resources.read.former-code": client.should("A client also accepts -32002 for a resource that does not exist."),
     "resources.read.not-empty": server.mustNot("A resource that does not exist is never read as empty contents.")
   }),
   at("server/resources#security-considerations", since("2026-07-28"), {

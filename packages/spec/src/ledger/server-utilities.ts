@@ -21,20 +21,12 @@ export const completion = requirements(
     "completion.error.internal": server.should("A failure inside the server is answered with error -32603.")
   }),
   at("server/utilities/completion#implementation-considerations", every, {
-    "completion.server.sorted": server.should("Values are sorted by relevance.", {
-      note: "The author of the completion orders its values; the library keeps the order."
-    }),
-    "completion.server.fuzzy": server.should("Values are matched fuzzily where that helps.", {
-      note: "The author of the completion matches its values."
-    }),
+    "completion.server.sorted": server.should("Values are sorted by relevance."),
+    "completion.server.fuzzy": server.should("Values are matched fuzzily if that helps."),
     "completion.server.rate-limited": server.should("A server limits the rate of completion requests."),
     "completion.server.inputs-validated": server.should("A server validates all inputs of a completion request."),
-    "completion.client.debounced": client.should("A client debounces rapid completion requests.", {
-      note: "The user interface of the application decides when it asks."
-    }),
-    "completion.client.cached": client.should("A client caches completion results where that helps.", {
-      note: "The application knows for how long suggestions hold."
-    }),
+    "completion.client.debounced": client.should("A client debounces rapid completion requests."),
+    "completion.client.cached": client.should("A client caches completion results if that helps."),
     "completion.client.partial-handled": client.should("A client copes with missing and partial results.")
   }),
   at("server/utilities/completion#security", every, {
@@ -43,9 +35,12 @@ export const completion = requirements(
     "completion.security.access-control": both.must("Access to sensitive suggestions is controlled.", {
       note: "Only the author of the completion knows what is sensitive."
     }),
-    "completion.security.no-disclosure": both.must("Completion does not disclose what its requestor may not know.", {
-      note: "Only the author of the completion knows what is sensitive."
-    })
+    "completion.security.no-disclosure": both.must(
+      "Completion does not disclose anything that the requestor may not see.",
+      {
+        note: "Only the author of the completion knows what is sensitive."
+      }
+    )
   })
 )
 

@@ -6,9 +6,11 @@ const july = since("2026-07-28")
 export const stateless = requirements(
   at("basic#statelessness", july, {
     "stateless.request.no-prior-context": server.mustNot(
-      "A server takes no context, such as version, capabilities or identity, from earlier requests of a connection."
+      "A server derives no context, such as version, capabilities or identity, from earlier requests on a connection."
     ),
-    "stateless.server.many-conversations": server.should("A server handles requests of several conversations at once."),
+    "stateless.server.many-conversations": server.should(
+      "A server handles requests of several conversations concurrently."
+    ),
     "stateless.server.any-connection": server.shouldNot(
       "A server does not require that related requests use the same connection or process."
     ),
@@ -29,10 +31,10 @@ export const versioning = requirements(
   }),
   at("basic/versioning#protocol-version-negotiation", july, {
     "versioning.unsupported.error": server.must(
-      "A request in a version that the server does not speak gets error -32022 with the versions that it speaks."
+      "A request in a version that the server does not support gets error -32022 with the supported versions."
     ),
     "versioning.unsupported.client-retries": client.should(
-      "After error -32022 a client tries again in a version that both speak, or reports that there is none."
+      "After error -32022, a client retries with a version that both support, or reports that there is none."
     )
   }),
   at("basic/versioning#extension-negotiation", july, {
@@ -45,7 +47,7 @@ export const versioning = requirements(
       plain: true
     }),
     "versioning.extension.unsupported": both.must(
-      "Where the other side lacks an extension, the core protocol is used or the request is refused with an error."
+      "If the other side lacks an extension, the core protocol is used or the request is rejected with an error."
     ),
     "versioning.extension.documented": both.should("An extension documents its fallback.", {
       note: "Concerns the author of the extension."
@@ -74,7 +76,7 @@ export const discover = requirements(
     "discover.implemented": server.must("A server answers `server/discover`.")
   }),
   at("server/discover#discoverresult", july, {
-    "discover.result.lists": server.must("Discovery tells the supported versions and the capabilities of the server.", {
+    "discover.result.lists": server.must("Discovery returns the server's supported versions and capabilities.", {
       plain: true
     })
   })
@@ -99,20 +101,20 @@ export const mrtr = requirements(
     "mrtr.questions.kinds": server.must("A question is an elicitation, a sampling request or a request for the roots."),
     "mrtr.state.untrusted": server.must("A server treats a `requestState` as written by an attacker."),
     "mrtr.state.protected": server.must("A state that decides about access or logic is protected against changes."),
-    "mrtr.state.refused": server.must("A state that fails verification is refused."),
-    "mrtr.state.principal": server.should("A state that another principal presents is refused."),
-    "mrtr.state.expires": server.should("A state that has expired is refused."),
-    "mrtr.state.same-request": server.should("A state that comes with another request than its own is refused."),
+    "mrtr.state.refused": server.must("A state that fails verification is rejected."),
+    "mrtr.state.principal": server.should("A state from another principal is rejected."),
+    "mrtr.state.expires": server.should("An expired state is rejected."),
+    "mrtr.state.same-request": server.should("A state in a different request than its own is rejected."),
     "mrtr.state.single-use": server.must("What must happen at most once per state is guarded by the server."),
     "mrtr.result.not-empty": server.must("An `input_required` result has questions, a state or both."),
-    "mrtr.questions.declared": server.mustNot("No question is of a kind that the client did not declare."),
+    "mrtr.questions.declared": server.mustNot("No question is of a kind the client did not declare."),
     "mrtr.server.no-assumption": server.mustNot("A server does not assume that the client answers or tries again.")
   }),
   at(`${page}#client-requirements-basic-workflow`, july, {
-    "mrtr.client.answers-all": client.must("A client has the answers to all questions before it tries again."),
-    "mrtr.client.state-echoed": client.must("The next try carries the state exactly as it was given."),
-    "mrtr.client.state-not-invented": client.mustNot("The next try carries no state where the result had none."),
-    "mrtr.client.new-id": client.must("The next try has another id than the one before."),
+    "mrtr.client.answers-all": client.must("A client has answers to all questions before it retries."),
+    "mrtr.client.state-echoed": client.must("A retry carries the state exactly as it was received."),
+    "mrtr.client.state-not-invented": client.mustNot("A retry carries no state if the result had none."),
+    "mrtr.client.new-id": client.must("A retry has a different id than the previous attempt."),
     "mrtr.client.only-retry": client.mustNot("Questions and state of a request are used for no other request.")
   }),
   at(`${page}#error-handling`, july, {
@@ -127,7 +129,9 @@ const listen = "basic/patterns/subscriptions"
 
 export const subscriptions = requirements(
   at(`${listen}#opening-a-stream`, july, {
-    "subscriptions.filter.only-requested": server.mustNot("A server sends no notifications but those asked for.")
+    "subscriptions.filter.only-requested": server.mustNot(
+      "A server only sends notifications that the client asked for."
+    )
   }),
   at(`${listen}#acknowledgment`, july, {
     "subscriptions.acknowledged.first": server.must(
@@ -137,7 +141,7 @@ export const subscriptions = requirements(
       "No notification of a subscription precedes its acknowledgement."
     ),
     "subscriptions.acknowledged.subset": server.must(
-      "The acknowledgement names the part of the filter that is honoured, without what the server does not support.",
+      "The acknowledgement lists the honoured part of the filter, without anything the server does not support.",
       { plain: true }
     ),
     "subscriptions.acknowledged.checked": client.should("A client compares the acknowledged filter with its own.")

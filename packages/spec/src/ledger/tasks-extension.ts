@@ -10,13 +10,13 @@ export const tasksExtension = requirements(
       "A request that does not declare the extension is never answered by a task, whatever was declared before."
     ),
     "tasks-extension.declared.both-shapes": client.must(
-      "A client that declares the extension takes a result or a task as the answer to a supported request."
+      "A client that declares the extension accepts a result or a task as the answer to a supported request."
     ),
     "tasks-extension.declared.unsupported-request": client.must(
       "A task as the answer to a request that does not support tasks is an invalid answer."
     ),
     "tasks-extension.declared.required": server.must(
-      "A call that can only be a task gets error -32021 with the extension where it was not declared."
+      "A call that can only be a task is answered with error -32021 and the extension if it was not declared."
     )
   }),
   at(`${page}#supported-methods`, revisions, {
@@ -36,18 +36,18 @@ export const tasksExtension = requirements(
       "A task is not given to a client before `tasks/get` of its id would find it."
     ),
     "tasks-extension.creation.consistent": server.must(
-      "Where storage is eventually consistent, the server waits for it before it gives the task."
+      "If storage is eventually consistent, the server waits for it before it returns the task."
     ),
     "tasks-extension.creation.after-rounds": server.should(
       "Questions in rounds are all answered before the call becomes a task."
     )
   }),
   at(`${page}#task-polling`, revisions, {
-    "tasks-extension.polling.interval": client.should("A client polls no faster than `pollIntervalMs` says."),
+    "tasks-extension.polling.interval": client.should("A client polls at most once per `pollIntervalMs`."),
     "tasks-extension.polling.until-terminal": client.should(
       "A client polls until the status is terminal or until it cancels the task."
     ),
-    "tasks-extension.polling.persists-id": host.should("The ids of tasks are kept in storage that survives a crash.")
+    "tasks-extension.polling.persists-id": host.should("The ids of tasks are stored so that they survive a crash.")
   }),
   at(`${page}#task-polling`, revisions, {
     "tasks-extension.get.status": server.must("`tasks/get` looks the status up and answers by it."),
@@ -88,7 +88,7 @@ export const tasksExtension = requirements(
   }),
   at(`${page}#task-status-notifications`, revisions, {
     "tasks-extension.listen.undeclared": server.must(
-      "A subscription to tasks of a client that did not declare the extension gets an error with what is missing."
+      "A subscription to tasks is answered with an error if the client did not declare the extension."
     ),
     "tasks-extension.listen.no-progress": server.mustNot(
       "No progress and no log message is sent on a subscription for a task."
@@ -109,7 +109,7 @@ export const tasksExtension = requirements(
     "tasks-extension.errors.undeclared": server.must(
       "A request about a task without the declaration gets error -32021."
     ),
-    "tasks-extension.errors.informative": server.should("The message of an error says what is wrong.")
+    "tasks-extension.errors.informative": server.should("The message of an error explains the problem.")
   }),
   at(`${page}#task-execution-errors`, revisions, {
     "tasks-extension.execution.message": server.should("A failed task has a message about its failure."),
@@ -117,8 +117,8 @@ export const tasksExtension = requirements(
     "tasks-extension.execution.tool-error": server.must(
       "A result that reports a tool's failure is the result of a `completed` task."
     ),
-    "tasks-extension.execution.same-error": server.must("The error of a task is that of the original request."),
-    "tasks-extension.execution.same-result": server.must("The result of a task is that of the original request.")
+    "tasks-extension.execution.same-error": server.must("A task has the same error as the original request."),
+    "tasks-extension.execution.same-result": server.must("A task has the same result as the original request.")
   }),
   at(`${page}#security-considerations`, revisions, {
     "tasks-extension.security.unguessable": server.must("Ids of tasks cannot be guessed or enumerated."),

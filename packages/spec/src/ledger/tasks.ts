@@ -14,11 +14,11 @@ export const tasks = requirements(
     "tasks.capability.requestor-respects": both.should(
       "A requestor makes a task only of a request type that was declared."
     ),
-    "tasks.capability.undeclared-no-tasks": both.shouldNot("No task is made where `tasks` was not declared.")
+    "tasks.capability.undeclared-no-tasks": both.shouldNot("No task is created if `tasks` was not declared.")
   }),
   at(`${page}#tool-level-negotiation`, revisions, {
     "tasks.tool.server-capability": client.mustNot(
-      "Without `tasks.requests.tools.call` no tool is called as a task, whatever its `taskSupport` says."
+      "Without `tasks.requests.tools.call`, no tool is called as a task, regardless of its `taskSupport`."
     ),
     "tasks.tool.forbidden-not-called": client.mustNot(
       "A tool without `taskSupport`, or forbidding it, is not called as a task."
@@ -29,9 +29,9 @@ export const tasks = requirements(
   }),
   at(`${page}#getting-tasks`, revisions, {
     "tasks.http.transport-rules": both.must("Task requests over HTTP keep to all rules of Streamable HTTP."),
-    "tasks.get.poll-interval": both.should("A requestor polls no faster than `pollInterval` says."),
+    "tasks.get.poll-interval": both.should("A requestor polls at most once per `pollInterval`."),
     "tasks.get.until-terminal": both.should("A requestor polls until the status is terminal or `input_required`."),
-    "tasks.get.beside-result": both.should("A requestor goes on polling while no `tasks/result` of its own is waiting.")
+    "tasks.get.beside-result": both.should("A requestor continues polling as long as it has no waiting `tasks/result`.")
   }),
   at(`${page}#task-status-notification`, revisions, {
     "tasks.status.not-relied-on": both.mustNot("A requestor does not rely on status notifications."),
@@ -54,9 +54,9 @@ export const tasks = requirements(
   }),
   at(`${page}#input-required-status`, revisions, {
     "tasks.http.any-stream": client.should(
-      "A client expects messages of a task on any stream, that of the GET included."
+      "A client expects messages of a task on any stream, including the GET stream."
     ),
-    "tasks.http.get-not-streamed": server.shouldNot("A `tasks/get` is answered without a stream where possible."),
+    "tasks.http.get-not-streamed": server.shouldNot("A `tasks/get` is answered without a stream if possible."),
     "tasks.input.status": both.should("A task that needs messages from its requestor moves to `input_required`."),
     "tasks.input.related-task": both.must("A request that a task makes carries the related-task metadata."),
     "tasks.input.requestor-calls-result": both.should("A requestor that meets `input_required` calls `tasks/result`."),
@@ -71,11 +71,11 @@ export const tasks = requirements(
     "tasks.create.result": both.must("An accepted task is answered with a `CreateTaskResult`."),
     "tasks.create.at-once": both.should("An accepted task is answered as soon as possible."),
     "tasks.result.terminal": both.must(
-      "`tasks/result` of a finished task gives the final result or error of the request."
+      "`tasks/result` of a finished task returns the final result or error of the request."
     ),
     "tasks.result.blocks": both.must("`tasks/result` of an unfinished task waits until the status is terminal."),
     "tasks.result.exact": both.must(
-      "`tasks/result` gives, unchanged, what the request would have given without a task."
+      "`tasks/result` returns exactly the result that the request would have had without a task."
     )
   }),
   at(`${page}#associating-task-related-messages`, revisions, {
@@ -84,7 +84,7 @@ export const tasks = requirements(
     ),
     "tasks.related.same-id": both.must("What a task asks of its requestor carries the id of that task."),
     "tasks.related.param-is-truth": both.must(
-      "Where a request has a `taskId` parameter, that parameter alone says which task is meant."
+      "If a request has a `taskId` parameter, only that parameter determines the task."
     ),
     "tasks.related.not-in-requests": both.shouldNot(
       "Requests that have a `taskId` parameter carry no related-task metadata."
@@ -100,7 +100,7 @@ export const tasks = requirements(
   }),
   at(`${page}#task-listing`, revisions, {
     "tasks.list.paginated": both.should("`tasks/list` is paginated."),
-    "tasks.list.next-cursor": both.must("`tasks/list` has a `nextCursor` where more tasks are available."),
+    "tasks.list.next-cursor": both.must("`tasks/list` has a `nextCursor` if more tasks are available."),
     "tasks.list.cursor-opaque": both.must("A requestor treats the cursor as opaque."),
     "tasks.list.complete": both.must("Every task that a requestor can get is in its list.")
   }),
@@ -109,7 +109,7 @@ export const tasks = requirements(
     "tasks.cancel.stops": both.should("A cancelled task stops its work."),
     "tasks.cancel.status-first": both.must("A task is `cancelled` before `tasks/cancel` is answered."),
     "tasks.cancel.stays": both.must("A cancelled task stays cancelled even if its work completes or fails."),
-    "tasks.cancel.not-retained": both.shouldNot("A requestor does not rely on a cancelled task being kept.")
+    "tasks.cancel.not-retained": both.shouldNot("A requestor does not rely on a cancelled task being retained.")
   }),
   at("basic/utilities/cancellation#behavior-requirements", revisions, {
     "tasks.cancel.not-by-notification": both.must(
@@ -126,12 +126,12 @@ export const tasks = requirements(
     ),
     "tasks.error.invalid-cursor": both.must("An invalid cursor in `tasks/list` gets error -32602."),
     "tasks.error.internal": both.must("A failure inside the receiver gets error -32603."),
-    "tasks.error.informative": both.should("The message of an error says what went wrong.")
+    "tasks.error.informative": both.should("The message of an error explains what went wrong.")
   }),
   at(`${page}#task-execution-errors`, revisions, {
     "tasks.failed.status-message": both.should("`tasks/get` of a failed task has a `statusMessage` on the failure."),
-    "tasks.failed.same-error": both.must("`tasks/result` of a request that ended in an error gives that same error."),
-    "tasks.result.same-response": both.must("`tasks/result` of a request that got a response gives that response.")
+    "tasks.failed.same-error": both.must("`tasks/result` returns the error of a request that ended in an error."),
+    "tasks.result.same-response": both.must("`tasks/result` returns the response that the request received.")
   }),
   at(`${page}#task-isolation-and-access-control`, revisions, {
     "tasks.security.bound": both.must("A task is bound to the authorization context in which it was made."),
@@ -141,8 +141,10 @@ export const tasks = requirements(
         note: "Concerns documentation."
       }
     ),
-    "tasks.security.id-entropy": both.must("Task ids cannot be guessed where tasks are not bound to a context."),
-    "tasks.security.list-undeclared": both.shouldNot("Who cannot tell requestors apart does not declare `tasks.list`."),
+    "tasks.security.id-entropy": both.must("Task ids cannot be guessed if tasks are not bound to a context."),
+    "tasks.security.list-undeclared": both.shouldNot(
+      "A receiver that cannot tell requestors apart does not declare `tasks.list`."
+    ),
     "tasks.security.foreign-rejected": both.must("A task of another authorization context cannot be got or cancelled."),
     "tasks.security.list-own-only": both.must("`tasks/list` has only tasks of the requestor's authorization context."),
     "tasks.security.rate-limited": both.should("The rate of task operations is limited.")
@@ -160,11 +162,11 @@ export const tasks = requirements(
   }),
   at(`${page}#audit-and-logging`, revisions, {
     "tasks.audit.receiver": both.should("A receiver logs when tasks are created, completed and retrieved."),
-    "tasks.audit.context": both.should("Logs about tasks name the authorization context where there is one."),
+    "tasks.audit.context": both.should("Logs about tasks include the authorization context if there is one."),
     "tasks.audit.suspicious": both.should("Suspicious patterns of task operations are noticed.", {
       note: "Concerns operation."
     }),
     "tasks.audit.requestor": both.should("A requestor logs the life of its tasks."),
-    "tasks.audit.ids-tracked": both.should("A requestor keeps track of its task ids and what they belong to.")
+    "tasks.audit.ids-tracked": both.should("A requestor tracks its task ids and the requests they belong to.")
   })
 )

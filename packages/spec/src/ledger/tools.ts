@@ -30,22 +30,21 @@ export const tools = requirements(
     )
   }),
   at("server/tools#tool-names", since("2025-11-25"), {
-    "tools.name.length": server.should("The name of a tool has 1 to 128 characters.", { sameInAll: true }),
+    "tools.name.length": server.should("A tool name has 1 to 128 characters.", { sameInAll: true }),
     "tools.name.case-sensitive": server.should("Tool names that differ in case are different names."),
     "tools.name.characters": server.should(
-      "The name of a tool consists of ASCII letters, digits, underscores, hyphens and dots only.",
+      "A tool name only contains ASCII letters, digits, underscores, hyphens and dots.",
       { sameInAll: true }
     ),
     "tools.name.no-special-characters": server.shouldNot(
       "The name of a tool contains no spaces, commas or other special characters.",
       { sameInAll: true }
     ),
-    "tools.name.unique": server.should("The name of a tool is unique within its server.", { sameInAll: true })
+    "tools.name.unique": server.should("A tool name is unique within its server.", { sameInAll: true })
   }),
   at("server/tools#embedded-resources", since("2025-06-18"), {
     "tools.result.embedded-resource-capability": server.should(
-      "A server whose tools return embedded resources implements the `resources` capability.",
-      { note: "The author of the tool decides whether the resources that it embeds are offered, too." }
+      "A server whose tools return embedded resources implements the `resources` capability."
     )
   }),
   at("server/tools#structured-content", since("2025-06-18"), {
@@ -62,7 +61,7 @@ export const tools = requirements(
     )
   }),
   at("server/tools#error-handling", every, {
-    "tools.call.unknown-tool": server.should("A call of an unknown tool is answered with a JSON-RPC error.", {
+    "tools.call.unknown-tool": server.should("A call to an unknown tool is answered with a JSON-RPC error.", {
       plain: true
     }),
     "tools.call.error-in-result": server.should(
@@ -82,11 +81,11 @@ export const tools = requirements(
     "tools.security.input-validated": server.must("A server validates the input of every tool call."),
     "tools.security.access-control": server.must("A server can control who may call which tool."),
     "tools.security.rate-limited": server.must("A server limits the rate of tool calls."),
-    "tools.security.output-sanitized": server.must("A server sanitizes what its tools return.", {
+    "tools.security.output-sanitized": server.must("A server sanitizes the output of its tools.", {
       note: "What is harmful in an output is known only to the author of the tool."
     }),
     "tools.security.confirms-sensitive": host.should("The user confirms sensitive operations."),
-    "tools.security.shows-input": host.should("The user sees the input of a tool before it goes to the server."),
+    "tools.security.shows-input": host.should("The user sees the input of a tool before it is sent to the server."),
     "tools.security.result-validated": client.should(
       "A client validates the result of a tool before it reaches the model."
     ),
@@ -95,7 +94,7 @@ export const tools = requirements(
   }),
   at("server/tools#capabilities", since("2026-07-28"), {
     "tools.list.answered": server.must(
-      "A server that declares `tools` answers `tools/list` with what the caller may see."
+      "A server that declares `tools` answers `tools/list` with the tools that the caller may see."
     ),
     "tools.list.not-per-connection": server.mustNot(
       "The list of tools varies neither with the connection nor with other requests on it."
@@ -117,7 +116,7 @@ export const tools = requirements(
     "tools.header.safe-integer": server.must("An integer in a header is within the safe range of JavaScript."),
     "tools.header.reachable": server.must("An annotated argument is reached from the root by `properties` alone."),
     "tools.header.rejected": client.must("A client over HTTP rejects a tool with an invalid annotation."),
-    "tools.header.excluded": client.must("A rejected tool is missing from the list that a client gives."),
+    "tools.header.excluded": client.must("A rejected tool is missing from the list that a client returns."),
     "tools.header.logged": client.should("A client logs which tool it rejected and why."),
     "tools.header.nothing-sensitive": server.shouldNot("Sensitive arguments are not annotated with `x-mcp-header`.", {
       note: "Only the author of the tool knows what is sensitive."

@@ -24,11 +24,11 @@ export const httpStateless = requirements(
   }),
   at(`${page}#protocol-version-header`, july, {
     "http.version.every-post": client.must("Every POST carries `MCP-Protocol-Version`."),
-    "http.version.matches-body": client.must("The version header is the version that `_meta` declares."),
+    "http.version.matches-body": client.must("The version header matches the version in `_meta`."),
     "http.version.mismatch": server.must("A version header that differs from the body gets 400 and error -32020."),
-    "http.version.unsupported": server.must("A version that the server does not speak gets 400 and error -32022."),
+    "http.version.unsupported": server.must("A version that the server does not support gets 400 and error -32022."),
     "http.version.missing": server.must(
-      "A request without version header is refused, unless the server also speaks a version that had none."
+      "A request without a version header is rejected, unless the server also supports a version without one."
     ),
     "http.method.unknown": server.must("A method that the server does not have gets 404 and error -32601.")
   }),
@@ -38,16 +38,18 @@ export const httpStateless = requirements(
   }),
   at(`${page}#standard-request-headers`, july, {
     "http.headers.standard": client.must(
-      "A request carries `Mcp-Method`, and `Mcp-Name` where it names a tool, a prompt or a resource."
+      "A request has the header `Mcp-Method`, and `Mcp-Name` if it names a tool, a prompt or a resource."
     ),
-    "http.headers.name-encoded": client.must("A name that is no plain header value is sent in Base64.")
+    "http.headers.name-encoded": client.must("A name that is not a plain header value is sent in Base64.")
   }),
   at(`${page}#custom-headers-from-tool-parameters`, july, {
     "http.params.mirrored": client.must("A client mirrors annotated arguments of a tool into headers.")
   }),
   at(`${page}#value-encoding`, july, {
     "http.params.encoded": client.must("Values are encoded before they are put in headers."),
-    "http.params.base64": client.must("What is no plain header value is sent as the Base64 of its UTF-8."),
+    "http.params.base64": client.must(
+      "An argument that is not a plain header value is sent as the Base64 of its UTF-8."
+    ),
     "http.params.markers": client.must("The marks of Base64 are written in exactly their form."),
     "http.params.decoded": server.must("Who reads a header value that is marked as Base64 decodes it."),
     "http.params.marker-escaped": client.must("A plain value that looks like marked Base64 is sent in Base64.")
@@ -61,12 +63,12 @@ export const httpStateless = requirements(
   at(`${page}#server-behavior-for-custom-headers`, july, {
     "http.params.omitted": client.must("An argument that is absent or null has no header."),
     "http.params.not-expected": server.mustNot("No header is expected for an argument that is absent or null."),
-    "http.params.missing": server.must("A call without the header of an argument that it gives is refused."),
+    "http.params.missing": server.must("A call without the header for one of its arguments is rejected."),
     "http.params.forwarded": server.must(
       "Headers that are not known are forwarded and otherwise ignored.",
       intermediary
     ),
-    "http.params.invalid-characters": server.must("A header with invalid characters is refused."),
+    "http.params.invalid-characters": server.must("A header with invalid characters is rejected."),
     "http.params.validated": server.must("Decoded header values are compared with the body."),
     "http.params.mismatch": server.must("A header value that differs from the body gets 400 and error -32020.")
   }),
@@ -74,17 +76,17 @@ export const httpStateless = requirements(
     "http.headers.case-insensitive": both.must("Names of headers are compared without regard to case.")
   }),
   at(`${page}#server-validation`, july, {
-    "http.headers.validated": server.must("Headers that differ from the body are refused."),
+    "http.headers.validated": server.must("Headers that differ from the body are rejected."),
     "http.headers.mismatch": server.must("Missing, malformed and differing headers get 400 and error -32020."),
     "http.headers.integers": server.should("Integers are compared as numbers."),
     "http.headers.decoded": server.must("Encoded header values are decoded before they are compared."),
-    "http.intermediary.status": both.must("An intermediary refuses with an HTTP error status.", intermediary),
+    "http.intermediary.status": both.must("An intermediary rejects requests with an HTTP error status.", intermediary),
     "http.intermediary.version": both.should(
       "An intermediary that decides by headers checks that the version is one that validates them.",
       intermediary
     ),
     "http.intermediary.older-refused": both.should(
-      "An intermediary that decides by headers refuses requests whose headers nobody validates.",
+      "An intermediary that decides by headers rejects requests whose headers nobody validates.",
       intermediary
     )
   }),

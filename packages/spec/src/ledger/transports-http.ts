@@ -28,14 +28,14 @@ export const http = requirements(
     "http.post.accepted": server.must(
       "An accepted message that needs no response is answered with status 202 and no body."
     ),
-    "http.post.not-accepted": server.must("A message without response that is not accepted gets an HTTP error status."),
+    "http.post.not-accepted": server.must("A rejected message that needs no response gets an HTTP error status."),
     "http.post.json-or-sse": server.must("A request is answered with `application/json` or with `text/event-stream`."),
-    "http.post.client-supports-both": client.must("A client understands a JSON answer as well as a stream of events."),
+    "http.post.client-supports-both": client.must("A client understands JSON responses as well as event streams."),
     "http.post-stream.related": server.must(
-      "What precedes the response on the stream of a POST relates to the request of that POST.",
+      "Messages before the response on a POST's stream relate to the POST's request.",
       { softer: since("2025-03-26", "2025-11-25") }
     ),
-    "http.post-stream.closes-after-response": server.should("The stream of a POST ends once its responses are sent.")
+    "http.post-stream.closes-after-response": server.should("A POST's stream ends once its responses are sent.")
   }),
   at("basic/transports#sending-messages-to-the-server", since("2025-03-26", "2025-11-25"), {
     "http.post-stream.ends-with-response": server.should("The stream of a POST eventually carries the response."),
@@ -50,7 +50,7 @@ export const http = requirements(
     )
   }),
   at("basic/transports#sending-messages-to-the-server", since("2025-06-18"), {
-    "http.post.body-single": client.must("The body of a POST is a single message, so a batch is refused.")
+    "http.post.body-single": client.must("The body of a POST is a single message, so a batch is rejected.")
   }),
   at("basic/transports#sending-messages-to-the-server", since("2025-03-26", "2025-06-18"), {
     "http.post-stream.not-closed-early": server.shouldNot(
@@ -67,7 +67,7 @@ export const http = requirements(
     "http.post-stream.retry-sent": server.should(
       "A server that closes a connection before its stream ended sends a `retry` field first."
     ),
-    "http.post-stream.retry-respected": client.must("A client waits as long as `retry` says before it reconnects.")
+    "http.post-stream.retry-respected": client.must("A client waits for the time in `retry` before it reconnects.")
   }),
   at("basic/transports#listening-for-messages-from-the-server", since("2025-03-26", "2025-11-25"), {
     "http.get.accept": client.must("A GET accepts `text/event-stream`."),
@@ -76,7 +76,7 @@ export const http = requirements(
       "Messages on the stream of a GET are unrelated to running requests of the client."
     ),
     "http.get.no-response": server.mustNot(
-      "The stream of a GET carries no response unless it resumes the stream of an earlier request."
+      "A GET's stream carries no response unless it resumes the stream of an earlier request."
     )
   }),
   at("basic/transports#listening-for-messages-from-the-server", only("2025-11-25"), {
@@ -90,7 +90,7 @@ export const http = requirements(
   }),
   at("basic/transports#resumability-and-redelivery", since("2025-03-26", "2025-11-25"), {
     "http.resume.event-id-unique": server.must(
-      "An event id is unique over all streams of its session, or of its client where there are no sessions."
+      "An event id is unique across all streams of its session, or of its client if there are no sessions."
     ),
     "http.resume.last-event-id": client.should("A client resumes with a GET that carries `Last-Event-ID`."),
     "http.resume.own-stream-only": server.mustNot("A resumed stream never replays messages of another stream.")
@@ -103,13 +103,13 @@ export const http = requirements(
     "http.session.id-ascii": server.must("A session id has visible ASCII characters only (0x21 to 0x7E)."),
     "http.session.id-sent": client.must("A client that was given a session id sends it with every later request."),
     "http.session.id-required": server.should(
-      "A server that needs a session id answers 400 to a request without one, `initialize` excepted."
+      "A server that requires a session id answers 400 to a request without one, except for `initialize`."
     ),
     "http.session.terminated-404": server.must("A request with the id of a terminated session is answered with 404."),
     "http.session.client-reinitializes": client.must(
       "A client that gets 404 for its session id initializes again without a session id."
     ),
-    "http.session.delete": client.should("A client that needs its session no more sends DELETE with the session id.")
+    "http.session.delete": client.should("A client that no longer needs its session sends DELETE with the session id.")
   }),
   at("basic/transports#session-management", only("2025-11-25"), {
     "http.session.client-keeps-id-safe": client.must(
@@ -123,12 +123,12 @@ export const http = requirements(
     "http.version.header-sent": client.must("Every request after initialization carries `MCP-Protocol-Version`."),
     "http.version.header-negotiated": client.should("The version header carries the negotiated version."),
     "http.version.header-absent": server.should(
-      "Where the version header is absent and nothing else tells the version, 2025-03-26 is assumed."
+      "If the version header is absent and the version is not known otherwise, 2025-03-26 is assumed."
     )
   }),
   at("basic/transports#backwards-compatibility", since("2025-03-26"), {
     "http.compatibility.server-hosts-both": server.should(
-      "A server for older clients serves HTTP with SSE beside the new endpoint.",
+      "A server for older clients serves HTTP with SSE in addition to the new endpoint.",
       { plain: true }
     )
   }),

@@ -13,10 +13,10 @@ export const stdio = requirements(
     "stdio.stdout.only-messages": server.mustNot("A server never writes anything to stdout but protocol messages.", {
       sameInAll: true
     }),
-    "stdio.stdin.only-messages": client.mustNot("A client never writes anything to the server's stdin but messages.")
+    "stdio.stdin.only-messages": client.mustNot("A client only writes messages to the server's stdin.")
   }),
   at("basic/transports#stdio", since("2025-11-25"), {
-    "stdio.stderr.not-an-error": client.shouldNot("A client does not take output on stderr for an error.", {
+    "stdio.stderr.not-an-error": client.shouldNot("A client does not treat output on stderr as an error.", {
       sameInAll: true
     })
   }),
@@ -34,8 +34,8 @@ export const stdio = requirements(
     "stdio.cancel.nothing-more": server.mustNot("Nothing is sent any more for a cancelled request.")
   }),
   at("basic/transports/stdio#shutdown", since("2026-07-28"), {
-    "stdio.shutdown.forced": client.should("A server that does not exit in reasonable time is terminated by force."),
-    "stdio.shutdown.end-of-input": server.should("A server exits promptly when its stdin ends.")
+    "stdio.shutdown.forced": client.should("A server that does not exit in reasonable time is forcibly terminated."),
+    "stdio.shutdown.end-of-input": server.should("A server exits promptly when its stdin is closed.")
   }),
   at("basic/transports/stdio#unexpected-termination", since("2026-07-28"), {
     "stdio.client.restarts": client.should("A client restarts a server that exited unexpectedly.")
@@ -44,7 +44,7 @@ export const stdio = requirements(
     "stdio.compatibility.probes": client.should("A client of both eras sends `server/discover` first."),
     "stdio.compatibility.any-error": client.mustNot("The fallback to `initialize` depends on no single error code."),
     "stdio.compatibility.probes-modern": client.should(
-      "A client that speaks no version with a handshake sends `server/discover` first, too."
+      "A client that supports no version with a handshake also sends `server/discover` first."
     )
   })
 )

@@ -25,7 +25,7 @@ export const cancellation = requirements(
   }),
   at("basic/utilities/cancellation#cancellation-flow", only("2025-11-25"), {
     "cancellation.notification.request-id": both.must(
-      "A cancellation of a request that is no task has its `requestId`."
+      "A cancellation of a request that is not a task has its `requestId`."
     )
   }),
   at("basic/utilities/cancellation#timing-considerations", every, {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 const run = (...args: ReadonlyArray<string>) => spawnSync(process.execPath, [main, ...args], { encoding: "utf8" })
 
-describe("command line of the requirements", () => {
+describe("Command line", () => {
   it.each([
     [[], "Report"],
     [["--json", "tools", "stdio"], "Report"],
@@ -17,16 +17,16 @@ describe("command line of the requirements", () => {
     [["--nonsense"], "Wrong"],
     [["--prove", "--json"], "Wrong"],
     [["toString"], "Wrong"]
-  ] as const)("The words %j ask for: %s", (words, tag) => {
+  ] as const)("The words %j select: %s", (words, tag) => {
     assert.strictEqual(parse(words)._tag, tag)
   })
 
-  it("The option --help explains the words, without a run of the tests", () => {
+  it("--help explains the words without running the tests", () => {
     const { status, stderr, stdout } = run("--help")
     assert.deepStrictEqual([status, stdout, stderr], [0, `${usage}\n`, ""])
   })
 
-  it("Unknown words end with code 2 and the usage", () => {
+  it("Unknown words exit with code 2 and the usage", () => {
     const { status, stderr, stdout } = run("nonsense")
     assert.deepStrictEqual([status, stdout], [2, ""])
     assert.strictEqual(stderr, `nonsense is no area of the ledger.\n\n${usage}\n`)
