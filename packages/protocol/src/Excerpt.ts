@@ -1,29 +1,50 @@
 /**
- * Text of another party, as an error, a log line or a terminal may show it.
+ * Makes text from another party safe to show in an error, a log line or a terminal.
  *
- * Owns the characters that steer a terminal or are not drawn: control and format characters (C0, C1, bidirectional, zero width, tags),
- * U+2028 and U+2029, invisible letters, variation selectors and halves of a surrogate pair. Each is shown as its escape in JSON, so the
- * text stays exact and a second pass changes nothing. Refuses to judge what the text means.
+ * Escapes characters that control a terminal or are invisible: control and format characters (C0, C1, bidirectional, zero width, tags),
+ * U+2028 and U+2029, invisible letters, variation selectors and lone surrogates. Each becomes its JSON escape, so no information is lost
+ * and escaping twice has no further effect. The text's meaning is not checked.
  */
 
-/** The default limit of `excerpt`, in UTF-16 units. */
+/** Default limit for `excerpt`, in UTF-16 units. */
 export const maxLength = 200
 
 const unseen = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]`
-// The selectors of text and of emoji follow a character that is drawn.
+// Variation selectors for text and emoji are kept, because they follow a visible character.
 const inLine = new RegExp(`(?![\u{fe0e}\u{fe0f}])${unseen}`, "gu")
 const inLines = new RegExp(`(?![\\t\\n\u{fe0e}\u{fe0f}])${unseen}`, "gu")
 
 const escapeOf = (character: string): string =>
   character.replaceAll(/[^]/g, (half) => `\\u${half.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
-/** The text on one line: each character that is not drawn as `\uXXXX`, those beyond U+FFFF as two. */
+/** Returns the text on one line, with each invisible character as `\uXXXX`. Characters beyond U+FFFF become two escapes. */
 export const escaped = (text: string): string => text.replace(inLine, escapeOf)
 
-/** The same for text of several lines: tabs and line feeds stay. A JSON text keeps its value. */
+/** Same as `escaped` for multi-line text: keeps tabs and line feeds. Escaped JSON still has the same value. */
 export const escapedLines = (text: string): string => text.replace(inLines, escapeOf)
 
-/** The beginning of the text as data, with nothing escaped; "…" stands for the rest. `limit` counts UTF-16 units, and cuts no pair in two. */
+/**
+ * A complete terminal escape sequence: CSI, a command string such as a link or a title, or a short sequence. Each part
+ * ends where the next one starts.
+ */
+const sequence = String.raw`(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x80-\x9f]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-~]`
+/**
+ * Control characters, lone surrogates, and characters that only hide text. Joiners and marks that scripts and emoji
+ * need are kept.
+ */
+const hiding = String.raw`(?![\t\n])[\p{Cc}\p{Cs}\u200b\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]`
+const removed = new RegExp(`${sequence}|\r(?=\n)|${hiding}`, "gu")
+
+/**
+ * Removes terminal escape sequences, control characters except tabs and line feeds, and characters that hide text: zero width spaces,
+ * bidirectional overrides and tags. CRLF becomes LF. For text that a model reads; to show what was there, use `escapedLines`. The text's
+ * meaning is not checked.
+ */
+export const cleaned = (text: string): string => text.replace(removed, "")
+
+/**
+ * Truncates the text without escaping it. Adds "…" if anything was cut off. `limit` is in UTF-16 units; surrogate pairs are never split.
+ */
 export const beginning = (text: string, limit: number = maxLength): string => {
   if (text.length <= limit) return text
   const last = text.charCodeAt(limit - 1)
@@ -31,8 +52,8 @@ export const beginning = (text: string, limit: number = maxLength): string => {
 }
 
 /**
- * The beginning of the text, `escaped`; "…" stands for the rest. `limit` counts UTF-16 units of what is shown, so a character counts as
- * long as its escape, and is shown whole or not at all. A second pass with the same limit changes nothing.
+ * Truncates and escapes the text. Adds "…" if anything was cut off. `limit` is in UTF-16 units and applies to the escaped text. A character
+ * is either shown completely or left out. Applying it twice with the same limit has no further effect.
  */
 export const excerpt = (text: string, limit: number = maxLength): string => {
   if (text.length <= limit) {
@@ -48,6 +69,6 @@ export const excerpt = (text: string, limit: number = maxLength): string => {
   return `${shown}…`
 }
 
-/** A URI without the parts that may hold a secret: user and password, query and fragment. */
+/** Removes the parts of a URI that may contain secrets: username and password, query and fragment. */
 export const withoutSecrets = (uri: string): string =>
   uri.replace(/[?#][^]*$/, "").replace(/^([\w+.-]+:[/\\]{2})[^/\\]*@/, "$1")

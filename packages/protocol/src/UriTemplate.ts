@@ -1,28 +1,28 @@
 /**
- * URI templates (RFC 6570, all four levels): expansion, and its inverse, matching a URI back to variables.
+ * URI templates (RFC 6570, all four levels): expands a template to a URI, and matches a URI back to variables.
  *
- * Owns the grammar, the operators and the matching rules. Refuses templates outside the grammar (`InvalidUriTemplate`),
- * and does not rank templates: the router decides the order. Own code, because typed and maintained npm
- * packages only expand, and matching needs the parsed form anyway.
+ * Templates with syntax errors are rejected (`InvalidUriTemplate`). This module doesn't rank templates; the router decides which one to try
+ * first. It doesn't use an npm package, because the typed and maintained ones only expand, and matching needs a parsed template anyway.
  *
- * Matching accepts what an expansion can produce, and a little more: characters that a client left unencoded, as long
- * as they do not delimit a URI component, and query parameters in any order.
- * - `{var}` takes one or more characters and never crosses "/", "?" or "#" (nor "&" once the template is in its query).
- *   So `file:///{path}` does not match `file:///a/b`; write `{+path}` for that.
- * - No value of `{v}`, `{.v}`, `{/v}` or `{;v}` is "." or "..", or holds "/", "\\" or NUL once decoded: such a URI is no match unless the
- *   variable is `unconfined`. Values of `{+v}`, `{#v}`, `{?v}` and `{&v}` may hold anything.
- * - `{+var}` and `{#var}` cross "/"; `{+var}` stops at "?" or "#" only if a `{?...}` or `{#...}` follows it.
- * - `{#v}`, `{.v}`, `{/v}`, `{;v}`, `{?v}` and `{&v}` may be absent, and then bind nothing.
- * - Query and path parameters may come in any order; one the template does not name, or one twice, is no match.
- * - `{v*}` binds a list, always; everything else binds a string, in which raw commas stay. Maps are not recovered.
- * - Where two readings exist the earlier variable takes the most. A variable used twice must have one value.
- * Time and memory are O(parts x URI length): reachability is computed from the end, nothing backtracks.
+ * Matching accepts every URI that expansion can produce. It also accepts characters that a client left unencoded, unless they delimit a URI
+ * component, and query parameters in any order.
+ * - `{var}` matches one or more characters, but never "/", "?" or "#" (nor "&" once the template is in its query).
+ *   For example, `file:///{path}` doesn't match `file:///a/b`; use `{+path}` instead.
+ * - A value of `{v}`, `{.v}`, `{/v}` or `{;v}` is never "." or "..", and never contains "/", "\\" or NUL after decoding. Such a URI doesn't
+ *   match, unless the variable is `unconfined`. Values of `{+v}`, `{#v}`, `{?v}` and `{&v}` may contain anything.
+ * - `{+var}` and `{#var}` also match "/". `{+var}` only stops at "?" or "#" if a `{?...}` or `{#...}` follows it.
+ * - `{#v}`, `{.v}`, `{/v}`, `{;v}`, `{?v}` and `{&v}` are optional. If they are missing from the URI, their variables are not bound.
+ * - Query and path parameters may be in any order. A URI with an unknown or repeated parameter doesn't match.
+ * - `{v*}` always binds a list. Anything else binds a string, in which raw commas are kept. Maps are not restored.
+ * - If there are several ways to match, earlier variables match as much as possible. A variable that occurs twice must have one value.
+ *
+ * Time and memory are O(parts x URI length): positions that can match are computed from the end, so there is no backtracking.
  */
 import { excerpt } from "./Excerpt.ts"
 import * as Result from "effect/Result"
 import * as Data from "effect/Data"
 
-/** The template breaks the grammar of RFC 6570 section 2; `position` is a zero-based UTF-16 index. */
+/** The template violates RFC 6570 section 2. `position` is a zero-based UTF-16 index. */
 export class InvalidUriTemplate extends Data.TaggedError("InvalidUriTemplate")<{
   readonly template: string
   readonly position: number
@@ -33,34 +33,34 @@ export class InvalidUriTemplate extends Data.TaggedError("InvalidUriTemplate")<{
   }
 }
 
-/** A parsed template; `source` is its text. Make one with `parse`. */
+/** A parsed template. `source` is the original text. Create one with `parse`. */
 export interface UriTemplate {
   readonly source: string
   readonly parts: ReadonlyArray<string | Expression>
   readonly slots: ReadonlyArray<ReadonlyArray<string> | Slot>
 }
-/** One `{...}` of a template. */
+/** An expression, such as `{?x,y}`. */
 export interface Expression {
   readonly operator: Operator
   readonly variables: ReadonlyArray<Variable>
 }
-/** One variable of an expression; `prefix` is the 9 of `{var:9}`, in code points. */
+/** A variable in an expression. `prefix` is the 9 in `{var:9}`, in code points. */
 export interface Variable {
   readonly name: string
   readonly explode: boolean
   readonly prefix: number | undefined
 }
-/** An expression as matching reads it: split or merged, so that its text ends at the first of `stop`. */
+/** An expression prepared for matching: split or merged so that its text ends at the first character in `stop`. */
 interface Slot extends Expression {
   readonly stop: string
 }
-/** The value of a variable in `expand`; `undefined`, `null` and empty lists or maps are left out of the URI. */
+/** A variable's value in `expand`. `undefined`, `null`, and empty lists or maps are left out of the URI. */
 export type Value = string | number | boolean | ReadonlyArray<string> | { readonly [key: string]: string }
-/** The variables that `match` binds, percent-decoded: a list for `{name*}`, else a string. */
+/** The variables `match` found, percent-decoded: a list for `{name*}`, otherwise a string. */
 export type Bindings = { readonly [name: string]: string | ReadonlyArray<string> }
 
 type Operator = keyof typeof operators
-// RFC 6570 appendix A. `first` opens the expansion, `empty` follows the name of an empty value. A `free` value may cross segments.
+// RFC 6570 appendix A. `first` starts the expansion, `empty` follows the name of an empty value. A `free` value may contain slashes.
 const operators = {
   "": { first: "", separator: ",", named: false, empty: "", reserved: false, free: false },
   "+": { first: "", separator: ",", named: false, empty: "", reserved: true, free: true },
@@ -72,16 +72,16 @@ const operators = {
   "&": { first: "&", separator: "&", named: true, empty: "=", reserved: false, free: true }
 } as const
 
-/** Longest template accepted, in UTF-16 units. */
+/** Maximum length of a template, in UTF-16 units. */
 export const maxTemplateLength = 8192
-/** Longest URI that can match, in UTF-16 units; a longer one is no match. */
+/** Maximum length of a URI that can match, in UTF-16 units. */
 export const maxUriLength = 65_536
 
 const isOperator = (text: string): text is Exclude<Operator, ""> => text !== "" && Object.hasOwn(operators, text)
 const variablePattern = /^((?:\w|%[\da-f]{2})+(?:\.(?:\w|%[\da-f]{2})+)*)(?:(\*)|:([1-9]\d{0,3}))?$/i
 
 /**
- * Parses a template, or gives the place and reason of the error (RFC 6570 section 2). It never throws.
+ * Parses a template. Invalid syntax is returned as an error with its position and the reason (RFC 6570 section 2). Never throws.
  *
  * @example
  * ```ts
@@ -117,7 +117,8 @@ export const parse = (source: string): Result.Result<UriTemplate, InvalidUriTemp
     let position = isOperator(operator) ? open + 2 : open + 1
     for (const spec of source.slice(position, close).split(",")) {
       const found = variablePattern.exec(spec)
-      if (found?.[1] === undefined) return fail(position, `${excerpt(JSON.stringify(spec))} is no operator or variable`)
+      if (found?.[1] === undefined)
+        return fail(position, `${excerpt(JSON.stringify(spec))} is not an operator or variable`)
       const prefix = found[3] === undefined ? undefined : Number(found[3])
       variables.push({ name: found[1], explode: found[2] === "*", prefix })
       position += spec.length + 1
@@ -128,13 +129,13 @@ export const parse = (source: string): Result.Result<UriTemplate, InvalidUriTemp
   return Result.succeed({ source, parts, slots: toSlots(parts) })
 }
 
-/** The names a template uses, each once, in order of appearance. */
+/** Returns the names of a template's variables, without duplicates, in order of appearance. */
 export const variables = (template: UriTemplate): ReadonlyArray<string> => {
   const names = template.parts.flatMap((part) => (typeof part === "string" ? [] : part.variables.map((v) => v.name)))
   return [...new Set(names)]
 }
 
-// RFC 6570 section 3.2.1: what is neither unreserved nor (for `+` and `#`) reserved is percent-encoded.
+// RFC 6570 section 3.2.1: characters that are neither unreserved nor (for `+` and `#`) reserved are percent-encoded.
 const encode = (text: string): string =>
   encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 const encodeReserved = (text: string): string =>
@@ -164,7 +165,7 @@ const expandVariable = ({ explode, name, prefix }: Variable, operator: Operator,
   return pairs.map(([key, item]) => (named ? label(key, item) : `${key}=${item}`)).join(separator)
 }
 
-/** Expands a template (RFC 6570 section 3); variables that are not given are left out. Prefixes apply to scalars only. */
+/** Expands a template (RFC 6570 section 3). Missing variables are omitted. Prefixes only apply to scalars. */
 export const expand = (template: UriTemplate, values: { readonly [name: string]: Value | null | undefined }): string =>
   template.parts
     .map((part) => {
@@ -178,7 +179,7 @@ export const expand = (template: UriTemplate, values: { readonly [name: string]:
     })
     .join("")
 
-// `{/a,b}` is `{/a}{/b}`, and so for "."; `{?a}{&b}` and `{;a}{;b}` are read as one, since parameters have no order.
+// `{/a,b}` is the same as `{/a}{/b}`, and likewise for ".". `{?a}{&b}` and `{;a}{;b}` are merged, because parameters have no order.
 const toSlots = (parts: UriTemplate["parts"]): UriTemplate["slots"] => {
   const slots: Array<ReadonlyArray<string> | Slot> = []
   let open = "/?#"
@@ -209,19 +210,19 @@ const toSlots = (parts: UriTemplate["parts"]): UriTemplate["slots"] => {
   return slots
 }
 
-/** `unconfined` names variables that may take any value, as those of `{+v}` may. The code that uses the value has to check it. */
+/** Options for matching. `unconfined` lists variables that may have any value, like `{+v}`; code that uses the value has to check it. */
 export interface MatchOptions {
   readonly unconfined?: ReadonlyArray<string> | undefined
 }
 
-/** Whether a value names one entry of a folder at most, and does not climb: neither "." nor "..", and no "/", "\\" or NUL in it. */
+/** True if a value names at most one folder entry: it isn't "." or "..", and doesn't contain "/", "\\" or NUL. */
 const isConfined = (value: string): boolean =>
   value !== "." && value !== ".." && !value.includes("/") && !value.includes("\\") && !value.includes("\0")
 
 const confines = ({ operator }: Expression, name: string, { unconfined }: MatchOptions): boolean =>
   !operators[operator].free && unconfined?.includes(name) !== true
 
-/** Whether `match` could bind a variable to this value, or to a longer one that begins with it. */
+/** True if `match` could bind the variable to this value, or to a longer value that starts with it. */
 export const admits = (template: UriTemplate, name: string, value: string, options: MatchOptions = {}): boolean =>
   isConfined(value) ||
   !template.parts.some(
@@ -231,20 +232,22 @@ export const admits = (template: UriTemplate, name: string, value: string, optio
       confines(part, name, options)
   )
 
-/** Whether a text is a template that matches `uri`. */
+/** True if the string is a valid template that matches `uri`. */
 export const matches = (template: string, uri: string): boolean => {
   const parsed = parse(template)
   return Result.isSuccess(parsed) && match(parsed.success, uri) !== undefined
 }
 
-/** The variables with which `uri` is an expansion of the template, or `undefined`; the module header has the rules. */
+/**
+ * Returns the variables for which the template expands to `uri`, or `undefined` if it doesn't match. See the module header for the rules.
+ */
 export const match = (template: UriTemplate, uri: string, options: MatchOptions = {}): Bindings | undefined => {
   const readings = cut(template.slots, uri)?.map(([slot, text]) => read(slot, text, options))
   if (readings === undefined) return undefined
   const found = new Map<string, Bound>()
   const readable = readings.flatMap((reading) => reading ?? [])
   if (readings.includes(undefined)) return undefined
-  // Whole values first, so that a `{name:3}` can be compared with them.
+  // Complete values come first, so that a `{name:3}` can be compared with them.
   for (const [{ name, prefix }, value] of readable.toSorted((a, b) => length(b[0]) - length(a[0]))) {
     const known = found.get(name)
     if (known === undefined) found.set(name, value)
@@ -257,10 +260,10 @@ type Bound = string | ReadonlyArray<string>
 const length = ({ prefix }: Variable): number => prefix ?? 10_000 // longer than any prefix can be
 const same = (a: Bound, b: Bound): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-// One entry per character: a percent-encoded UTF-8 sequence is one, so that no value begins or ends inside it.
+// One entry per character. A percent-encoded UTF-8 sequence counts as one, so that no value starts or ends inside of it.
 const characters = (text: string): ReadonlyArray<string> => text.match(/%[\da-f]{2}(?:%[89ab][\da-f])*|[^]/giu) ?? []
 
-/** Which text each expression takes. Computed from the end: `ends[at]` is where a slot starting at `at` stops, or -1. */
+/** Assigns text to each expression. Computed from the end: `ends[at]` is where a slot that starts at `at` stops, or -1. */
 const cut = (slots: UriTemplate["slots"], uri: string): ReadonlyArray<readonly [Slot, string]> | undefined => {
   if (uri.length > maxUriLength) return undefined
   const text = characters(uri)
@@ -289,10 +292,10 @@ const literalEnds = (literal: ReadonlyArray<string>, text: ReadonlyArray<string>
 const slotEnds = ({ operator, stop, variables }: Slot, text: ReadonlyArray<string>, next: Ends): Ends => {
   const { first, named } = operators[operator]
   const limit = named || variables.length > 1 ? undefined : variables[0]?.prefix
-  // The last place up to `at` from which the rest fits.
+  // The last position up to `at` from which the rest matches.
   let latest = -1
   const fits = next.map((end, at) => (latest = end === -1 ? latest : at))
-  // A slot that opens with a mark may be absent; one that does not takes at least a character.
+  // A slot with an opening mark may be missing. Any other slot needs at least one character.
   const ends = next.map((end, at) => (end === -1 || first === "" ? -1 : at))
   let run = text.length
   for (let from = text.length; from >= first.length; from--) {
@@ -340,6 +343,6 @@ const read = (
         : value.every(isConfined) || !confines(slot, name, options)
     return bound.every(fits) ? bound : undefined
   } catch {
-    return undefined // a malformed percent-encoding: no expansion looks like that
+    return undefined // malformed percent-encoding, which no expansion produces
   }
 }

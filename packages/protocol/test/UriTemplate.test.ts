@@ -7,7 +7,7 @@ import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 const template = (source: string) => Result.getOrThrow(UriTemplate.parse(source))
 const match = (source: string, uri: string) => UriTemplate.match(template(source), uri)
 
-// The variables of RFC 6570 section 3.2, which include those of section 1.2.
+// The variables of RFC 6570 section 3.2, which include the variables of section 1.2.
 const values = {
   count: ["one", "two", "three"],
   dom: ["example", "com"],
@@ -230,7 +230,7 @@ const shape = (parts: ReadonlyArray<string>) =>
   Arbitrary.schema(Schema.Array(Schema.Literals(parts)).check(Schema.isMaxLength(4)))
 
 describe("UriTemplate expansion", () => {
-  it("UriTemplate.expand agrees with every example of RFC 6570 sections 1.2 and 3.2", () => {
+  it("UriTemplate.expand matches every example in RFC 6570 sections 1.2 and 3.2", () => {
     for (const [source, expansion] of examples) {
       assert.strictEqual(UriTemplate.expand(template(source), values), expansion, source)
     }
@@ -241,20 +241,20 @@ describe("UriTemplate expansion", () => {
     assert.strictEqual(UriTemplate.expand(template("a{/toString,__proto__}"), {}), "a")
   })
 
-  it("UriTemplate.expand takes numbers and booleans, and replaces lone surrogates instead of throwing", () => {
+  it("UriTemplate.expand accepts numbers and booleans, and replaces lone surrogates instead of throwing", () => {
     assert.strictEqual(
       UriTemplate.expand(template("{n}-{b}-{s}{+s}"), { n: 7, b: true, s: "\ud800" }),
       "7-true-%EF%BF%BD%EF%BF%BD"
     )
   })
 
-  it("UriTemplate.expand percent-encodes literals that a URI cannot hold and keeps brackets and triplets", () => {
+  it("UriTemplate.expand percent-encodes literals not allowed in a URI, and keeps brackets and triplets", () => {
     assert.strictEqual(UriTemplate.expand(template("é [%20]{x}"), { x: "1" }), "%C3%A9%20[%20]1")
   })
 })
 
 describe("UriTemplate grammar", () => {
-  it("UriTemplate.variables names the variables once each, in order", () => {
+  it("UriTemplate.variables lists each variable once, in order", () => {
     assert.deepStrictEqual(UriTemplate.variables(template("a/{x}{?y*,x}{#a.b}")), ["x", "y", "a.b"])
   })
 
@@ -299,7 +299,7 @@ describe("UriTemplate grammar", () => {
     "a".repeat(9000)
   ]
   for (const source of malformed) {
-    it(`UriTemplate.parse refuses ${JSON.stringify(source.slice(0, 40))} with a typed error that says where`, () => {
+    it(`UriTemplate.parse rejects ${JSON.stringify(source.slice(0, 40))} with a typed error and its position`, () => {
       const error = Result.getOrThrow(Result.flip(UriTemplate.parse(source)))
       assert.strictEqual(error._tag, "InvalidUriTemplate")
       assert.isAtLeast(error.position, 0)
@@ -307,7 +307,7 @@ describe("UriTemplate grammar", () => {
     })
   }
 
-  it("The error of UriTemplate.parse points at the variable that is wrong", () => {
+  it("UriTemplate.parse errors point at the invalid variable", () => {
     const error = Result.getOrThrow(Result.flip(UriTemplate.parse("a{?ok,not ok}")))
     assert.strictEqual(error.position, 6)
   })
@@ -395,7 +395,7 @@ describe("UriTemplate matching", () => {
     ["f{/v:1,v}", "f/v/value", { v: "value" }],
     ["f{/v:1,v}", "f/w/value", undefined]
   ]
-  // What would climb or cross, in every way it can be written; the rest of the segment makes no difference.
+  // Values that climb or cross segments, in every spelling; the rest of the segment makes no difference.
   const climbing = [
     ".",
     "..",
@@ -411,7 +411,7 @@ describe("UriTemplate matching", () => {
     "%00"
   ]
   for (const text of climbing) {
-    it(`UriTemplate.match keeps a variable within its segment: ${text} is a value of an unconfined variable only`, () => {
+    it(`UriTemplate.match confines a variable to its segment: only an unconfined one matches ${text}`, () => {
       const value = decodeURIComponent(text)
       for (const source of ["d/{v}", "d/{v}/x", "d{/v}", "d/a{.v}", "d{;v}", "d/{w}/{v}"]) {
         const uri = UriTemplate.expand(template(source), { v: "VALUE", w: "w" }).replace("VALUE", text)
@@ -433,19 +433,39 @@ describe("UriTemplate matching", () => {
     })
   }
 
-  it("UriTemplate.match takes for a value what only looks like climbing: dots in a name, and what decodes to no separator", () => {
+  it("UriTemplate.match accepts values that only look like path traversal, such as dots in a name", () => {
     for (const text of ["...", "..a", "a..", ".env", "..%252F", "%EF%BC%8F", "a:b", "~"]) {
       assert.deepStrictEqual(match("d/{v}", `d/${text}`), { v: decodeURIComponent(text) })
     }
   })
 
   for (const [source, uri, bindings] of cases) {
-    it(`UriTemplate.match ${bindings === undefined ? "refuses" : "reads"} ${JSON.stringify(uri)} by ${JSON.stringify(source)}`, () => {
+    it(`UriTemplate.match ${bindings === undefined ? "rejects" : "reads"} ${JSON.stringify(uri)} with ${JSON.stringify(source)}`, () => {
       assert.deepStrictEqual(match(source, uri), bindings)
     })
   }
 
-  it("UriTemplate.match is bounded: hostile templates and URIs are answered, where exponential or cubic work would take minutes", () => {
+  it("UriTemplate accepts templates and URIs up to their maximum length", () => {
+    assert.isTrue(Result.isSuccess(UriTemplate.parse("a".repeat(UriTemplate.maxTemplateLength))))
+    assert.isTrue(Result.isFailure(UriTemplate.parse("a".repeat(UriTemplate.maxTemplateLength + 1))))
+    const longest = "a".repeat(UriTemplate.maxUriLength)
+    assert.deepStrictEqual(match("{a}", longest), { a: longest })
+  })
+
+  it("UriTemplate.match applies a prefix to its own variable in a list", () => {
+    assert.deepStrictEqual(match("{a:3,b}", "abc,defgh"), { a: "abc", b: "defgh" })
+  })
+
+  it("UriTemplate.admits confines only the variable with that name", () => {
+    assert.isFalse(UriTemplate.admits(template("{a,v}"), "v", "x/y"))
+    assert.isTrue(UriTemplate.admits(template("{a}"), "v", "x/y"))
+  })
+
+  it("UriTemplate.expand encodes a percent sign that starts no escape sequence", () => {
+    assert.strictEqual(UriTemplate.expand(template("{+v}"), { v: "%4z%41" }), "%254z%41")
+  })
+
+  it("UriTemplate.match takes less than cubic time for hostile templates and URIs", () => {
     const long = "a".repeat(UriTemplate.maxUriLength - 1)
     assert.isUndefined(match("{a}{b}{c}{d}{e}{f}{g}{h}!", long))
     assert.isUndefined(match("{+a}/{+b}/{+c}/{+d}/x", "/".repeat(60_000)))
@@ -465,7 +485,7 @@ describe("UriTemplate matching", () => {
   const Texts = Arbitrary.array(Text, { minLength: 1, maxLength: 4 })
 
   it.prop(
-    "UriTemplate.match reads back the values of an expansion, for templates with one reading",
+    "UriTemplate.match reads back expanded values if the template is unambiguous",
     {
       parts: shape(["simple", "list", "segments", "label", "parameters"]),
       tail: shape(["query", "reserved"]),
@@ -494,7 +514,7 @@ describe("UriTemplate matching", () => {
             return `/m{;${name(text)},${name(texts)}*}`
         }
       })
-      // A reserved expansion keeps triplets and delimiters, so it is read back only without them.
+      // A reserved expansion keeps triplets and delimiters, so only values without them can be read back.
       if (tail.includes("reserved")) sources.push(`/r/{+${name(plain.replaceAll(/[%?]/g, "/"))}}`)
       if (tail.includes("query")) sources.push(`{?${name(text)},${name(texts)}*}`)
       const parsed = template(`test://host${sources.join("")}`)
@@ -505,7 +525,7 @@ describe("UriTemplate matching", () => {
   )
 
   it.prop(
-    "UriTemplate.match throws for no URI, and its bindings expand to a URI with the same bindings",
+    "UriTemplate.match never throws, and its bindings expand to a URI with the same bindings",
     {
       tokens: Schema.Array(
         Schema.Literals(["a", "b", "=", "&", ";", "?", "/", ".", ",", "%41", "%2F", "%C3%A9", "%", "é"])

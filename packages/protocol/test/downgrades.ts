@@ -1,4 +1,4 @@
-/** One value for each row of the downgrade table, where it travels, and what an older revision makes of it. */
+/** One value for each row of the downgrade table, the message that carries it, and its form in an older revision. */
 import * as Schema from "effect/Schema"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 
@@ -28,16 +28,17 @@ const at =
     return { value, write: (revision) => Schema.encodeUnknownSync(codec(revision)!)(value) }
   }
 
-// Where the values of a test travel: the smallest message that can carry them.
+// The smallest messages that can carry the values of a test.
 const version = "2025-11-25"
 const who = { name: "n", version: "1" }
 export const client = at(
   (r) => r.clientRequests["initialize"]?.params,
   (f) => ({ protocolVersion: version, capabilities: f, clientInfo: who })
 )
+// 2026-07-28 sends declarations in another message.
 const server = at(
-  (r) => r.clientRequests["initialize"]?.result,
-  (f) => ({ protocolVersion: version, capabilities: f, serverInfo: who })
+  (r) => (r.clientRequests["initialize"] ?? r.clientRequests["server/discover"])?.result,
+  (f) => ({ protocolVersion: version, supportedVersions: [version], capabilities: f, serverInfo: who })
 )
 const implementation = at(
   (r) => r.clientRequests["initialize"]?.params,
@@ -211,7 +212,7 @@ export const cases: ReadonlyArray<Case> = [
     "2025-11-25",
     cancelled,
     {},
-    "MCP 2025-06-18 cannot say a cancellation without a request id"
+    "MCP 2025-06-18 cannot express a cancellation without a request id"
   ),
 
   change("text", "AudioContent.*", "2025-03-26", block, audio, { type: "text", text: "[audio: audio/wav, 4 bytes]" }),
@@ -304,14 +305,14 @@ export const cases: ReadonlyArray<Case> = [
     "2025-11-25",
     ask,
     { tools: [] },
-    "MCP 2025-06-18 cannot say sampling with tools"
+    "MCP 2025-06-18 cannot express sampling with tools"
   ),
   refuse(
     "CreateMessageParams.toolChoice",
     "2025-11-25",
     ask,
     { toolChoice: { mode: "auto" } },
-    "MCP 2025-06-18 cannot say sampling with a tool choice"
+    "MCP 2025-06-18 cannot express sampling with a tool choice"
   ),
   change(
     "rewrite",
@@ -348,14 +349,14 @@ export const cases: ReadonlyArray<Case> = [
     "2025-11-25",
     message,
     { content: toolUse },
-    `MCP 2025-06-18 cannot say the use of tool "add" in a sampled message`
+    `MCP 2025-06-18 cannot express a call to tool "add" in a sampled message`
   ),
   refuse(
     "ToolResultContent.*",
     "2025-11-25",
     message,
     { content: toolResult },
-    "MCP 2025-06-18 cannot say the result of a tool in a sampled message"
+    "MCP 2025-06-18 cannot express a tool result in a sampled message"
   ),
   change(
     "text",
@@ -390,34 +391,34 @@ export const cases: ReadonlyArray<Case> = [
     "2025-11-25",
     property,
     { type: "array", items: { type: "string", enum: ["a"] } },
-    "MCP 2025-06-18 cannot say a question with several answers"
+    "MCP 2025-06-18 cannot express a question with several answers"
   ),
   refuse(
     "TitledMultiEnumSchema.*",
     "2025-11-25",
     property,
     { type: "array", items: { anyOf: choices } },
-    "MCP 2025-06-18 cannot say a question with several answers"
+    "MCP 2025-06-18 cannot express a question with several answers"
   ),
   refuse(
     "ElicitUrlParams.*",
     "2025-11-25",
     url,
     { elicitationId: "1" },
-    "MCP 2025-06-18 cannot say elicitation by URL"
+    "MCP 2025-06-18 cannot express elicitation by URL"
   ),
   refuse(
     "ElicitUrlParams.elicitationId",
     "2026-07-28",
     url,
     {},
-    "MCP 2025-11-25 cannot say elicitation by URL without an elicitationId"
+    "MCP 2025-11-25 cannot express elicitation by URL without an elicitationId"
   ),
   refuse(
     "ElicitResult.content",
     "2025-11-25",
     reply,
     { content: { a: ["x", "y"] } },
-    `MCP 2025-06-18 cannot say several answers to "a"`
+    `MCP 2025-06-18 cannot express several answers to "a"`
   )
 ]

@@ -1,4 +1,4 @@
-/** Faults of the protocol, each with the test that notices it. */
+/** Faults of the protocol, each with the test that detects it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const excerpt = "packages/protocol/src/Excerpt.ts"
@@ -6,7 +6,7 @@ const excerptTest = "packages/protocol/test/Excerpt.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
-    name: "Bidirectional, zero width and tag characters of another party are shown as they are",
+    name: "Bidirectional, zero width and tag characters of another party are shown unescaped",
     file: excerpt,
     from: "[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]",
     to: "[\\p{Cc}]",
@@ -20,14 +20,14 @@ export const faults: ReadonlyArray<Fault> = [
     test: excerptTest
   },
   {
-    name: "The message of a schema's error keeps control characters, and any length",
+    name: "The message of a schema's error keeps control characters, and has no limit",
     file: "packages/protocol/src/revision/Codecs.ts",
     from: 'excerpt(error.message.replaceAll("\\n  at ", " at ").replaceAll("\\n", "; "), 1000)',
     to: 'error.message.replaceAll("\\n  at ", " at ").replaceAll("\\n", "; ")',
     test: "packages/protocol/test/revision/Codec.test.ts"
   },
   {
-    name: "A header that holds a marked text is compared without being decoded",
+    name: "A header that contains a marked text is compared without being decoded",
     file: "packages/protocol/src/wire/Headers.ts",
     from: "header !== undefined && header === body && plainest.test(header)",
     to: "header !== undefined && header === body",

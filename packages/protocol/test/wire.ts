@@ -1,7 +1,8 @@
 /**
- * The wire of each revision, written down a second time and strictly, straight from its published schema.
+ * The wire of each revision, written a second time and strictly, directly from its published schema.
  *
- * It shares nothing with the model: it is what the codecs are judged by, and what wire values are generated from.
+ * It shares nothing with the model: it checks the codecs and the methods of each revision, and wire values are generated from it. Tasks of
+ * 2025-11-25 are omitted, because they are an extension here.
  */
 import * as Schema from "effect/Schema"
 import type { Version } from "@effect-mcp/protocol/Revision"
@@ -29,7 +30,7 @@ export interface WireTables {
   readonly serverRequests: { readonly [method: string]: Call }
   readonly clientNotifications: { readonly [method: string]: Wire }
   readonly serverNotifications: { readonly [method: string]: Wire }
-  /** What goes around messages since 2026-07-28. */
+  /** Wrappers around messages since 2026-07-28. */
   readonly around: { readonly declaration: Wire; readonly inputRequired: Wire }
 }
 
@@ -45,14 +46,14 @@ export const wire = (version: Version): WireTables => {
   const june = version >= "2025-06-18"
   const november = version >= "2025-11-25"
   const july = version >= "2026-07-28"
-  /** What the newest revision no longer has. */
+  /** Fields that the newest revision no longer has. */
   const before = <F extends Schema.Struct.Fields>(first: Version, fields: F): Partial<F> =>
     version < first ? fields : {}
 
   const meta = { _meta: opt(obj) }
   const newMeta = since("2025-06-18", meta)
   const token = one([Str, Schema.Int])
-  // Questions of 2026-07-28 have no `_meta` in the schema, which is open; a general field is not taken from them here.
+  // Questions of 2026-07-28 have no `_meta` in the schema, which is open; the general field is not used here.
   const questions = { _meta: opt(Schema.StructWithRest(S({ progressToken: opt(token) }), [obj])) }
   const icons = since("2025-11-25", {
     icons: opt(
@@ -77,7 +78,7 @@ export const wire = (version: Version): WireTables => {
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"].map((name) => lit(name))
   )
   const changes = { listChanged: opt(Bool) }
-  // Of 2026-07-28, but capabilities are open: extensions are declared in every revision.
+  // Introduced by 2026-07-28. Capabilities are open, so extensions may be declared in every revision.
   const extensions = opt(record(obj))
   const clientCapabilities = fields(
     { experimental: opt(record(obj)), extensions, roots: opt(july ? S({}) : S(changes)) },
@@ -92,7 +93,7 @@ export const wire = (version: Version): WireTables => {
     november && !july ? { tasks: opt(obj) } : {}
   )
 
-  // A request of 2026-07-28 declares what a session used to know.
+  // A request of 2026-07-28 declares the facts that a session used to remember.
   const declaration = Schema.StructWithRest(
     S({
       progressToken: opt(token),
@@ -298,33 +299,44 @@ export const wire = (version: Version): WireTables => {
       )
     },
     clientRequests: {
-      "server/discover": {
-        params: fields(asks),
-        result: fields(...answers, cached, {
-          supportedVersions: list(Str),
-          capabilities: serverCapabilities,
-          instructions: opt(Str)
-        })
-      },
-      "subscriptions/listen": {
-        params: fields(asks, { notifications: filter }),
-        result: S({
-          _meta: Schema.StructWithRest(S({ "io.modelcontextprotocol/subscriptionId": id }), [obj]),
-          resultType: lit("complete")
-        })
-      },
-      initialize: {
-        params: fields(asks, { protocolVersion: Str, capabilities: clientCapabilities, clientInfo: implementation }),
-        result: fields(meta, {
-          protocolVersion: Str,
-          capabilities: serverCapabilities,
-          serverInfo: implementation,
-          instructions: opt(Str)
-        })
-      },
-      ping,
+      ...(july
+        ? {
+            "server/discover": {
+              params: fields(asks),
+              result: fields(...answers, cached, {
+                supportedVersions: list(Str),
+                capabilities: serverCapabilities,
+                instructions: opt(Str)
+              })
+            },
+            "subscriptions/listen": {
+              params: fields(asks, { notifications: filter }),
+              result: S({
+                _meta: Schema.StructWithRest(S({ "io.modelcontextprotocol/subscriptionId": id }), [obj]),
+                resultType: lit("complete")
+              })
+            }
+          }
+        : {
+            initialize: {
+              params: fields(asks, {
+                protocolVersion: Str,
+                capabilities: clientCapabilities,
+                clientInfo: implementation
+              }),
+              result: fields(meta, {
+                protocolVersion: Str,
+                capabilities: serverCapabilities,
+                serverInfo: implementation,
+                instructions: opt(Str)
+              })
+            },
+            ping,
+            "logging/setLevel": { params: fields(asks, { level }), result: empty },
+            "resources/subscribe": { params: about, result: empty },
+            "resources/unsubscribe": { params: about, result: empty }
+          }),
       "completion/complete": { params: complete, result: completed },
-      "logging/setLevel": { params: fields(asks, { level }), result: empty },
       "prompts/get": {
         params: fields(asks, retry, { name: Str, arguments: opt(record(Str)) }),
         result: fields(...answers, { description: opt(Str), messages: list(S({ role, content: block })) })
@@ -336,13 +348,11 @@ export const wire = (version: Version): WireTables => {
         params: fields(asks, retry, { uri: Str }),
         result: fields(...answers, cached, { contents: list(contents) })
       },
-      "resources/subscribe": { params: about, result: empty },
-      "resources/unsubscribe": { params: about, result: empty },
       "tools/call": { params: fields(asks, retry, { name: Str, arguments: opt(obj) }), result: called },
       "tools/list": paged("tools", tool)
     },
     serverRequests: {
-      ping,
+      ...(july ? {} : { ping }),
       "roots/list": {
         params: optional(fields(questions)),
         result: fields(meta, { roots: list(fields({ uri: Str, name: opt(Str) }, newMeta)) })
@@ -355,9 +365,13 @@ export const wire = (version: Version): WireTables => {
     },
     clientNotifications: {
       "notifications/cancelled": cancelled,
-      "notifications/progress": progress,
-      "notifications/initialized": bare,
-      "notifications/roots/list_changed": bare
+      ...(july
+        ? {}
+        : {
+            "notifications/progress": progress,
+            "notifications/initialized": bare,
+            "notifications/roots/list_changed": bare
+          })
     },
     serverNotifications: {
       "notifications/cancelled": cancelled,
@@ -367,8 +381,8 @@ export const wire = (version: Version): WireTables => {
       "notifications/resources/list_changed": bare,
       "notifications/tools/list_changed": bare,
       "notifications/prompts/list_changed": bare,
-      "notifications/subscriptions/acknowledged": fields(meta, { notifications: filter }),
-      ...(november ? { "notifications/elicitation/complete": fields(meta, { elicitationId: Str }) } : {})
+      ...(july ? { "notifications/subscriptions/acknowledged": fields(meta, { notifications: filter }) } : {}),
+      ...(november && !july ? { "notifications/elicitation/complete": fields(meta, { elicitationId: Str }) } : {})
     }
   }
 }

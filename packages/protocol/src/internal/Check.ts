@@ -1,9 +1,9 @@
 /**
- * A model schema as a plain predicate: what `Schema.is` says, without a parser's steps. Every message passes through one twice, so this
- * is the hot path of all codecs.
+ * Compiles a model schema to a plain predicate that returns the same result as `Schema.is` without running a parser. Every message goes
+ * through a predicate twice, so this is the hot path of all codecs.
  *
- * Knows what the model is made of (structs of optional keys, records, arrays, unions, literals); whatever else it meets it leaves to
- * `Schema.is`. A property test holds it against that.
+ * Supports the kinds of schemas the model uses (structs with optional keys, records, arrays, unions, literals), and falls back to
+ * `Schema.is` for everything else. A property test compares the two.
  */
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
@@ -12,7 +12,7 @@ import { lazy } from "./lazy.ts"
 
 export type Check = (value: unknown) => boolean
 
-/** The annotation by which a declaration says its own predicate. */
+/** Annotation key for a declaration's own predicate. */
 export const predicate = "@effect-mcp/protocol/predicate"
 
 const always: Check = () => true
@@ -23,7 +23,7 @@ const deferred = (make: () => Check): Check => {
 
 const isPredicate = (u: unknown): u is Check => typeof u === "function"
 
-/** The predicate of a schema that does not transform. */
+/** Compiles a predicate from a schema without transformations. */
 export const compile = (ast: SchemaAST.AST): Check => {
   if (ast.checks !== undefined || ast.encoding !== undefined) return plain(ast)
   switch (ast._tag) {
@@ -79,7 +79,7 @@ interface Property {
 
 const compileObject = (ast: SchemaAST.Objects): Check => {
   const { indexSignatures, propertySignatures } = ast
-  // `{}` takes more than objects; and only records of whatever value need no look at their values.
+  // `{}` accepts more than objects. Only records with values of any type don't need to look at their values.
   const open = indexSignatures.every(
     ({ parameter, type }) => SchemaAST.isString(parameter) && SchemaAST.isUnknown(type) && type.checks === undefined
   )
@@ -87,7 +87,7 @@ const compileObject = (ast: SchemaAST.Objects): Check => {
   const properties = new Map<string, Property>()
   let required = 0
   for (const { name, type } of propertySignatures) {
-    // What every object has by its prototype is there without being met below.
+    // Every object inherits these properties from its prototype, even if they aren't its own.
     if (typeof name !== "string" || name in Object.prototype) return plain(ast)
     const optional = SchemaAST.isOptional(type)
     properties.set(name, { optional, check: compile(type) })
@@ -95,7 +95,7 @@ const compileObject = (ast: SchemaAST.Objects): Check => {
   }
   return (value) => {
     if (!isJsonObject(value)) return false
-    // Over what is there: most of what a schema names is not.
+    // Iterates over the value's own fields, because most of the schema's fields are absent.
     let found = 0
     for (const name in value) {
       const property = properties.get(name)

@@ -1,22 +1,24 @@
 /**
- * Plain functions that decode and encode a right value past its Schema: the fast path of `Codecs`.
+ * Plain functions that decode and encode valid values without their Schema. This is the fast path of `Codecs`.
  *
- * A value that is unknown or wrong gives `none`, and the Schema decides and says what is wrong. A property test compares both.
+ * For an unknown or invalid value the function returns `none`, and the Schema decides and reports the problem. A property test compares the
+ * two.
  */
 import type * as Schema from "effect/Schema"
 
-/** No result: the Schema has to decide. */
+/** Returned if the Schema has to decide. */
 export const none: unique symbol = Symbol("@effect-mcp/protocol/SchemaBypass/none")
 
-/** Both directions of a codec; each gives its result, or `none`. */
+/** Both directions of a codec. Each function returns its result or `none`. */
 export interface Bypass {
   readonly decode: (wire: unknown) => unknown
   readonly encode: (value: unknown) => unknown
 }
 
+/** Keyed by codec, because an annotation would change the schema and create a copy. */
 const attached = new WeakMap<Schema.Constraint, Bypass>()
 
-/** Attaches a bypass to a codec and gives the codec back. */
+/** Attaches a bypass to a codec and returns the codec. */
 export const attach = <S extends Schema.Constraint>(codec: S, bypass: Bypass): S => {
   attached.set(codec, bypass)
   return codec
@@ -25,5 +27,5 @@ export const attach = <S extends Schema.Constraint>(codec: S, bypass: Bypass): S
 const nothing = (): unknown => none
 const plain: Bypass = { decode: nothing, encode: nothing }
 
-/** The bypass of a codec; where none is attached, one that always gives `none`. */
+/** Returns a codec's bypass, or a bypass that always returns `none` if the codec has no bypass. */
 export const of = (codec: Schema.Constraint): Bypass => attached.get(codec) ?? plain

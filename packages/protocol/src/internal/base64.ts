@@ -1,9 +1,9 @@
 /**
- * Base64 of short bytes. Not Effect's module: Schema names that too, so that a bundle of a server has it at its start, where only headers
- * and sealed states need it.
+ * Base64 for small amounts of data. Doesn't use Effect's module, because Schema imports it too. A server bundle would then load it on
+ * startup, although only headers and sealed states need it.
  */
 
-// Of every platform; this package has no types of one.
+// Available on every platform; this package doesn't include platform types.
 declare const atob: (text: string) => string
 declare const TextEncoder: new () => { readonly encode: (text: string) => Uint8Array<ArrayBuffer> }
 declare const TextDecoder: new () => { readonly decode: (bytes: Uint8Array) => string }
@@ -14,7 +14,10 @@ const decoder = new TextDecoder()
 const letters = encoder.encode("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 const padding = 61
 
-/** Canonical, with padding. Not `btoa`: it needs a text of one letter for each byte, which takes three times as long to make. */
+/**
+ * Encodes as canonical base64 with padding. Doesn't use `btoa`, which needs a string with one character per byte and takes three times as
+ * long.
+ */
 export const encode = (bytes: Uint8Array): string => {
   const text = new Uint8Array(Math.ceil(bytes.length / 3) * 4).fill(padding)
   for (let at = 0; at * 3 < bytes.length * 4; at++) {
@@ -25,11 +28,11 @@ export const encode = (bytes: Uint8Array): string => {
   return decoder.decode(text)
 }
 
-/** Undefined for what no Base64 is; what is not canonical does not encode to the same text again. */
+/** Decodes base64. Returns `undefined` for invalid input. Non-canonical input is accepted, but doesn't encode to the same text again. */
 export const decode = (text: string): Uint8Array<ArrayBuffer> | undefined => {
   try {
     const plain = atob(text)
-    // Not `Uint8Array.from`, which makes a string of each byte: a client chooses how long a sealed state is.
+    // Not `Uint8Array.from`, which creates a string per byte, because a client decides how long a sealed state is.
     const bytes = new Uint8Array(plain.length)
     for (let i = 0; i < plain.length; i++) bytes[i] = plain.charCodeAt(i)
     return bytes
@@ -38,19 +41,19 @@ export const decode = (text: string): Uint8Array<ArrayBuffer> | undefined => {
   }
 }
 
-/** The Base64 of a text's UTF-8. */
+/** Encodes a string's UTF-8 bytes as base64. */
 export const encodeText = (text: string): string => encode(encoder.encode(text))
 
-/** The text, without a byte order mark at its start. */
+/** Decodes base64 to a string. Drops a leading byte order mark. */
 export const decodeText = (text: string): string | undefined => {
   const bytes = decode(text)
   return bytes && decoder.decode(bytes)
 }
 
-/** With the letters of URLs, without padding. */
+/** Encodes with the URL-safe alphabet and without padding. */
 export const encodeUrl = (bytes: Uint8Array): string =>
   encode(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
 
-/** What `encodeUrl` has made. */
+/** Decodes the output of `encodeUrl`. */
 export const decodeUrl = (text: string): Uint8Array<ArrayBuffer> | undefined =>
   decode(text.replaceAll("-", "+").replaceAll("_", "/"))

@@ -1,6 +1,9 @@
-/** Suggests a name for a misspelt one. */
+/** Suggests a name for a misspelled one. */
 
-/** Returns the name closest to the typed one, or `undefined` if none is close. A longer form of a name (`inputSchema` of `input`) is close. */
+/**
+ * Returns the name closest to the input, or `undefined` if no name is close. A longer form of a name (`inputSchema` for `input`) counts as
+ * close.
+ */
 export const closest = (typed: string, names: ReadonlyArray<string>): string | undefined => {
   const most = Math.max(1, Math.floor(typed.length / 3))
   const ranked = names
@@ -11,7 +14,7 @@ export const closest = (typed: string, names: ReadonlyArray<string>): string | u
   return ranked[0]?.name ?? names.find(begun)
 }
 
-/** Insertions, deletions and replacements that lead from one text to the other; more than `most` need not be exact. */
+/** Counts the insertions, deletions and replacements between two strings. Results above `most` may be inexact. */
 const distance = (from: string, to: string, most: number): number => {
   if (Math.abs(from.length - to.length) > most) return most + 1
   let row = Array.from({ length: to.length + 1 }, (_, column) => column)

@@ -1,4 +1,7 @@
-/** Makes a value when it is first needed and keeps it: one process uses few of all schemas, and its start does not wait for the rest. */
+/**
+ * Creates a value on first use and keeps it. A process only uses a few of the schemas, and shouldn't create the rest on
+ * startup.
+ */
 export const lazy = <A>(make: () => A): (() => A) => {
   let made: A | undefined
   return () => (made ??= make())

@@ -1,10 +1,10 @@
-/** Errors without their stacks, which cost more than all the rest of an error that is an answer. */
+/** Creates errors without stack traces, which are by far the most expensive part of an error that is sent as a response. */
 
 const errors: ErrorConstructor & { stackTraceLimit?: number } = Error
-/** Not writable where the globals are frozen; absent outside of V8. */
+/** False if the globals are frozen, and outside V8, where the property doesn't exist. */
 const isWritable = Object.getOwnPropertyDescriptor(Error, "stackTraceLimit")?.writable === true
 
-/** Runs a function whose errors record no stacks. */
+/** Runs a function. Errors it creates have no stack trace. */
 export const withoutStack = <A>(run: () => A): A => {
   const limit = errors.stackTraceLimit
   if (!isWritable || limit === undefined) return run()

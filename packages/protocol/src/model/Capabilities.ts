@@ -1,7 +1,6 @@
-/**
- * The capabilities that each side declares. `extensions` and `experimental` map the name of a feature to its settings.
- */
+/** The capabilities each side declares. `extensions` and `experimental` map a feature's name to its settings. */
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import { JsonObject, struct } from "./Shape.ts"
 
 const feature = Schema.optionalKey(JsonObject)
@@ -9,8 +8,8 @@ const features = Schema.optionalKey(Schema.Record(Schema.String, JsonObject))
 const flag = Schema.optionalKey(Schema.Boolean)
 
 /**
- * What a side accepts as tasks (2025-11-25: basic/utilities/tasks): a server calls of tools, a client the other two. A kind of request that
- * is absent cannot be one.
+ * Requests that a peer can run as tasks (2025-11-25: basic/utilities/tasks): tool calls on a server, sampling and elicitation on a client.
+ * A request that isn't listed cannot be a task.
  */
 export const TaskCapabilities = struct("TaskCapabilities", {
   list: feature,
@@ -25,7 +24,7 @@ export const TaskCapabilities = struct("TaskCapabilities", {
 })
 export type TaskCapabilities = typeof TaskCapabilities.Type
 
-/** `elicitation: {}` means forms only. `tasks` is of 2025-11-25. */
+/** Capabilities a client declares. `elicitation: {}` means forms only. `tasks` only exists in 2025-11-25. */
 export const ClientCapabilities = struct("ClientCapabilities", {
   experimental: features,
   roots: Schema.optionalKey(Schema.Struct({ listChanged: flag })),
@@ -36,7 +35,7 @@ export const ClientCapabilities = struct("ClientCapabilities", {
 })
 export type ClientCapabilities = typeof ClientCapabilities.Type
 
-/** `tasks` is of 2025-11-25. */
+/** Capabilities a server declares. `tasks` only exists in 2025-11-25. */
 export const ServerCapabilities = struct("ServerCapabilities", {
   experimental: features,
   logging: feature,
@@ -48,3 +47,37 @@ export const ServerCapabilities = struct("ServerCapabilities", {
   extensions: features
 })
 export type ServerCapabilities = typeof ServerCapabilities.Type
+
+/** A capability named `K` and its parts, such as `resources` and `resources.subscribe`. Settings without known parts have no parts. */
+type Named<C, K extends keyof C & string> =
+  | K
+  | (keyof NonNullable<C[K]> extends infer Part
+      ? Part extends string
+        ? string extends Part
+          ? never
+          : `${K}.${Part}`
+        : never
+      : never)
+
+/** Capabilities that no row in `MethodInfo` needs, because they concern extensions and tasks. */
+type Other = "experimental" | "extensions" | "tasks"
+
+/** Dotted name of a server capability, such as `resources.subscribe`. */
+export type ServerCapability = {
+  [K in keyof Omit<ServerCapabilities, Other>]-?: Named<ServerCapabilities, K>
+}[keyof Omit<ServerCapabilities, Other>]
+
+/** Dotted name of a client capability, such as `sampling.tools`. */
+export type ClientCapability = {
+  [K in keyof Omit<ClientCapabilities, Other>]-?: Named<ClientCapabilities, K>
+}[keyof Omit<ClientCapabilities, Other>]
+
+/** A capability whose list has a `list_changed` notification. */
+export type ListKind = ServerCapability extends infer C ? (C extends `${infer K}.listChanged` ? K : never) : never
+
+/** All capabilities whose list has a `list_changed` notification. */
+export const listKinds: ReadonlyArray<ListKind> = Struct.keys({
+  tools: true,
+  prompts: true,
+  resources: true
+} satisfies Record<ListKind, true>)

@@ -1,27 +1,25 @@
-/**
- * Completion: suggestions for an argument of a prompt or of a resource template.
- */
+/** Completion: suggested values for a prompt argument or a resource template variable. */
 import * as Schema from "effect/Schema"
 import { nameFields } from "./Icon.ts"
 import { metaFields, requestFields } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
-/** The prompt whose argument is completed. */
+/** Refers to the prompt whose argument is completed. */
 export const PromptReference = struct("PromptReference", { type: Schema.Literal("ref/prompt"), ...nameFields })
 export type PromptReference = typeof PromptReference.Type
 
-/** `uri` is the URI or URI template itself. */
+/** Refers to the resource template whose variable is completed. `uri` is the URI or URI template itself. */
 export const ResourceTemplateReference = struct("ResourceTemplateReference", {
   type: Schema.Literal("ref/resource"),
   uri: Schema.String
 })
 export type ResourceTemplateReference = typeof ResourceTemplateReference.Type
 
-/** The prompt or resource template whose argument is completed. */
+/** Refers to the prompt or resource template whose argument is completed. */
 export const Reference = Schema.Union([PromptReference, ResourceTemplateReference])
 export type Reference = typeof Reference.Type
 
-/** `context.arguments` are the arguments that the user has already entered. */
+/** Params of `completion/complete`. `context.arguments` are the arguments the user has already filled in. */
 export const CompleteParams = struct("CompleteParams", {
   ...requestFields,
   ref: Reference,
@@ -32,7 +30,7 @@ export const CompleteParams = struct("CompleteParams", {
 })
 export type CompleteParams = typeof CompleteParams.Type
 
-/** At most 100 `values`; `total` counts all of them, `hasMore` tells that some are left out. */
+/** A list of at most 100 `values`. `total` is the number of all values, and `hasMore` is true if some were left out. */
 export const CompleteResult = struct("CompleteResult", {
   ...metaFields,
   completion: Schema.Struct({

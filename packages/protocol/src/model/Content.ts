@@ -1,6 +1,4 @@
-/**
- * The content blocks of tools, prompts and messages. Binary data stays base64 text, since it is passed on and not read.
- */
+/** Content blocks in tool results, prompts and messages. Binary data stays in base64, because it is forwarded without being read. */
 import * as Schema from "effect/Schema"
 import { Annotations, Role } from "./Annotations.ts"
 import { metaFields } from "./Meta.ts"
@@ -12,11 +10,11 @@ export { Annotations, BlobResourceContents, ResourceContents, Role, TextResource
 
 const annotated = { annotations: Schema.optionalKey(Annotations), ...metaFields }
 
-/** A text. */
+/** A text block. */
 export const TextContent = struct("TextContent", { type: Schema.Literal("text"), text: Schema.String, ...annotated })
 export type TextContent = typeof TextContent.Type
 
-/** `data` is base64. */
+/** An image block. `data` is base64. */
 export const ImageContent = struct("ImageContent", {
   type: Schema.Literal("image"),
   data: Schema.String,
@@ -25,7 +23,7 @@ export const ImageContent = struct("ImageContent", {
 })
 export type ImageContent = typeof ImageContent.Type
 
-/** `data` is base64. Since 2025-03-26. */
+/** An audio block. `data` is base64. Since 2025-03-26. */
 export const AudioContent = struct("AudioContent", {
   type: Schema.Literal("audio"),
   data: Schema.String,
@@ -34,11 +32,11 @@ export const AudioContent = struct("AudioContent", {
 })
 export type AudioContent = typeof AudioContent.Type
 
-/** A resource that is named, not included. Since 2025-06-18. */
+/** A link to a resource, without its contents. Since 2025-06-18. */
 export const ResourceLink = struct("ResourceLink", { type: Schema.Literal("resource_link"), ...Resource.fields })
 export type ResourceLink = typeof ResourceLink.Type
 
-/** A resource with its contents. */
+/** An embedded resource with its contents. */
 export const EmbeddedResource = struct("EmbeddedResource", {
   type: Schema.Literal("resource"),
   resource: ResourceContents,
@@ -46,11 +44,11 @@ export const EmbeddedResource = struct("EmbeddedResource", {
 })
 export type EmbeddedResource = typeof EmbeddedResource.Type
 
-/** Content of a result or of a prompt's message. */
+/** A content block in a tool result or prompt message. */
 export const ContentBlock = Schema.Union([TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource])
 export type ContentBlock = typeof ContentBlock.Type
 
-/** A model calls a tool. Only in sampling, since 2025-11-25. */
+/** A tool call made by the model. Only in sampling, since 2025-11-25. */
 export const ToolUseContent = struct("ToolUseContent", {
   type: Schema.Literal("tool_use"),
   id: Schema.String,
@@ -60,7 +58,7 @@ export const ToolUseContent = struct("ToolUseContent", {
 })
 export type ToolUseContent = typeof ToolUseContent.Type
 
-/** The result of a tool call of the model. Only in sampling, since 2025-11-25. */
+/** The result of a tool call made by the model. Only in sampling, since 2025-11-25. */
 export const ToolResultContent = struct("ToolResultContent", {
   type: Schema.Literal("tool_result"),
   toolUseId: Schema.String,
@@ -71,6 +69,6 @@ export const ToolResultContent = struct("ToolResultContent", {
 })
 export type ToolResultContent = typeof ToolResultContent.Type
 
-/** Whether the content is a list of blocks, and not one block. */
+/** True if the content is an array of blocks instead of a single block. */
 export const isBlocks = <Block>(content: Block | ReadonlyArray<Block>): content is ReadonlyArray<Block> =>
   Array.isArray(content)

@@ -1,7 +1,8 @@
 /**
- * The declaration of a stateless request in its `_meta`: revision, client, capabilities and log level, since no session knows them.
+ * The declaration in a stateless request's `_meta`: revision, client, capabilities and log level, because there is no session to remember
+ * them.
  *
- * It holds for this request only, and none of it is verified: `clientInfo` is for display and logs.
+ * It only applies to that request. Nothing in it is verified, so use `clientInfo` for display and logs only.
  */
 import * as Schema from "effect/Schema"
 import { ClientCapabilities } from "./Capabilities.ts"
@@ -9,7 +10,7 @@ import { Implementation } from "./Implementation.ts"
 import { LoggingLevel } from "./Logging.ts"
 import * as Meta from "./Meta.ts"
 
-/** `_meta` of a request since 2026-07-28. Without `logLevel` the request wants no log messages. */
+/** A request's `_meta` since 2026-07-28. Without `logLevel`, the client receives no log messages. */
 export const Declaration = Schema.StructWithRest(
   Schema.Struct({
     progressToken: Schema.optionalKey(Meta.ProgressToken),

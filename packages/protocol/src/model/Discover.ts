@@ -1,12 +1,13 @@
 /**
- * Discovery: the revisions and capabilities of a stateless server, since 2026-07-28. Its name is in `_meta` of every result.
+ * Discovery of a stateless server's revisions and capabilities, since 2026-07-28. The server's name is in the `_meta`
+ * of every result.
  */
 import * as Schema from "effect/Schema"
 import { ServerCapabilities } from "./Capabilities.ts"
 import { cacheFields, metaFields } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
-/** `instructions` are for the model. */
+/** Result of `server/discover`. `instructions` are for the model. */
 export const DiscoverResult = struct("DiscoverResult", {
   ...metaFields,
   ...cacheFields,

@@ -1,7 +1,7 @@
 /**
- * Elicitation: a server asks the user, by a form in the client or by a web page.
+ * Elicitation: a server asks the user a question, with a form in the client or on a web page.
  *
- * A form is flat: each property is one of the primitive schemas below. The page (`url`) exists since 2025-11-25.
+ * Forms are flat: each property is one of the primitive schemas below. Web pages (`url`) are supported since 2025-11-25.
  */
 import * as Schema from "effect/Schema"
 import { metaFields, requestFields } from "./Meta.ts"
@@ -10,7 +10,7 @@ import { struct } from "./Shape.ts"
 const described = { title: Schema.optionalKey(Schema.String), description: Schema.optionalKey(Schema.String) }
 const Choice = Schema.Struct({ const: Schema.String, title: Schema.String })
 
-/** A field of a form for text; `format` and the lengths restrict it. */
+/** A text field. `format` and the length limits restrict its value. */
 export const StringSchema = struct("StringSchema", {
   type: Schema.Literal("string"),
   ...described,
@@ -21,7 +21,7 @@ export const StringSchema = struct("StringSchema", {
 })
 export type StringSchema = typeof StringSchema.Type
 
-/** A field of a form for a number or an integer. */
+/** A field for a number or an integer. */
 export const NumberSchema = struct("NumberSchema", {
   type: Schema.Literals(["number", "integer"]),
   ...described,
@@ -31,7 +31,7 @@ export const NumberSchema = struct("NumberSchema", {
 })
 export type NumberSchema = typeof NumberSchema.Type
 
-/** A field of a form for yes or no. */
+/** A yes/no field. */
 export const BooleanSchema = struct("BooleanSchema", {
   type: Schema.Literal("boolean"),
   ...described,
@@ -39,7 +39,7 @@ export const BooleanSchema = struct("BooleanSchema", {
 })
 export type BooleanSchema = typeof BooleanSchema.Type
 
-/** One of `enum`. `enumNames` are its titles as 2025-06-18 wrote them. */
+/** A single choice from `enum`. `enumNames` are the titles in 2025-06-18 format. */
 export const EnumSchema = struct("EnumSchema", {
   type: Schema.Literal("string"),
   ...described,
@@ -49,7 +49,7 @@ export const EnumSchema = struct("EnumSchema", {
 })
 export type EnumSchema = typeof EnumSchema.Type
 
-/** One of several titled values. */
+/** A single choice from titled values. */
 export const TitledEnumSchema = struct("TitledEnumSchema", {
   type: Schema.Literal("string"),
   ...described,
@@ -66,21 +66,21 @@ const many = {
   default: Schema.optionalKey(Schema.Array(Schema.String))
 }
 
-/** Several of `items.enum`. */
+/** A multiple choice from `items.enum`. */
 export const MultiEnumSchema = struct("MultiEnumSchema", {
   ...many,
   items: Schema.Struct({ type: Schema.Literal("string"), enum: Schema.Array(Schema.String) })
 })
 export type MultiEnumSchema = typeof MultiEnumSchema.Type
 
-/** Several of several titled values. */
+/** A multiple choice from titled values. */
 export const TitledMultiEnumSchema = struct("TitledMultiEnumSchema", {
   ...many,
   items: Schema.Struct({ anyOf: Schema.Array(Choice) })
 })
 export type TitledMultiEnumSchema = typeof TitledMultiEnumSchema.Type
 
-/** The schemas of form fields, most specific first: the first that fits is the one that is meant. */
+/** Schemas for form fields, most specific first. The first schema that matches is used. */
 export const PrimitiveSchema = Schema.Union([
   TitledMultiEnumSchema,
   MultiEnumSchema,
@@ -92,7 +92,7 @@ export const PrimitiveSchema = Schema.Union([
 ])
 export type PrimitiveSchema = typeof PrimitiveSchema.Type
 
-/** The fields of a form, by name. */
+/** A form's fields, by name. */
 export const RequestedSchema = struct("RequestedSchema", {
   $schema: Schema.optionalKey(Schema.String),
   type: Schema.Literal("object"),
@@ -101,7 +101,7 @@ export const RequestedSchema = struct("RequestedSchema", {
 })
 export type RequestedSchema = typeof RequestedSchema.Type
 
-/** The params of a question by form. */
+/** Params of a question that the user answers in a form. */
 export const ElicitFormParams = struct("ElicitFormParams", {
   ...requestFields,
   mode: Schema.optionalKey(Schema.Literal("form")),
@@ -110,7 +110,10 @@ export const ElicitFormParams = struct("ElicitFormParams", {
 })
 export type ElicitFormParams = typeof ElicitFormParams.Type
 
-/** `elicitationId` is of 2025-11-25 only, and required there. */
+/**
+ * Params of a question that the user answers on a web page. `elicitationId` only exists in 2025-11-25, where it is
+ * required.
+ */
 export const ElicitUrlParams = struct("ElicitUrlParams", {
   ...requestFields,
   mode: Schema.Literal("url"),
@@ -120,15 +123,18 @@ export const ElicitUrlParams = struct("ElicitUrlParams", {
 })
 export type ElicitUrlParams = typeof ElicitUrlParams.Type
 
-/** The params of `elicitation/create`: a form or a URL. */
+/** Params of `elicitation/create`: a form or a URL. */
 export const ElicitParams = Schema.Union([ElicitUrlParams, ElicitFormParams])
 export type ElicitParams = typeof ElicitParams.Type
 
-/** The value of a field that the user filled in. */
+/** A value the user entered in a form field. */
 export const ElicitValue = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Array(Schema.String)])
 export type ElicitValue = typeof ElicitValue.Type
 
-/** `accept` of a form has `content`; `accept` of a page is consent, not completion. */
+/**
+ * The user's response. If the user accepts a form, `content` has the values. Accepting a URL means that the user agreed to visit it, not
+ * that the interaction is complete.
+ */
 export const ElicitResult = struct("ElicitResult", {
   ...metaFields,
   action: Schema.Literals(["accept", "decline", "cancel"]),
@@ -136,14 +142,14 @@ export const ElicitResult = struct("ElicitResult", {
 })
 export type ElicitResult = typeof ElicitResult.Type
 
-/** Of `notifications/elicitation/complete`, 2025-11-25 only. */
+/** Params of `notifications/elicitation/complete`. Only in 2025-11-25. */
 export const ElicitationCompleteParams = struct("ElicitationCompleteParams", {
   ...metaFields,
   elicitationId: Schema.String
 })
 export type ElicitationCompleteParams = typeof ElicitationCompleteParams.Type
 
-/** `data` of error -32042, 2025-11-25 only. */
+/** The `data` of a -32042 error. Only in 2025-11-25. */
 export const UrlElicitationRequiredData = struct("UrlElicitationRequired", {
   elicitations: Schema.Array(ElicitUrlParams)
 })

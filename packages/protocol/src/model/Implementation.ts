@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import { iconFields, nameFields } from "./Icon.ts"
 import { struct } from "./Shape.ts"
 
-/** How a client or a server names itself. */
+/** How a client or server identifies itself. */
 export const Implementation = struct("Implementation", {
   ...nameFields,
   ...iconFields,

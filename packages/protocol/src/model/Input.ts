@@ -1,7 +1,7 @@
 /**
- * Multi round-trip requests (MRTR): a result that carries questions for the client, since 2026-07-28.
+ * Multi round-trip requests (MRTR): a result that contains questions for the client, since 2026-07-28.
  *
- * The client answers them by its user or model, and sends the request again with the answers (`Meta.inputFields`).
+ * The client gets answers from its user or model, then sends the request again with the answers (`Meta.inputFields`).
  */
 import * as Schema from "effect/Schema"
 import { ElicitParams } from "./Elicitation.ts"
@@ -11,7 +11,7 @@ import { struct } from "./Shape.ts"
 
 export { InputResponses }
 
-/** One question; in the stateful era it is a request of the server. */
+/** A single question. In the stateful era, the server sends it as a request. */
 export const InputRequest = Schema.Union([
   Schema.Struct({ method: Schema.Literal("elicitation/create"), params: ElicitParams }),
   Schema.Struct({ method: Schema.Literal("sampling/createMessage"), params: CreateMessageParams }),
@@ -19,13 +19,13 @@ export const InputRequest = Schema.Union([
 ])
 export type InputRequest = typeof InputRequest.Type
 
-/** Questions by keys that the server chose. */
+/** Questions, under keys the server chooses. */
 export const InputRequests = Schema.Record(Schema.String, InputRequest)
 export type InputRequests = typeof InputRequests.Type
 
 /**
- * The result with questions, with a state that the client returns unchanged, or with both; a state alone asks for a retry. It is never
- * cached.
+ * A result with questions, with a state that the client must send back unchanged, or with both. A state without questions asks the client
+ * to retry. This result is never cached.
  */
 export const InputRequiredResult = struct("InputRequiredResult", {
   ...metaFields,

@@ -1,13 +1,11 @@
-/**
- * The handshake that opens a stateful session.
- */
+/** The handshake that opens a stateful session. */
 import * as Schema from "effect/Schema"
 import { ClientCapabilities, ServerCapabilities } from "./Capabilities.ts"
 import { Implementation } from "./Implementation.ts"
 import { metaFields, requestFields } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
-/** `protocolVersion` is the newest stateful revision of the client. */
+/** Params of `initialize`. `protocolVersion` is the newest stateful revision the client supports. */
 export const InitializeParams = struct("InitializeParams", {
   ...requestFields,
   protocolVersion: Schema.String,
@@ -16,7 +14,7 @@ export const InitializeParams = struct("InitializeParams", {
 })
 export type InitializeParams = typeof InitializeParams.Type
 
-/** `protocolVersion` is the revision of the session; `instructions` are for the model. */
+/** Result of `initialize`. `protocolVersion` is the session's revision; `instructions` are for the model. */
 export const InitializeResult = struct("InitializeResult", {
   ...metaFields,
   protocolVersion: Schema.String,

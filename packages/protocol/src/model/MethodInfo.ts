@@ -1,195 +1,372 @@
 /**
- * The table of methods: what the specification says of each, one row per method and one list per direction.
+ * The method table: one row per method and one list per direction.
  *
- * Owns every fact of a method that is not the shape of its params or result. Both sides derive from it; no other module lists names of
- * methods. Which revisions have a method is in their tables of codecs, and how a server answers it in `dispatch/methods.ts` of the server.
+ * A row contains everything about a method: its params and result schemas, its revisions, and the properties the specification gives it.
+ * Types (`Method`), codecs (`MethodCodecs`), servers, clients, gateways and tests are derived from the table; no other module lists method
+ * names. How a server responds to a method is defined in its `dispatch/methods.ts`.
  */
-import type { ServerCapabilities, TaskCapabilities } from "./Capabilities.ts"
-import type * as Method from "./Method.ts"
+import * as Schema from "effect/Schema"
+import {
+  type ClientCapability,
+  type ListKind,
+  listKinds,
+  type ServerCapabilities,
+  type ServerCapability,
+  type TaskCapabilities
+} from "./Capabilities.ts"
+import * as Completion from "./Completion.ts"
+import * as Discover from "./Discover.ts"
+import * as Elicitation from "./Elicitation.ts"
+import * as Lifecycle from "./Lifecycle.ts"
+import * as Logging from "./Logging.ts"
+import * as Meta from "./Meta.ts"
+import * as Progress from "./Progress.ts"
+import * as Prompt from "./Prompt.ts"
+import * as Resource from "./Resource.ts"
+import * as Root from "./Root.ts"
+import * as Sampling from "./Sampling.ts"
+import { isJsonObject } from "./Shape.ts"
+import * as Subscriptions from "./Subscriptions.ts"
+import * as Tool from "./Tool.ts"
+import type { Version } from "./Version.ts"
 
-/** A capability that a server declares, dotted where it is a part of one. */
-export type ServerCapability =
-  | "completions"
-  | "logging"
-  | "prompts"
-  | "prompts.listChanged"
-  | "resources"
-  | "resources.listChanged"
-  | "resources.subscribe"
-  | "tools"
-  | "tools.listChanged"
+export type { ClientCapability, ListKind, ServerCapability } from "./Capabilities.ts"
+export { listKinds }
 
-/** A capability that a client declares, dotted where it is a part of one. */
-export type ClientCapability = "elicitation" | "elicitation.url" | "roots" | "roots.listChanged" | "sampling"
+/** The range of revisions that include a method. Both ends are inclusive and optional. */
+export interface Dated {
+  /** First revision that includes the method. Default: the oldest revision. */
+  readonly since?: Version
+  /** Last revision that includes the method. Default: the newest revision. */
+  readonly until?: Version
+}
 
-/** A request of a client. */
-export interface ClientRequestInfo {
-  /** What the server must declare; absent where the method needs no declaration. */
+/** A paginated list. */
+export interface ListFacts {
+  /** Result field that contains the items. Also the name of the list. */
+  readonly items: string
+  /** Field that uniquely identifies an item in the list. */
+  readonly key: string
+  /** Schema of a page's items. */
+  readonly schema: Schema.Codec<ReadonlyArray<object>>
+}
+
+/** Properties of a request that clients send. */
+interface ClientRequestFacts extends Dated {
+  /** Capability the server must declare. Absent if the method doesn't need one. */
   readonly capability?: ServerCapability
-  /** It changes the state of a session: an endpoint without sessions refuses it. */
+  /** True if the method changes session state. Endpoints without sessions reject it. */
   readonly needsSession?: true
-  /** Its result may be questions to the client (2026-07-28: basic/patterns/mrtr). */
+  /** True if the method may respond with questions for the client (2026-07-28: basic/patterns/mrtr). */
   readonly mayAsk?: true
-  /** Its result is a list in pages (server/utilities/pagination). */
-  readonly paginated?: true
-  /** Its result carries caching hints (2026-07-28: server/utilities/caching). */
+  /** Set if the result is a paginated list (server/utilities/pagination). */
+  readonly list?: ListFacts
+  /** True if the result includes caching hints (2026-07-28: server/utilities/caching). */
   readonly cacheable?: true
-  /** The param that the header `Mcp-Name` mirrors (2026-07-28: basic/transports/streamable-http). */
+  /** Name of the param to copy to the `Mcp-Name` header (2026-07-28: basic/transports/streamable-http). */
   readonly nameParam?: "name" | "uri"
-  /** It only reads: a client may send it again when its connection was lost. */
+  /** True if the method only reads, so clients may retry it after losing the connection. */
   readonly readOnly?: true
-  /** It runs until the client cancels it. */
+  /** True if the request stays open until the client cancels it. */
   readonly subscription?: true
-  /** It may run for long: a client asks for its progress, which starts the timeout anew. */
+  /** True if the method may run for a long time. Clients then request progress, which restarts the timeout. */
   readonly longRunning?: true
-  /** A server limits its rate (security considerations of tools and of completion). */
+  /** True if servers limit its rate (security considerations for tools and completion). */
   readonly rateLimited?: true
 }
 
-/** A request of a server: a request on the wire of a session, or a question inside a result (2026-07-28). */
-export interface ServerRequestInfo {
-  /** What the client must declare; absent where the method needs no declaration. */
+/** Properties of a request that servers send: as a request in a session, or as a question in a result (2026-07-28). */
+interface ServerRequestFacts extends Dated {
+  /** Capability the client must declare. Absent if the method doesn't need one. */
   readonly capability?: ClientCapability
-  /** It has no params, so two of them are the same question. */
+  /** True if the method has no params, so that all such requests ask the same question. */
   readonly sameForAll?: true
-  /** Whether a client that declares these kinds of tasks runs it as a task (2025-11-25: basic/utilities/tasks). */
+  /** Returns true if a client that declares these task capabilities can run the request as a task (2025-11-25: basic/utilities/tasks). */
   readonly isTask?: (requests: NonNullable<TaskCapabilities["requests"]>) => boolean
 }
 
-/** A notification of a client. */
-export interface ClientNotificationInfo {
-  /** What the client must declare; absent where the notification needs no declaration. */
+/** A request's canonical schemas. */
+export interface RequestSchemas {
+  readonly params: Schema.Codec<unknown>
+  readonly result: Schema.Codec<unknown>
+}
+
+/** A request that clients send. */
+export interface ClientRequestInfo extends ClientRequestFacts, RequestSchemas {}
+
+/** A request that servers send. */
+export interface ServerRequestInfo extends ServerRequestFacts, RequestSchemas {}
+
+/** A notification that clients send. */
+export interface ClientNotificationInfo extends Dated {
+  readonly params: Schema.Codec<unknown>
+  /** Capability the client must declare. Absent if the notification doesn't need one. */
   readonly capability?: ClientCapability
-  /** It is about a request, and handled with that. */
+  /** True if the notification concerns a request and is handled with that request. */
   readonly ofRequest?: true
 }
 
-/** A notification of a server. */
-export interface ServerNotificationInfo {
-  /** What must be declared, by the server unless it is a capability of clients. */
+/** A notification that servers send. */
+export interface ServerNotificationInfo extends Dated {
+  readonly params: Schema.Codec<unknown>
+  /** Capability that must be declared. Server capabilities are declared by the server, client capabilities by the client. */
   readonly capability?: ServerCapability | ClientCapability
-  /** The methods whose cached results are stale from then on. */
-  readonly stale?: ReadonlyArray<keyof Method.ClientRequests>
+  /** Methods whose cached results become stale. */
+  readonly stale?: ReadonlyArray<string>
 }
 
-/** The requests of clients, by method. */
-export const clientRequests: { readonly [M in keyof Method.ClientRequests]: ClientRequestInfo } = {
-  initialize: {},
-  ping: { readOnly: true },
-  "completion/complete": { capability: "completions", readOnly: true, rateLimited: true },
-  "logging/setLevel": { capability: "logging", needsSession: true },
-  "prompts/get": { capability: "prompts", mayAsk: true, nameParam: "name", readOnly: true },
-  "prompts/list": { capability: "prompts", paginated: true, cacheable: true, readOnly: true },
-  "resources/list": { capability: "resources", paginated: true, cacheable: true, readOnly: true },
-  "resources/templates/list": {
-    capability: "resources",
-    paginated: true,
-    cacheable: true,
-    readOnly: true
-  },
-  "resources/read": {
-    capability: "resources",
-    mayAsk: true,
-    cacheable: true,
-    nameParam: "uri",
-    readOnly: true
-  },
-  "resources/subscribe": { capability: "resources.subscribe", needsSession: true },
-  "resources/unsubscribe": { capability: "resources.subscribe", needsSession: true },
-  "server/discover": { cacheable: true, readOnly: true },
-  "subscriptions/listen": { subscription: true },
-  "tools/call": {
+/** A row with its own schemas, and the properties allowed for its kind. */
+type Row<Info, Schemas> = Omit<Info, keyof Schemas> & Schemas
+
+const request = <P extends Schema.Codec<unknown>, R extends Schema.Codec<unknown>>(
+  params: P,
+  result: R,
+  facts: Omit<ClientRequestFacts, "list"> = {}
+): Row<Omit<ClientRequestInfo, "list">, { readonly params: P; readonly result: R }> => ({ params, result, ...facts })
+
+const question = <P extends Schema.Codec<unknown>, R extends Schema.Codec<unknown>>(
+  params: P,
+  result: R,
+  facts: ServerRequestFacts = {}
+): Row<ServerRequestInfo, { readonly params: P; readonly result: R }> => ({ params, result, ...facts })
+
+const note = <P extends Schema.Codec<unknown>>(
+  params: P,
+  facts: Omit<ClientNotificationInfo, "params"> = {}
+): Row<ClientNotificationInfo, { readonly params: P }> => ({ params, ...facts })
+
+const news = <P extends Schema.Codec<unknown>>(
+  params: P,
+  facts: Omit<ServerNotificationInfo, "params"> = {}
+): Row<ServerNotificationInfo, { readonly params: P }> => ({ params, ...facts })
+
+const none = Schema.UndefinedOr(Meta.RequestParams)
+const page = Schema.UndefinedOr(Meta.PaginatedParams)
+const bare = Schema.UndefinedOr(Meta.NotificationParams)
+
+type Items<Name extends string, Key extends string> = {
+  readonly [_ in Name]: Schema.Codec<ReadonlyArray<{ readonly [_ in Key]: string }>>
+}
+
+/** Describes a paginated list, which is read-only and cacheable. */
+const list = <const Name extends string, const Key extends string, F extends Items<Name, Key> & Schema.Struct.Fields>(
+  result: Schema.Struct<F>,
+  { items, key, ...facts }: { readonly items: Name; readonly key: Key; readonly capability: ListKind } & Dated
+) => ({
+  ...request(page, result, { ...facts, cacheable: true, readOnly: true }),
+  list: { items, key, schema: result.fields[items] }
+})
+
+const sessions = "2025-11-25"
+
+/** Requests that clients send, by method. */
+export const clientRequests = {
+  initialize: request(Lifecycle.InitializeParams, Lifecycle.InitializeResult, { until: sessions }),
+  ping: request(none, Meta.EmptyResult, { readOnly: true, until: sessions }),
+  "completion/complete": request(Completion.CompleteParams, Completion.CompleteResult, {
+    capability: "completions",
+    readOnly: true,
+    rateLimited: true
+  }),
+  "logging/setLevel": request(Logging.SetLevelParams, Meta.EmptyResult, {
+    capability: "logging",
+    needsSession: true,
+    until: sessions
+  }),
+  "tools/call": request(Tool.CallToolParams, Tool.CallToolResult, {
     capability: "tools",
     mayAsk: true,
     nameParam: "name",
     longRunning: true,
     rateLimited: true
-  },
-  "tools/list": { capability: "tools", paginated: true, cacheable: true, readOnly: true }
+  }),
+  "tools/list": list(Tool.ListToolsResult, { items: "tools", key: "name", capability: "tools" }),
+  "prompts/get": request(Prompt.GetPromptParams, Prompt.GetPromptResult, {
+    capability: "prompts",
+    mayAsk: true,
+    nameParam: "name",
+    readOnly: true
+  }),
+  "prompts/list": list(Prompt.ListPromptsResult, { items: "prompts", key: "name", capability: "prompts" }),
+  "resources/list": list(Resource.ListResourcesResult, { items: "resources", key: "uri", capability: "resources" }),
+  "resources/templates/list": list(Resource.ListResourceTemplatesResult, {
+    items: "resourceTemplates",
+    key: "uriTemplate",
+    capability: "resources"
+  }),
+  "resources/read": request(Resource.ReadResourceParams, Resource.ReadResourceResult, {
+    capability: "resources",
+    mayAsk: true,
+    cacheable: true,
+    nameParam: "uri",
+    readOnly: true
+  }),
+  "resources/subscribe": request(Resource.SubscribeParams, Meta.EmptyResult, {
+    capability: "resources.subscribe",
+    needsSession: true,
+    until: sessions
+  }),
+  "resources/unsubscribe": request(Resource.SubscribeParams, Meta.EmptyResult, {
+    capability: "resources.subscribe",
+    needsSession: true,
+    until: sessions
+  }),
+  "server/discover": request(Meta.RequestParams, Discover.DiscoverResult, {
+    cacheable: true,
+    readOnly: true,
+    since: "2026-07-28"
+  }),
+  "subscriptions/listen": request(Subscriptions.ListenParams, Subscriptions.ListenResult, {
+    subscription: true,
+    since: "2026-07-28"
+  })
 }
 
-/** The requests of servers, by method. */
-export const serverRequests: { readonly [M in keyof Method.ServerRequests]: ServerRequestInfo } = {
-  ping: {},
-  "roots/list": { capability: "roots", sameForAll: true },
-  "sampling/createMessage": {
+/** Requests that servers send, by method. */
+export const serverRequests = {
+  ping: question(none, Meta.EmptyResult, { until: sessions }),
+  "roots/list": question(none, Root.ListRootsResult, { capability: "roots", sameForAll: true }),
+  "sampling/createMessage": question(Sampling.CreateMessageParams, Sampling.CreateMessageResult, {
     capability: "sampling",
     isTask: ({ sampling }) => sampling?.createMessage !== undefined
-  },
-  "elicitation/create": { capability: "elicitation", isTask: ({ elicitation }) => elicitation?.create !== undefined }
+  }),
+  "elicitation/create": question(Elicitation.ElicitParams, Elicitation.ElicitResult, {
+    capability: "elicitation",
+    isTask: ({ elicitation }) => elicitation?.create !== undefined,
+    since: "2025-06-18"
+  })
 }
 
-/** The notifications of clients, by method. */
-export const clientNotifications: { readonly [M in keyof Method.ClientNotifications]: ClientNotificationInfo } = {
-  "notifications/cancelled": { ofRequest: true },
-  "notifications/progress": { ofRequest: true },
-  "notifications/initialized": {},
-  "notifications/roots/list_changed": { capability: "roots.listChanged" }
+/** Notifications that clients send, by method. */
+export const clientNotifications = {
+  "notifications/cancelled": note(Progress.CancelledParams, { ofRequest: true }),
+  "notifications/progress": note(Progress.ProgressParams, { ofRequest: true, until: sessions }),
+  "notifications/initialized": note(bare, { until: sessions }),
+  "notifications/roots/list_changed": note(bare, { capability: "roots.listChanged", until: sessions })
 }
 
-/** The notifications of servers, by method. */
-export const serverNotifications: { readonly [M in keyof Method.ServerNotifications]: ServerNotificationInfo } = {
-  "notifications/cancelled": {},
-  "notifications/progress": {},
-  "notifications/message": { capability: "logging" },
-  "notifications/resources/updated": { capability: "resources.subscribe", stale: ["resources/read"] },
-  "notifications/resources/list_changed": {
-    capability: "resources.listChanged",
-    stale: ["resources/list", "resources/templates/list"]
-  },
-  "notifications/tools/list_changed": { capability: "tools.listChanged", stale: ["tools/list"] },
-  "notifications/prompts/list_changed": { capability: "prompts.listChanged", stale: ["prompts/list"] },
-  "notifications/elicitation/complete": { capability: "elicitation.url" },
-  "notifications/subscriptions/acknowledged": {}
+/** Describes the notification for changes to a capability's lists. It was introduced with the first of these lists. */
+const listChange = (kind: ListKind) => {
+  const rows = Object.entries<ClientRequestInfo>(clientRequests)
+    .filter(([, { capability, list }]) => list !== undefined && capability === kind)
+    .toSorted(([, a], [, b]) => ((a.since ?? "") < (b.since ?? "") ? -1 : 1))
+  const [first] = rows
+  return news(bare, {
+    capability: `${kind}.listChanged`,
+    stale: rows.map(([method]) => method),
+    ...(first?.[1].since === undefined ? undefined : { since: first[1].since })
+  })
+}
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one for each kind
+const listChanges = Object.fromEntries(
+  listKinds.map((kind) => [`notifications/${kind}/list_changed`, listChange(kind)])
+) as { readonly [K in ListKind as `notifications/${K}/list_changed`]: ReturnType<typeof listChange> }
+
+/** Notifications that servers send, by method. */
+export const serverNotifications = {
+  "notifications/cancelled": news(Progress.CancelledParams),
+  "notifications/progress": news(Progress.ProgressParams),
+  "notifications/message": news(Logging.LogMessageParams, { capability: "logging" }),
+  "notifications/resources/updated": news(Resource.UpdatedParams, {
+    capability: "resources.subscribe",
+    stale: ["resources/read"]
+  }),
+  ...listChanges,
+  "notifications/elicitation/complete": news(Elicitation.ElicitationCompleteParams, {
+    capability: "elicitation.url",
+    since: "2025-11-25",
+    until: sessions
+  }),
+  "notifications/subscriptions/acknowledged": news(Subscriptions.AcknowledgedParams, { since: "2026-07-28" })
+}
+
+/** Returns true if the version includes the row's method. */
+export const isIn = ({ since, until }: Dated, version: Version): boolean =>
+  (since === undefined || since <= version) && (until === undefined || version <= until)
+
+type ClientRows = typeof clientRequests
+
+/** A method that returns a paginated list. */
+export type ListMethod = {
+  [M in keyof ClientRows]: ClientRows[M] extends { readonly list: ListFacts } ? M : never
+}[keyof ClientRows]
+
+/** Name of a paginated list: the result field that contains the items. */
+export type ListName = ClientRows[ListMethod]["list"]["items"]
+
+/** Name of the method that returns a list. */
+export type MethodOf<N extends ListName> = {
+  [M in ListMethod]: ClientRows[M]["list"]["items"] extends N ? M : never
+}[ListMethod]
+
+type Facts<N extends ListName> = ClientRows[MethodOf<N>]["list"]
+
+/** An item in a list. */
+export type Item<N extends ListName> = Facts<N>["schema"]["Type"][number]
+
+/** Returns the noun for an item: "resource template" for the list "resourceTemplates". */
+const nounOf = (list: string): string =>
+  list.replace(/s$/, "").replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+
+/** The lists that clients read page by page. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made of the rows that the type is made of
+export const lists = Object.fromEntries(
+  Object.entries<ClientRequestInfo>(clientRequests).flatMap(([method, { capability, list }]) =>
+    list === undefined
+      ? []
+      : [[list.items, { method, capability, key: list.key, schema: list.schema, noun: nounOf(list.items) }]]
+  )
+) as {
+  readonly [N in ListName]: {
+    readonly method: MethodOf<N>
+    /** The list's capability, which is also the kind of its change notification. */
+    readonly capability: ListKind
+    readonly key: Facts<N>["key"]
+    readonly schema: Facts<N>["schema"]
+    /** The noun for an item, such as "resource template". */
+    readonly noun: string
+  }
 }
 
 const requestsByName: ReadonlyMap<string, ClientRequestInfo> = new Map(Object.entries(clientRequests))
 const questionsByName: ReadonlyMap<string, ServerRequestInfo> = new Map(Object.entries(serverRequests))
 const newsByName: ReadonlyMap<string, ServerNotificationInfo> = new Map(Object.entries(serverNotifications))
 
-/** The row of a client's request; undefined for a name that is no method. */
+/** Returns the row for a client's request, or `undefined` if there is no such method. */
 export const ofRequest = (method: string): ClientRequestInfo | undefined => requestsByName.get(method)
 
-/** The row of a server's notification; undefined for a name that is no method. */
+/** Returns the row for a server's notification, or `undefined` if there is no such method. */
 export const ofServerNotification = (method: string): ServerNotificationInfo | undefined => newsByName.get(method)
 
-/** Whether a client that declares `tasks` runs this request of the server as a task. */
+/** Returns true if a client that declares `tasks` can run this server request as a task. */
 export const runsAsTask = (method: string, tasks: TaskCapabilities | undefined): boolean =>
   tasks?.requests !== undefined && questionsByName.get(method)?.isTask?.(tasks.requests) === true
 
-/** Whether a client's notification is about one of its requests, or one of the server's. */
+/** Returns true if a client's notification concerns a request, sent by either side. */
 export const isOfRequest = (method: string): boolean =>
   Object.entries(clientNotifications).some(
     ([name, info]: readonly [string, ClientNotificationInfo]) => name === method && info.ofRequest === true
   )
 
-/** The client's requests of which `fact` is true. */
+/** Returns the client requests that have the given property. */
 export const requestsWith = (fact: "longRunning" | "rateLimited" | "subscription"): ReadonlyArray<string> =>
   Object.entries(clientRequests).flatMap(([method, info]: readonly [string, ClientRequestInfo]) =>
     info[fact] === true ? [method] : []
   )
 
 const declares = (capabilities: ServerCapabilities, capability: ServerCapability): boolean => {
-  switch (capability) {
-    case "resources.subscribe":
-      return capabilities.resources?.subscribe === true
-    case "prompts.listChanged":
-      return capabilities.prompts?.listChanged === true
-    case "resources.listChanged":
-      return capabilities.resources?.listChanged === true
-    case "tools.listChanged":
-      return capabilities.tools?.listChanged === true
-    default:
-      return capabilities[capability] !== undefined
-  }
+  const [name = "", part] = capability.split(".")
+  const declared: unknown = new Map<string, unknown>(Object.entries(capabilities)).get(name)
+  return part === undefined ? declared !== undefined : isJsonObject(declared) && declared[part] === true
 }
 
 /**
- * The capability that a request needs and the server did not declare; undefined where the request may be sent. `rules` are those of the
- * revision: 2024-11-05 has no declaration of completions.
+ * Returns the capability that a request needs but the server didn't declare, or `undefined` if the request can be sent. `rules` are the
+ * rules of the revision; for example, 2024-11-05 has no completions capability.
  */
 export const missingCapability = (
-  { capability }: ClientRequestInfo,
+  { capability }: Pick<ClientRequestInfo, "capability">,
   declared: ServerCapabilities,
   rules: { readonly completionsDeclared: boolean }
 ): ServerCapability | undefined => {

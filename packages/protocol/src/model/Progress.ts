@@ -1,13 +1,11 @@
-/**
- * Notifications about a request in flight: its progress and its cancellation.
- */
+/** Notifications about a request in flight: progress and cancellation. */
 import * as Schema from "effect/Schema"
 import { metaFields, ProgressToken, RequestId } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
 export { ProgressToken }
 
-/** `progress` increases with each notification; `total` is in the same unit. */
+/** Params of a progress notification. `progress` increases with each notification; `total` is in the same unit. */
 export const ProgressParams = struct("ProgressParams", {
   ...metaFields,
   progressToken: ProgressToken,
@@ -17,7 +15,7 @@ export const ProgressParams = struct("ProgressParams", {
 })
 export type ProgressParams = typeof ProgressParams.Type
 
-/** `requestId` is missing only in 2025-11-25, where a task is cancelled by its own request. */
+/** Params of a cancellation. `requestId` is only optional in 2025-11-25, where tasks are cancelled with a separate request. */
 export const CancelledParams = struct("CancelledParams", {
   ...metaFields,
   requestId: Schema.optionalKey(RequestId),

@@ -1,13 +1,11 @@
-/**
- * Prompts: templates of messages that a user picks by name.
- */
+/** Prompts: message templates that a user picks by name. */
 import * as Schema from "effect/Schema"
 import { ContentBlock, Role } from "./Content.ts"
 import { iconFields, nameFields } from "./Icon.ts"
 import { cacheFields, inputFields, metaFields, pageFields, requestFields } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
-/** An argument of a prompt; its value is text. */
+/** A prompt argument. Its value is text. */
 export const PromptArgument = struct("PromptArgument", {
   ...nameFields,
   description: Schema.optionalKey(Schema.String),
@@ -15,7 +13,7 @@ export const PromptArgument = struct("PromptArgument", {
 })
 export type PromptArgument = typeof PromptArgument.Type
 
-/** A prompt as `prompts/list` describes it. */
+/** A prompt, as listed by `prompts/list`. */
 export const Prompt = struct("Prompt", {
   ...nameFields,
   ...iconFields,
@@ -25,7 +23,7 @@ export const Prompt = struct("Prompt", {
 })
 export type Prompt = typeof Prompt.Type
 
-/** A message of a prompt, for the model. */
+/** A message for the model. */
 export const PromptMessage = struct("PromptMessage", { role: Role, content: ContentBlock })
 export type PromptMessage = typeof PromptMessage.Type
 
@@ -37,7 +35,7 @@ export const ListPromptsResult = struct("ListPromptsResult", {
 })
 export type ListPromptsResult = typeof ListPromptsResult.Type
 
-/** The params of `prompts/get`. */
+/** Params of `prompts/get`. */
 export const GetPromptParams = struct("GetPromptParams", {
   ...requestFields,
   ...inputFields,
@@ -46,7 +44,7 @@ export const GetPromptParams = struct("GetPromptParams", {
 })
 export type GetPromptParams = typeof GetPromptParams.Type
 
-/** The messages of a prompt. */
+/** A prompt's messages. */
 export const GetPromptResult = struct("GetPromptResult", {
   ...metaFields,
   description: Schema.optionalKey(Schema.String),

@@ -1,6 +1,4 @@
-/**
- * Resources: what a server lets a client read, by URI or by URI template.
- */
+/** Resources that a client can read from a server, by URI or by URI template. */
 import * as Schema from "effect/Schema"
 import { Annotations } from "./Annotations.ts"
 import { iconFields, nameFields } from "./Icon.ts"
@@ -17,7 +15,7 @@ const described = {
   ...metaFields
 }
 
-/** `size` is in bytes, before base64. */
+/** A resource, as listed by `resources/list`. `size` is in bytes, before base64 encoding. */
 export const Resource = struct("Resource", {
   uri: Schema.String,
   size: Schema.optionalKey(Schema.Finite),
@@ -25,7 +23,7 @@ export const Resource = struct("Resource", {
 })
 export type Resource = typeof Resource.Type
 
-/** `uriTemplate` is RFC 6570. */
+/** A resource template. `uriTemplate` uses RFC 6570 syntax. */
 export const ResourceTemplate = struct("ResourceTemplate", { uriTemplate: Schema.String, ...described })
 export type ResourceTemplate = typeof ResourceTemplate.Type
 
@@ -45,7 +43,7 @@ export const ListResourceTemplatesResult = struct("ListResourceTemplatesResult",
 })
 export type ListResourceTemplatesResult = typeof ListResourceTemplatesResult.Type
 
-/** The params of `resources/read`. */
+/** Params of `resources/read`. */
 export const ReadResourceParams = struct("ReadResourceParams", {
   ...requestFields,
   ...inputFields,
@@ -53,7 +51,7 @@ export const ReadResourceParams = struct("ReadResourceParams", {
 })
 export type ReadResourceParams = typeof ReadResourceParams.Type
 
-/** The contents of a resource. */
+/** A resource's contents. */
 export const ReadResourceResult = struct("ReadResourceResult", {
   ...metaFields,
   ...cacheFields,
@@ -61,10 +59,10 @@ export const ReadResourceResult = struct("ReadResourceResult", {
 })
 export type ReadResourceResult = typeof ReadResourceResult.Type
 
-/** Of `resources/subscribe` and `resources/unsubscribe`. */
+/** Params of `resources/subscribe` and `resources/unsubscribe`. */
 export const SubscribeParams = struct("SubscribeParams", { ...requestFields, uri: Schema.String })
 export type SubscribeParams = typeof SubscribeParams.Type
 
-/** `uri` may be a sub-resource of the subscribed one. */
+/** Params of an update notification. `uri` may be a sub-resource of the subscribed resource. */
 export const UpdatedParams = struct("UpdatedParams", { ...metaFields, uri: Schema.String })
 export type UpdatedParams = typeof UpdatedParams.Type

@@ -1,22 +1,22 @@
 /**
- * `resultType`: the kind of a result in 2026-07-28. It exists on the wire only.
+ * `resultType`: the type of a result in 2026-07-28. It only exists on the wire.
  *
- * The result codecs of 2026-07-28 write and remove `complete`, so canonical results do not have it. Code that reads a result checks here
- * first whether it is of another kind: `input_required`, or one of an extension.
+ * The 2026-07-28 codecs add and remove `complete`, so canonical results don't have the field. Before decoding a result, use this module to
+ * check whether it has another type: `input_required`, or a type defined by an extension.
  */
 import { isJsonObject } from "./Shape.ts"
 
-/** The type of a result on the wire; `complete` where it has none, as before 2026-07-28. */
+/** Returns a result's type. A result without a type, as in older revisions, is `complete`. */
 export const of = (wire: unknown): unknown =>
   isJsonObject(wire) && wire["resultType"] !== undefined ? wire["resultType"] : "complete"
 
-/** Whether the server asks for input before it can answer; `inputRequired` of the revision reads what it asks. */
+/** True if the server needs input before it can respond. Decode the questions with the revision's `inputRequired`. */
 export const isInputRequired = (wire: unknown): boolean => of(wire) === "input_required"
 
-/** An encoded result, marked as the final one. */
+/** Marks an encoded result as complete. */
 export const complete = (wire: unknown): unknown => (isJsonObject(wire) ? { ...wire, resultType: "complete" } : wire)
 
-/** A result without its mark. */
+/** Removes the type from a result. */
 export const unmarked = (wire: unknown): unknown => {
   if (!isJsonObject(wire) || !("resultType" in wire)) return wire
   const { resultType: _mark, ...rest } = wire

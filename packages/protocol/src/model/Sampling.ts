@@ -1,13 +1,11 @@
-/**
- * Sampling: a server asks the client's model for a message.
- */
+/** Sampling: a server asks the client's model for a message. */
 import * as Schema from "effect/Schema"
 import { AudioContent, ImageContent, Role, TextContent, ToolResultContent, ToolUseContent } from "./Content.ts"
 import { metaFields, requestFields } from "./Meta.ts"
 import { JsonObject, struct } from "./Shape.ts"
 import { Tool } from "./Tool.ts"
 
-/** Content of a message of sampling. */
+/** Content of a sampling message. */
 export const SamplingContent = Schema.Union([
   TextContent,
   ImageContent,
@@ -19,15 +17,15 @@ export type SamplingContent = typeof SamplingContent.Type
 
 const message = { role: Role, content: Schema.Union([SamplingContent, Schema.Array(SamplingContent)]), ...metaFields }
 
-/** A message that the model of the client reads. */
+/** A message for the client's model. */
 export const SamplingMessage = struct("SamplingMessage", message)
 export type SamplingMessage = typeof SamplingMessage.Type
 
-/** A part of the name of a model that the server prefers. */
+/** Part of the name of a model that the server prefers. */
 export const ModelHint = struct("ModelHint", { name: Schema.optionalKey(Schema.String) })
 export type ModelHint = typeof ModelHint.Type
 
-/** Priorities run from 0 to 1; hints are parts of model names, first match wins. */
+/** Model preferences. Priorities range from 0 to 1. Hints are parts of model names; the first hint that matches wins. */
 export const ModelPreferences = struct("ModelPreferences", {
   hints: Schema.optionalKey(Schema.Array(ModelHint)),
   costPriority: Schema.optionalKey(Schema.Finite),
@@ -36,13 +34,13 @@ export const ModelPreferences = struct("ModelPreferences", {
 })
 export type ModelPreferences = typeof ModelPreferences.Type
 
-/** Whether the model may or must use tools. */
+/** How the model may use tools: if it wants to, not at all, or at least once. */
 export const ToolChoice = struct("ToolChoice", {
   mode: Schema.optionalKey(Schema.Literals(["auto", "required", "none"]))
 })
 export type ToolChoice = typeof ToolChoice.Type
 
-/** The params of `sampling/createMessage`. */
+/** Params of `sampling/createMessage`. */
 export const CreateMessageParams = struct("CreateMessageParams", {
   ...requestFields,
   messages: Schema.Array(SamplingMessage),
@@ -58,7 +56,7 @@ export const CreateMessageParams = struct("CreateMessageParams", {
 })
 export type CreateMessageParams = typeof CreateMessageParams.Type
 
-/** `stopReason` is "endTurn", "stopSequence", "maxTokens", "toolUse" or a provider's own word. */
+/** The model's message. `stopReason` is "endTurn", "stopSequence", "maxTokens", "toolUse" or a provider-specific value. */
 export const CreateMessageResult = struct("CreateMessageResult", {
   ...message,
   model: Schema.String,

@@ -1,10 +1,11 @@
 /**
- * The two combinators of the model: `struct` and `verbatim`.
+ * The two combinators that the model is built from: `struct` and `verbatim`.
  *
- * A model schema names the known fields. Every codec of a revision applies `verbatim`: it checks a value and passes on the same object.
- * So unknown fields, the order of keys and the identity survive decoding and encoding, without a copy.
+ * A model schema lists the known fields. Every codec applies `verbatim`, which checks a value and returns the same
+ * object. Unknown fields, key order and object identity therefore survive decoding and encoding without a copy.
  *
- * *Gotcha*: a model schema used alone is an ordinary `Schema.Struct`, which strips unknown keys; wrap it in `verbatim` to keep them.
+ * *Gotcha*: on its own, a model schema is an ordinary `Schema.Struct`, which strips unknown keys. Wrap it in `verbatim`
+ * to keep them.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -17,10 +18,10 @@ import { lazy } from "../internal/lazy.ts"
 import * as SchemaBypass from "../internal/SchemaBypass.ts"
 
 export type JsonObject = Json.JsonObject
-/** Whether it is an object of JSON: no array, and not null. */
+/** True for a JSON object, as opposed to an array or null. */
 export const isJsonObject = Json.isJsonObject
 
-/** Any JSON object, unread: one type test, however large it is. */
+/** Any JSON object. Only its type is checked, which takes the same time however large it is. */
 export const JsonObject: Schema.declare<JsonObject> = Schema.declare<JsonObject>(isJsonObject, {
   identifier: "JsonObject",
   expected: "a JSON object",
@@ -32,18 +33,18 @@ export const JsonObject: Schema.declare<JsonObject> = Schema.declare<JsonObject>
     )
 })
 
-/** A struct with a name, by which the downgrade table and error messages identify it. */
+/** A struct with a name, which identifies it in the downgrade table and in error messages. */
 export const struct = <const Fields extends Schema.Struct.Fields>(
   identifier: string,
   fields: Fields
 ): Schema.Struct<Fields> => Schema.Struct(fields).annotate({ identifier })
 
-/** The schema that `verbatim` makes; its type parameter is the schema that it checks. */
+/** The schema `verbatim` creates. Its type parameter is the type of the checked value. */
 export type Verbatim<T> = Schema.declareConstructor<T, T, readonly [Schema.Codec<T>]>
 
-/** Checks a value and passes on the same object. Only for schemas that do not transform. */
+/** Checks a value and returns the same object. Only for schemas without transformations. */
 export const verbatim = <T>(schema: Schema.Codec<T>): Verbatim<T> => {
-  // The first two are needed only for wrong values and for codecs inside of others.
+  // The first two are only needed for invalid values, and for codecs nested in other codecs.
   const is = lazy(() => Schema.is(schema))
   const explain = lazy(() => SchemaParser.decodeUnknownEffect(schema))
   const check = lazy(() => Check.compile(schema.ast))

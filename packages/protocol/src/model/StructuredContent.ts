@@ -1,10 +1,10 @@
 /**
- * The value of a tool's result. Where a revision has no structured content for the value, it is the JSON in the text: `revision/Downgrade`
- * writes it there.
+ * A tool result's structured value. If the revision has no structured content for the value, it is sent as JSON text, as written by
+ * `revision/Downgrade`.
  */
 import { isJsonObject } from "../internal/JsonObject.ts"
 
-/** A result, whose members may be unread. */
+/** A result whose fields may not have been decoded yet. */
 interface Result {
   readonly content?: unknown
   readonly structuredContent?: unknown
@@ -24,8 +24,8 @@ const parsed = (json: string): unknown => {
 }
 
 /**
- * The value; undefined where the result has none. The text counts in every revision: a gateway may stand between, and a server behind it that
- * has no structured content.
+ * Returns the structured value, or `undefined` if the result has no such value. Falls back to the text in every revision, because a gateway
+ * may be forwarding results from a server without structured content.
  */
 export const read = (result: Result): unknown =>
   result.structuredContent === undefined ? parsed(textOf(result)) : result.structuredContent

@@ -1,24 +1,28 @@
-/**
- * Subscriptions since 2026-07-28: `subscriptions/listen` is one long request, and its result ends the notifications.
- */
+/** Subscriptions since 2026-07-28: `subscriptions/listen` is a single long-running request whose result ends the notifications. */
 import * as Schema from "effect/Schema"
+import { type ListKind, listKinds } from "./Capabilities.ts"
 import { metaFields, requestFields, RequestId, subscriptionId } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
-/** The notifications that a client subscribes to; an absent field subscribes to none. `resourceSubscriptions` are URIs. */
+const flag = Schema.optionalKey(Schema.Boolean)
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every kind has its field
+const listChanges = Object.fromEntries(listKinds.map((kind) => [`${kind}ListChanged`, flag])) as {
+  readonly [K in ListKind as `${K}ListChanged`]: typeof flag
+}
+
+/** The notifications a client subscribes to. A field that is absent subscribes to nothing. `resourceSubscriptions` are URIs. */
 export const SubscriptionFilter = struct("SubscriptionFilter", {
-  toolsListChanged: Schema.optionalKey(Schema.Boolean),
-  promptsListChanged: Schema.optionalKey(Schema.Boolean),
-  resourcesListChanged: Schema.optionalKey(Schema.Boolean),
+  ...listChanges,
   resourceSubscriptions: Schema.optionalKey(Schema.Array(Schema.String))
 })
 export type SubscriptionFilter = typeof SubscriptionFilter.Type
 
-/** The params of `subscriptions/listen` (2026-07-28). */
+/** Params of `subscriptions/listen` (2026-07-28). */
 export const ListenParams = struct("ListenParams", { ...requestFields, notifications: SubscriptionFilter })
 export type ListenParams = typeof ListenParams.Type
 
-/** The graceful end of a subscription; `_meta` holds the id of its request. */
+/** Ends a subscription gracefully. `_meta` contains the ID of the subscription's request. */
 export const ListenResult = struct("ListenResult", {
   _meta: Schema.StructWithRest(Schema.Struct({ [subscriptionId]: RequestId }), [
     Schema.Record(Schema.String, Schema.Unknown)
@@ -26,6 +30,6 @@ export const ListenResult = struct("ListenResult", {
 })
 export type ListenResult = typeof ListenResult.Type
 
-/** The first notification of a subscription: `notifications` is the part of the filter that will be honoured. */
+/** The first notification of a subscription. `notifications` is the part of the filter that the server accepted. */
 export const AcknowledgedParams = struct("AcknowledgedParams", { ...metaFields, notifications: SubscriptionFilter })
 export type AcknowledgedParams = typeof AcknowledgedParams.Type

@@ -1,13 +1,11 @@
-/**
- * Tools: their declaration, their call, their result. Input and output schemas are passed on unchanged.
- */
+/** Tools: descriptions, calls and results. Input and output schemas are forwarded unchanged. */
 import * as Schema from "effect/Schema"
 import { ContentBlock } from "./Content.ts"
 import { iconFields, nameFields } from "./Icon.ts"
 import { cacheFields, inputFields, metaFields, pageFields, requestFields } from "./Meta.ts"
 import { JsonObject, struct } from "./Shape.ts"
 
-/** Hints about behaviour. They are as trustworthy as the server. */
+/** Hints about a tool's behavior. They are only as trustworthy as the server. */
 export const ToolAnnotations = struct("ToolAnnotations", {
   title: Schema.optionalKey(Schema.String),
   readOnlyHint: Schema.optionalKey(Schema.Boolean),
@@ -17,7 +15,7 @@ export const ToolAnnotations = struct("ToolAnnotations", {
 })
 export type ToolAnnotations = typeof ToolAnnotations.Type
 
-/** 2025-11-25: whether a call may, or must, run as a task. */
+/** Says whether a call may or must run as a task (2025-11-25). */
 export const ToolExecution = struct("ToolExecution", {
   taskSupport: Schema.optionalKey(Schema.Literals(["forbidden", "optional", "required"]))
 })
@@ -29,7 +27,7 @@ export const InputSchema = Schema.StructWithRest(Schema.Struct({ type: Schema.Li
 ])
 export type InputSchema = typeof InputSchema.Type
 
-/** A tool as `tools/list` describes it. */
+/** A tool, as listed by `tools/list`. */
 export const Tool = struct("Tool", {
   ...nameFields,
   ...iconFields,
@@ -46,7 +44,7 @@ export type Tool = typeof Tool.Type
 export const ListToolsResult = struct("ListToolsResult", { ...pageFields, ...cacheFields, tools: Schema.Array(Tool) })
 export type ListToolsResult = typeof ListToolsResult.Type
 
-/** The params of `tools/call`. */
+/** Params of `tools/call`. */
 export const CallToolParams = struct("CallToolParams", {
   ...requestFields,
   ...inputFields,
@@ -55,7 +53,7 @@ export const CallToolParams = struct("CallToolParams", {
 })
 export type CallToolParams = typeof CallToolParams.Type
 
-/** `isError`: the tool failed, and `content` tells the model why. */
+/** A tool result. If `isError` is true, the tool failed and `content` tells the model why. */
 export const CallToolResult = struct("CallToolResult", {
   ...metaFields,
   content: Schema.Array(ContentBlock),

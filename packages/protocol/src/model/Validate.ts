@@ -1,32 +1,38 @@
 /**
- * Checks of the declarations of this program: content, annotations, icons, media types.
+ * Validates the content, annotations, icons and media types that this program declares.
  *
- * Constructors call them, so that a mistake fails where it is made. Declarations of a peer are not checked but passed on unchanged.
+ * Constructors call these checks, so that a mistake is reported where it is made. Servers and clients call them for blocks that handlers
+ * write by hand, before they are sent. Declarations from a peer are forwarded unchanged without validation.
  */
 import { excerpt } from "../Excerpt.ts"
 import type { Annotations } from "./Annotations.ts"
+import type { ContentBlock } from "./Content.ts"
 import type { Icon } from "./Icon.ts"
+import type { ResourceContents } from "./ResourceContents.ts"
+import type { SamplingContent } from "./Sampling.ts"
 
-/** A value in a declaration of this program that the specification does not allow. Constructors throw it. */
+/** Thrown if a declaration violates the specification. */
 export class InvalidDeclaration extends Error {
   override readonly name = "InvalidDeclaration"
 }
 
 const refuse = (owner: string, what: string, given: unknown, expected: string): never => {
-  const text = JSON.stringify(given) ?? String(given)
+  // Quoting a large string whole would only be cut off again.
+  const text =
+    (typeof given === "string" ? JSON.stringify(given.slice(0, 200)) : JSON.stringify(given)) ?? String(given)
   throw new InvalidDeclaration(`${owner}: ${what} is ${excerpt(text, 100)}; expected ${expected}`)
 }
 
 const token = "[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 const mediaType = new RegExp(`^${token}/${token}(?:[ \\t]*;[ \\t]*${token}=(?:${token}|"[^"\\\\\\r\\n]*"))*$`)
 
-/** A media type (RFC 9110 section 8.3.1), with parameters or without. */
+/** Checks a media type (RFC 9110 section 8.3.1), with or without parameters. */
 export const mimeType = <T extends string | undefined>(owner: string, value: T): T =>
   value === undefined || (value.length <= 255 && mediaType.test(value))
     ? value
     : refuse(owner, "mimeType", value, 'a media type such as "image/png"')
 
-/** Standard base64 with padding (RFC 4648 section 4). Linear in the length of the text. */
+/** Checks standard base64 with padding (RFC 4648 section 4). Takes time linear in the length of the string. */
 export const base64 = (owner: string, value: string): string => {
   const padding = value.endsWith("==") ? 2 : value.endsWith("=") ? 1 : 0
   const stray = value.search(/[^A-Za-z0-9+/]/)
@@ -41,13 +47,13 @@ const isoDate = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\
 const isDate = (text: string): boolean => {
   const day = isoDate.exec(text)?.[1]
   if (day === undefined) return false
-  // `Date.parse` alone takes the 30th of February for the 2nd of March.
+  // `Date.parse` alone would read February 30 as March 2.
   const midnight = Date.parse(`${day}T00:00:00Z`)
   const time = Date.parse(text.replace(",", ".").replace(/([+-]\d\d)(\d\d)$/, "$1:$2"))
   return !Number.isNaN(time) && !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day)
 }
 
-/** A `priority` from 0 to 1 and a `lastModified` that is an ISO 8601 date. */
+/** Checks annotations: `priority` must be between 0 and 1, and `lastModified` must be an ISO 8601 date. */
 export const annotations = <T extends Annotations | undefined>(owner: string, value: T): T => {
   const { audience, lastModified, priority } = value ?? {}
   if (priority !== undefined && !(priority >= 0 && priority <= 1)) {
@@ -62,10 +68,10 @@ export const annotations = <T extends Annotations | undefined>(owner: string, va
   return value
 }
 
-/** Whether an icon's `src` may be fetched and shown (spec 2025-11-25: basic, icons). */
+/** True if an icon's `src` is safe to fetch and display (spec 2025-11-25: basic, icons). */
 const isIconSource = (src: string): boolean => /^(?:https:\/\/[^\s/?#]\S*|data:\S+)$/i.test(src)
 
-/** Icons with an `https` or `data` URI, and a media type and sizes where they are given. */
+/** Checks icons: each `src` must be an `https` or `data` URI. Media type and sizes are checked if present. */
 export const icons = <T extends ReadonlyArray<Icon> | undefined>(owner: string, value: T): T => {
   for (const { mimeType: type, sizes = [], src } of value ?? []) {
     if (!isIconSource(src)) refuse(owner, "the src of an icon", src, "an https or data URI")
@@ -74,4 +80,74 @@ export const icons = <T extends ReadonlyArray<Icon> | undefined>(owner: string, 
     if (size !== undefined) refuse(owner, "a size of an icon", size, '"48x48" or "any"')
   }
   return value
+}
+
+/** An absolute URI: a scheme, and no white space or control characters. Registered resources are checked more strictly (RFC 3986). */
+const absolute = /^[A-Za-z][A-Za-z0-9+.-]*:[^\s\p{Cc}]*$/u
+
+const uri = (owner: string, value: string): void => {
+  if (!absolute.test(value)) refuse(owner, "uri", value, 'an absolute URI such as "https://example.com/report"')
+}
+
+/** Values whose constructor has checked their data, or encoded it. Checking base64 again would take as long as reading it. */
+const known = new WeakSet<object>()
+
+/** Marks a value as checked, so that checking it again costs nothing. A copy with changed fields is no longer marked. */
+export const checked = <A extends object>(value: A): A => {
+  known.add(value)
+  return value
+}
+
+/** Checks a resource's contents: URI, media type and base64. */
+export const contents = (owner: string, value: ResourceContents): void => {
+  if (known.has(value)) return
+  uri(owner, value.uri)
+  mimeType(owner, value.mimeType)
+  if ("blob" in value) base64(owner, value.blob)
+}
+
+/** A resource's description, in a list or a link. */
+interface Described {
+  readonly uri: string
+  readonly mimeType?: string
+  readonly annotations?: Annotations
+  readonly icons?: ReadonlyArray<Icon>
+}
+
+/** Checks a resource's description: URI, media type, annotations and icons. */
+export const resource = (owner: string, value: Described): void => {
+  uri(owner, value.uri)
+  mimeType(owner, value.mimeType)
+  if (value.annotations !== undefined) annotations(owner, value.annotations)
+  if (value.icons !== undefined) icons(owner, value.icons)
+}
+
+/** Checks content blocks: base64, media types, URIs, annotations and icons. Text without annotations needs no check. */
+export const blocks = (owner: string, values: ReadonlyArray<ContentBlock | SamplingContent>): void => {
+  for (const value of values) block(owner, value)
+}
+
+const block = (owner: string, value: ContentBlock | SamplingContent): void => {
+  if ((value.type === "text" && value.annotations === undefined) || known.has(value)) return
+  switch (value.type) {
+    case "text":
+      break
+    case "image":
+    case "audio":
+      mimeType(owner, value.mimeType)
+      base64(owner, value.data)
+      break
+    case "resource":
+      contents(owner, value.resource)
+      break
+    case "resource_link":
+      return resource(owner, value)
+    case "tool_use":
+      return
+    case "tool_result":
+      return blocks(owner, value.content)
+    default:
+      refuse(owner, "a content block", value, "a block of a type such as text or image")
+  }
+  if (value.annotations !== undefined) annotations(owner, value.annotations)
 }

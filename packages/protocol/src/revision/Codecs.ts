@@ -1,7 +1,7 @@
 /**
- * The codecs of a revision as functions, compiled once: server and client call them for every message.
+ * A revision's codecs as functions. They are compiled once, because servers and clients call them for every message.
  *
- * A failure is a sentence about the value; the caller decides which error of the wire it becomes.
+ * Failures are sentences that describe the value; the caller decides which protocol error to send.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -10,30 +10,30 @@ import { lazy } from "../internal/lazy.ts"
 import * as SchemaBypass from "../internal/SchemaBypass.ts"
 import type { MethodCodec } from "./Revision.ts"
 
-/** Decodes and encodes the params or the result of one method. The failure is a sentence. */
+/** Decodes and encodes a method's params or result. The error is a sentence. */
 export interface Coder<A> {
   readonly decode: (wire: unknown) => Effect.Effect<A, string>
   readonly encode: (value: A) => Effect.Effect<unknown, string>
 }
 
-/** The coders of one method. */
+/** The coders for one method. */
 export interface Coders<P, R> {
   readonly params: Coder<P>
   readonly result: Coder<R>
 }
 
-/** The message of a schema's error on one line, at most 1000 characters: each issue with its place, separated by semicolons. */
+/** Formats a schema error on one line, at most 1000 characters: every issue with its path, separated by semicolons. */
 export const issue = (error: { readonly message: string }): string =>
   excerpt(error.message.replaceAll("\n  at ", " at ").replaceAll("\n", "; "), 1000)
 
 const make = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => {
   const bypass = SchemaBypass.of(schema)
-  // Only a wrong value needs the Schema.
+  // The Schema is only needed for invalid values.
   const bySchema = lazy(() => ({ decode: Schema.decodeUnknownEffect(schema), encode: Schema.encodeEffect(schema) }))
   return {
     decode: (wire) => {
       const value = bypass.decode(wire)
-      // A property test shows that the bypass gives what the codec gives.
+      // A property test shows that the bypass returns the same value as the codec.
       return value === SchemaBypass.none
         ? Effect.mapErrorEager(bySchema().decode(wire), issue)
         : Effect.succeed(value as A)
@@ -45,18 +45,18 @@ const make = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => {
   }
 }
 
-/** The compiled form of each codec: revisions share codecs by reference. */
+/** Compiled form of each codec. Revisions share codecs by reference. `memoize` would lose the codec's types. */
 const compiled = new WeakMap<object, unknown>()
 const once = <A extends object>(key: object, build: () => A): A => {
   const known = compiled.get(key)
-  if (known !== undefined) return known as A // only `build` of this very key put it there
+  if (known !== undefined) return known as A // only `build` for the same key stores values here
   const made = build()
   compiled.set(key, made)
   return made
 }
 
-/** The compiled coder of a codec; the same codec gives the same coder. */
+/** Compiles a codec. Returns the same coder for the same codec. */
 export const coder = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => once(schema, () => make(schema))
-/** The compiled coders of a method; the same codec gives the same coders. */
+/** Compiles a method's codecs. Returns the same coders for the same codecs. */
 export const coders = <P, R>(codec: MethodCodec<P, R>): Coders<P, R> =>
   once(codec, () => ({ params: coder(codec.params), result: coder(codec.result) }))

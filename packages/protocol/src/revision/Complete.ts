@@ -1,5 +1,5 @@
 /**
- * Final results of the stateless era (2026-07-28): with `resultType`, and with caching hints where they are cacheable.
+ * Complete results in the stateless era (2026-07-28). They have a `resultType` and, if they are cacheable, caching hints.
  *
  * The canonical result has no `resultType`, and its hints are optional.
  */
@@ -18,7 +18,7 @@ const wrap = <R>(codec: Schema.Codec<R, unknown>, write: (wire: unknown) => unkn
       decode: SchemaGetter.transformEffect((wire: unknown, options) => {
         const type = ResultType.of(wire)
         if (type === "complete") return Effect.succeed(ResultType.unmarked(wire))
-        const message = `${excerpt(JSON.stringify(type))} is not a known type of result`
+        const message = `${excerpt(JSON.stringify(type))} is not a known result type`
         return Effect.fail(new SchemaIssue.InvalidValue({ message }, wire, options))
       }),
       encode: SchemaGetter.transform(write)
@@ -34,7 +34,7 @@ const wrap = <R>(codec: Schema.Codec<R, unknown>, write: (wire: unknown) => unkn
   })
 }
 
-/** `ttlMs` on the wire: whole milliseconds, at least 0. */
+/** Converts `ttlMs` to whole milliseconds, at least 0. */
 const whole = (ttlMs: unknown): number =>
   typeof ttlMs === "number" ? Math.min(Math.max(Math.trunc(ttlMs), 0), Number.MAX_SAFE_INTEGER) : 0
 
@@ -43,9 +43,9 @@ const hinted = (wire: unknown): unknown =>
     ? ResultType.complete({ cacheScope: "private", ...wire, ttlMs: whole(wire["ttlMs"]) })
     : ResultType.complete(wire)
 
-/** The codec of a final result; decoding refuses any other type of result. */
+/** Wraps the codec of a complete result. Decoding rejects any other result type. */
 export const complete = <R>(codec: Schema.Codec<R, unknown>): Schema.Codec<R, unknown> =>
   wrap(codec, ResultType.complete)
 
-/** The codec of a final result that may be cached; without hints it is written as private and stale at once. */
+/** Wraps the codec of a cacheable result. A result without hints is encoded as private and immediately stale. */
 export const cacheable = <R>(codec: Schema.Codec<R, unknown>): Schema.Codec<R, unknown> => wrap(codec, hinted)

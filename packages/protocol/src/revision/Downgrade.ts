@@ -1,8 +1,8 @@
 /**
- * The table of how a value is written in a revision that lacks it.
+ * Defines how values are encoded for revisions that don't support them.
  *
- * Each row names a type of the model, the first revision that has the feature, and what older ones get. Reading needs no table: every
- * revision accepts all that the model knows. Methods and rules are dated in the files of the revisions.
+ * Each row names a model type, the first revision with the feature, and the replacement for older revisions. Decoding
+ * needs no table, because every revision accepts the whole model. Each revision's file defines its methods and rules.
  */
 import { excerpt } from "../Excerpt.ts"
 import * as Capabilities from "../model/Capabilities.ts"
@@ -11,6 +11,7 @@ import * as Completion from "../model/Completion.ts"
 import * as Content from "../model/Content.ts"
 import * as Elicitation from "../model/Elicitation.ts"
 import { Implementation } from "../model/Implementation.ts"
+import * as MethodInfo from "../model/MethodInfo.ts"
 import * as Progress from "../model/Progress.ts"
 import * as Prompt from "../model/Prompt.ts"
 import * as Resource from "../model/Resource.ts"
@@ -18,7 +19,7 @@ import * as Root from "../model/Root.ts"
 import * as Sampling from "../model/Sampling.ts"
 import { isJsonObject, type JsonObject } from "../model/Shape.ts"
 import * as Tool from "../model/Tool.ts"
-import { type RewriteRow, rowsOf } from "./Rewrite.ts"
+import { dropFrom, type RewriteRow, rowsOf } from "./Rewrite.ts"
 
 const bytes = (base64: string): number => Math.floor((base64.replace(/=+$/, "").length * 3) / 4)
 
@@ -32,7 +33,7 @@ const implementation = rowsOf(Implementation)
 const lifecycle: ReadonlyArray<RewriteRow> = [
   ...client.drop("2025-06-18", "elicitation"),
   ...client.drop("2025-11-25", "tasks"),
-  // `{}` means forms: a client that only opens pages must not declare it to an older server.
+  // `{}` means forms, so a client that only supports URLs must not declare it to an older server.
   client.change("2025-11-25", "rewrite", "elicitation", (value) => {
     const { elicitation, ...rest } = value
     if (elicitation?.form === undefined && elicitation?.url === undefined) return value
@@ -79,28 +80,28 @@ const resource = rowsOf(Resource.Resource)
 const template = rowsOf(Resource.ResourceTemplate)
 const prompt = rowsOf(Prompt.Prompt)
 
+/** Caching hints and answers from 2026-07-28, in methods that older revisions have too. */
+const rounds: ReadonlyArray<RewriteRow> = Object.values(MethodInfo.clientRequests).flatMap(
+  ({ cacheable, mayAsk, params, result, since }: MethodInfo.ClientRequestInfo) => [
+    ...(cacheable === true && since === undefined ? dropFrom(result, "2026-07-28", "ttlMs", "cacheScope") : []),
+    ...(mayAsk === true ? dropFrom(params, "2026-07-28", "inputResponses", "requestState") : [])
+  ]
+)
+
 const lists: ReadonlyArray<RewriteRow> = [
-  ...rowsOf(Resource.ListResourcesResult).drop("2026-07-28", "ttlMs", "cacheScope"),
-  ...rowsOf(Resource.ListResourceTemplatesResult).drop("2026-07-28", "ttlMs", "cacheScope"),
-  ...rowsOf(Resource.ReadResourceResult).drop("2026-07-28", "ttlMs", "cacheScope"),
-  ...rowsOf(Prompt.ListPromptsResult).drop("2026-07-28", "ttlMs", "cacheScope"),
-  ...rowsOf(Tool.ListToolsResult).drop("2026-07-28", "ttlMs", "cacheScope"),
   ...resource.drop("2025-06-18", "title", "_meta"),
   ...resource.drop("2025-11-25", "icons"),
   ...template.drop("2025-06-18", "title", "_meta"),
   ...template.drop("2025-11-25", "icons"),
   ...prompt.drop("2025-06-18", "title", "_meta"),
   ...prompt.drop("2025-11-25", "icons"),
-  ...rowsOf(Resource.ReadResourceParams).drop("2026-07-28", "inputResponses", "requestState"),
-  ...rowsOf(Prompt.GetPromptParams).drop("2026-07-28", "inputResponses", "requestState"),
-  ...rowsOf(Tool.CallToolParams).drop("2026-07-28", "inputResponses", "requestState"),
   ...rowsOf(Prompt.PromptArgument).drop("2025-06-18", "title"),
   ...rowsOf(Completion.PromptReference).drop("2025-06-18", "title"),
   ...rowsOf(Completion.CompleteParams).drop("2025-06-18", "context"),
   ...rowsOf(Root.Root).drop("2025-06-18", "_meta")
 ]
 
-/** Structured content is left out; a result without other content gets it as text. */
+/** Drops structured content. If a result has no other content, the value becomes text. */
 const asTextContent = (value: { readonly content: ReadonlyArray<unknown>; readonly structuredContent?: unknown }) => {
   const { structuredContent, ...rest } = value
   if (structuredContent === undefined) return rest
@@ -108,7 +109,7 @@ const asTextContent = (value: { readonly content: ReadonlyArray<unknown>; readon
   return rest.content.length > 0 ? rest : { ...rest, content: [mirror] }
 }
 
-/** `true` and `false` are schemas too, but in `properties` only since 2026-07-28. */
+/** `true` and `false` are valid schemas too, but only allowed in `properties` since 2026-07-28. */
 const objectProperties = <S extends JsonObject>(schema: S): S => {
   const { properties } = schema
   if (!isJsonObject(properties) || !Object.values(properties).some((property) => typeof property === "boolean")) {
@@ -178,15 +179,15 @@ const sampling: ReadonlyArray<RewriteRow> = [
     const [only] = content
     if (only !== undefined && content.length === 1) return { ...value, content: only }
     const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []))
-    if (texts.length < content.length) refuse("a sampled message of several blocks, unless all are text")
+    if (texts.length < content.length) refuse("a sampled message with several blocks, unless all are text")
     return { ...value, content: { type: "text", text: texts.join("\n") } }
   }),
   rowsOf(Content.ToolUseContent).change("2025-11-25", "error", undefined, (value, refuse) => {
-    refuse(`the use of tool "${excerpt(value.name)}" in a sampled message`)
+    refuse(`a call to tool "${excerpt(value.name)}" in a sampled message`)
     return value
   }),
   toolResult.change("2025-11-25", "error", undefined, (value, refuse) => {
-    refuse("the result of a tool in a sampled message")
+    refuse("a tool result in a sampled message")
     return value
   }),
   toolResult.change("2026-07-28", "text", "structuredContent", (value) =>
@@ -227,10 +228,11 @@ const elicitation: ReadonlyArray<RewriteRow> = [
   })
 ]
 
-/** Every row; rows about one type apply in this order. */
+/** All rows. Rows for the same type are applied in this order. */
 export const table: ReadonlyArray<RewriteRow> = [
   ...lifecycle,
   ...content,
+  ...rounds,
   ...lists,
   ...tools,
   ...sampling,

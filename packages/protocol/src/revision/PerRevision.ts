@@ -1,8 +1,8 @@
 /**
- * One canonical codec per revision: what each dated wire format reads and writes.
+ * One canonical codec per revision, which decodes and encodes that revision's wire format.
  *
- * Reading is the canonical check in every revision. Writing goes through the rows of `Downgrade`, in newer revisions through those of
- * `Removed`. Revisions that write alike share one codec.
+ * Decoding is the canonical check in every revision. Encoding applies the rows in `Downgrade`, or the rows in `Removed` for newer
+ * revisions. Revisions that encode values the same way share a codec.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -17,20 +17,20 @@ import { compile, type Rewrite, type RewriteRow } from "./Rewrite.ts"
 
 type Older<T> = { readonly [V in OlderVersion]: Schema.Codec<T, unknown> }
 
-/** A codec for every revision; `perRevision` makes it. */
+/** The codecs for all revisions, created by `perRevision`. */
 export interface PerRevision<T> {
   readonly newest: () => Schema.Codec<T, unknown>
-  /** The table is that of `Downgrade`, which a client loads with its first session. */
+  /** Takes the `Downgrade` table, which a client only loads with its first session. */
   readonly older: (table: ReadonlyArray<RewriteRow>) => Older<T>
 }
 
-/** The codec of one revision. */
+/** Returns the codec for one revision. */
 export type Select = <T>(codecs: PerRevision<T>) => Schema.Codec<T, unknown>
 
 const rewritten = <T>(codec: Schema.Codec<T>, version: Version, rewrite: Rewrite): Schema.Codec<T, unknown> => {
   const whole = Schema.Unknown.pipe(
     Schema.decodeTo(codec, {
-      // The canonical check right after it makes the type true.
+      // The canonical check that follows makes the type true.
       decode: SchemaGetter.passthrough<T, unknown>({ strict: false }),
       encode: SchemaGetter.transformEffect((value: T, options) => {
         const refusals: Array<string> = []
@@ -38,7 +38,9 @@ const rewritten = <T>(codec: Schema.Codec<T>, version: Version, rewrite: Rewrite
         const [first] = refusals
         return first === undefined
           ? Effect.succeed(out)
-          : Effect.fail(new SchemaIssue.InvalidValue({ message: `MCP ${version} cannot say ${first}` }, value, options))
+          : Effect.fail(
+              new SchemaIssue.InvalidValue({ message: `MCP ${version} cannot express ${first}` }, value, options)
+            )
       })
     })
   )
@@ -55,7 +57,7 @@ const rewritten = <T>(codec: Schema.Codec<T>, version: Version, rewrite: Rewrite
   })
 }
 
-/** The codecs of a canonical schema, made when the first of them is needed. */
+/** Returns the codecs of a canonical schema. They are created when the first of them is needed. */
 export const perRevision = <T>(schema: Schema.Codec<T>): PerRevision<T> => {
   const canonical = lazy(() => verbatim(schema))
   let made: Older<T> | undefined
@@ -68,10 +70,10 @@ export const perRevision = <T>(schema: Schema.Codec<T>): PerRevision<T> => {
   }
 }
 
-/** The codec of the newest revision. */
+/** Selects the newest revision's codec. */
 export const newest: Select = ({ newest }) => newest()
 
-/** The codec of the newest revision, made when a value needs it. */
+/** Returns the newest revision's codec, created on first use. */
 export const lazyCodec = <T>({ newest }: PerRevision<T>): Schema.Codec<T, unknown> => {
   const bypass = lazy(() => SchemaBypass.of(newest()))
   return SchemaBypass.attach(
@@ -86,7 +88,7 @@ const makeOlder = <T>(
   table: ReadonlyArray<RewriteRow>
 ): Older<T> => {
   let [codec, rows]: [Schema.Codec<T, unknown>, number] = [canonical, 0]
-  // From newer to older the rows that apply only grow in number: as many rows means the same rows.
+  // The number of applicable rows only grows towards older revisions, so equal numbers mean the same rows.
   const older = (version: OlderVersion): Schema.Codec<T, unknown> => {
     const compiled = compile(
       schema.ast,

@@ -1,7 +1,8 @@
 /**
- * The mirror of `Downgrade`: how a value is written in a revision that no longer has it.
+ * The counterpart of `Downgrade`: defines how values are encoded for revisions that no longer support them.
  *
- * `since` is the first revision without the feature; it and newer ones get what the row gives. Older revisions write the value unchanged.
+ * `since` is the first revision without the feature. It and all newer revisions receive the replacement. Older revisions encode the value
+ * unchanged.
  */
 import * as Capabilities from "../model/Capabilities.ts"
 import * as Elicitation from "../model/Elicitation.ts"
@@ -11,13 +12,13 @@ import { type RewriteRow, rowsOf } from "./Rewrite.ts"
 
 const client = rowsOf(Capabilities.ClientCapabilities)
 
-/** Every row; rows about one type apply in this order. */
+/** All rows. Rows for the same type are applied in this order. */
 export const removed: ReadonlyArray<RewriteRow> = [
-  // Tasks became an extension, which is declared among the extensions.
+  // Tasks became an extension, which is declared with the other extensions.
   ...client.drop("2026-07-28", "tasks"),
   ...rowsOf(Capabilities.ServerCapabilities).drop("2026-07-28", "tasks"),
   ...rowsOf(Tool.Tool).drop("2026-07-28", "execution"),
-  // Roots are requested when they are needed; there is no notification of their change.
+  // Roots are requested when they are needed, so there is no change notification.
   client.change("2026-07-28", "rewrite", "roots", (value) => {
     if (value.roots?.listChanged === undefined) return value
     const { listChanged: _dropped, ...roots } = value.roots
@@ -28,7 +29,7 @@ export const removed: ReadonlyArray<RewriteRow> = [
     return value
   }),
   ...rowsOf(Elicitation.ElicitUrlParams).drop("2026-07-28", "elicitationId"),
-  // Deprecated in 2026-07-28 in favour of the titled form of 2025-11-25.
+  // Deprecated in 2026-07-28 in favor of the titled form from 2025-11-25.
   rowsOf(Elicitation.EnumSchema).change("2026-07-28", "rewrite", "enumNames", (value) => {
     if (value.enumNames === undefined) return value
     const { enum: values, enumNames, ...rest } = value

@@ -1,8 +1,9 @@
 /**
- * The revisions of the specification: for each a table of codecs between its wire format and the canonical model, and its rules.
+ * All supported revisions of the specification. Each revision has its rules and a table of codecs between its wire format and the canonical
+ * model.
  *
- * The canonical model holds what any revision can express. A codec's `Encoded` side is the wire format; its `Type` side is what every
- * other module uses. Codecs that do not differ between revisions are the same object.
+ * The canonical model can express everything that any revision can. A codec's `Encoded` side is the wire format; all other modules use its
+ * `Type` side. Revisions share a codec object if their formats are the same.
  */
 import type { Revision } from "./types.ts"
 import * as v2024_11_05 from "./v2024_11_05.ts"
@@ -13,25 +14,25 @@ import * as v2026_07_28 from "./v2026_07_28.ts"
 
 export type * from "./types.ts"
 
-/** The revisions with sessions, oldest first. */
+/** Revisions with sessions, oldest first. */
 export const stateful: ReadonlyArray<Revision> = [
   v2024_11_05.revision,
   v2025_03_26.revision,
   v2025_06_18.revision,
   v2025_11_25.revision
 ]
-/** The revisions whose requests stand alone, oldest first. */
+/** Revisions in which every request is self-contained, oldest first. */
 export const stateless: ReadonlyArray<Revision> = [v2026_07_28.revision]
-/** Every supported revision, oldest first. */
+/** All supported revisions, oldest first. */
 export const all: ReadonlyArray<Revision> = [...stateful, ...stateless]
-/** The revisions in which a server may ask its user, oldest first. */
+/** Revisions in which a server can ask the user questions, oldest first. */
 export const withElicitation: ReadonlyArray<Revision> = all.filter((revision) => revision.rules.elicitation.form)
-/** The newest revision that `initialize` negotiates. */
+/** The newest revision that can be negotiated with `initialize`. */
 export const latestStateful: Revision = v2025_11_25.revision
 
 const byVersion = new Map<string, Revision>(all.map((revision) => [revision.version, revision]))
 /**
- * The revision with this version, of either era; undefined for an unknown one.
+ * Returns the revision with this version, or `undefined` if the version is unknown.
  *
  * @example
  * ```ts

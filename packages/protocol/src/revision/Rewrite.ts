@@ -1,21 +1,22 @@
 /**
- * Rows of the downgrade table, and their application to values at any depth.
+ * Rows of the downgrade table, and a function that applies them to values at any depth.
  *
- * A row is about one named type of the model (`Tool`, `AudioContent`). `compile` walks a schema once, finds the named types in it, and
- * gives a function that rewrites their values: the rest keeps its identity, and a schema without such types compiles to nothing. A row
- * gives a value or refuses.
+ * Each row concerns one named model type (`Tool`, `AudioContent`). `compile` walks a schema once to find the named
+ * types in it, and returns a function that rewrites their values. Everything else keeps its identity. A schema without
+ * such types needs no rewrite. A row either returns a value or rejects it.
  */
 import type * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { isJsonObject, type JsonObject } from "../model/Shape.ts"
 import type { Version } from "./types.ts"
 
-/** Called when the revision cannot carry the value; `what` completes "cannot say ". */
+/** Called if the revision cannot express the value. `what` completes "cannot express ". */
 export type Refuse = (what: string) => void
 
 /**
- * How a value is written in revisions that lack it: left out, as text, in another form, or refused. `since` is the first revision that
- * has it; in `Removed`, the first that no longer has it. `field` is the field of the type that the row is about, or absent for the whole.
+ * Defines how a value is encoded for revisions that don't support it: omitted, as text, in another form, or rejected.
+ * `since` is the first revision with the feature, or in `Removed` the first without it. `field` is the field that the
+ * row concerns. If it is absent, the row concerns the whole type.
  */
 export interface RewriteRow {
   readonly type: string
@@ -31,21 +32,31 @@ const without = (value: JsonObject, field: string): JsonObject => {
   return rest
 }
 
-/** Rows about one type. */
+const typeOf = (schema: Schema.Top): string => SchemaAST.resolveIdentifier(schema.ast) ?? ""
+
+/** Creates rows that drop fields from a type. */
+export const dropFrom = (
+  schema: Schema.Top,
+  since: Version,
+  ...fields: ReadonlyArray<string>
+): ReadonlyArray<RewriteRow> =>
+  fields.map((field) => ({
+    type: typeOf(schema),
+    field,
+    since,
+    how: "drop",
+    apply: (value) => without(value, field)
+  }))
+
+/** Creates rows for one type. */
 export const rowsOf = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>) => {
-  const type = SchemaAST.resolveIdentifier(schema.ast) ?? ""
+  const type = typeOf(schema)
   type Value = Schema.Struct<F>["Type"]
   return {
-    /** Rows that leave the fields out. */
+    /** Creates rows that drop fields. */
     drop: (since: Version, ...fields: ReadonlyArray<keyof F & string>): ReadonlyArray<RewriteRow> =>
-      fields.map((field) => ({
-        type,
-        field,
-        since,
-        how: "drop" as const,
-        apply: (value: JsonObject) => without(value, field)
-      })),
-    /** A row that writes what `f` gives. */
+      dropFrom(schema, since, ...fields),
+    /** Creates a row that replaces the value with the return value of `f`. */
     change: (
       since: Version,
       how: RewriteRow["how"],
@@ -64,7 +75,7 @@ export const rowsOf = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>)
 
 export type Rewrite = (value: unknown, refuse: Refuse) => unknown
 
-/** A rewrite, and the rows that it applies. */
+/** A rewrite, and the rows it applies. */
 export interface Compiled {
   readonly rewrite: Rewrite
   readonly rows: ReadonlySet<RewriteRow>
@@ -74,7 +85,7 @@ const isCompiled = (u: Compiled | undefined): u is Compiled => u !== undefined
 const rowsIn = (parts: ReadonlyArray<Compiled>, own: ReadonlyArray<RewriteRow> = []): ReadonlySet<RewriteRow> =>
   new Set([...own, ...parts.flatMap((part) => [...part.rows])])
 
-/** The rewrite of all values of a schema by the rows given; `undefined` where none of them applies. */
+/** Returns a rewrite that applies the rows to all values in a schema, or `undefined` if no row applies. */
 export const compile = (ast: SchemaAST.AST, rows: ReadonlyArray<RewriteRow>): Compiled | undefined => {
   switch (ast._tag) {
     case "Objects":
@@ -138,7 +149,7 @@ const arrayOf =
     return next ?? value
   }
 
-/** Whether a checked value is this member of a union: by its required keys and literals, which suffice in this model. */
+/** True if a checked value belongs to this member of a union. Required keys and literals are enough to decide that in this model. */
 const fits = (ast: SchemaAST.AST): ((value: unknown) => boolean) => {
   if (ast._tag === "Arrays") return Array.isArray
   if (ast._tag === "Union") {

@@ -1,4 +1,4 @@
-/** The codecs of a revision with sessions, written by the rows of `Downgrade`. */
+/** The codecs for a revision with sessions, derived from the rows in `Downgrade`. */
 import { table } from "./Downgrade.ts"
 import type { Select } from "./PerRevision.ts"
 import type { OlderVersion } from "./types.ts"

@@ -1,16 +1,17 @@
 /**
- * The revisions with sessions, without their codecs: what a client knows of them that has not met one.
+ * The revisions with sessions, without their codecs. This is all a client needs to know before it connects to one of
+ * them.
  *
- * Owns the rules of the newest one, which the others change.
+ * The rules are the newest revision's. Older revisions override some of them.
  */
 import type { Rules, Version } from "./types.ts"
 
 /** Oldest first. */
 export const versions: ReadonlyArray<Version> = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
-/** The newest revision that `initialize` negotiates. */
+/** The newest revision that can be negotiated with `initialize`. */
 export const latest: Version = "2025-11-25"
 
-/** The rules of the newest one. */
+/** Rules of the newest revision with sessions. */
 export const rules: Rules = {
   batches: false,
   unreadableId: undefined,
@@ -19,6 +20,7 @@ export const rules: Rules = {
   completionsDeclared: true,
   progressMessage: true,
   structuredOutput: true,
+  resourceLinks: true,
   elicitation: { form: true, url: true },
   samplingTools: true,
   samplingContextDeclared: true,

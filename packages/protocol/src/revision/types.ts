@@ -1,27 +1,24 @@
 /**
- * The type of a revision: its version, its era, a codec per method, and the rules that concern no single message.
+ * The type of a revision: its version, its era, a codec for each method, and general rules.
  *
- * Types only; the files of the revisions have the values, and `Revision` lists them.
+ * This module only has types. The values are in one file per revision, and `Revision` lists them.
  */
 import type * as Schema from "effect/Schema"
 import type * as Method from "../model/Method.ts"
+import type { OlderVersion, Version } from "../model/Version.ts"
 
-/** The version of a revision, its date; newest last. */
-export type Version = "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28"
+export type { OlderVersion, Version }
 
-/** The version of a revision with sessions. */
-export type OlderVersion = Exclude<Version, "2026-07-28">
-
-/** `stateful`: a session opened by `initialize`. `stateless`: every request carries its own context. */
+/** `stateful`: `initialize` opens a session. `stateless`: every request carries its own context. */
 export type Era = "stateful" | "stateless"
 
-/** The codecs of one method, between wire and canonical value. Encoding fails where the revision cannot express the value. */
+/** Codecs for one method, from wire format to canonical value. Encoding fails if the revision cannot express the value. */
 export interface MethodCodec<P, R> {
   readonly params: Schema.Codec<P, unknown>
   readonly result: Schema.Codec<R, unknown>
 }
 
-/** The requests of a revision. A method that it lacks is absent, and answered with -32601. */
+/** A revision's requests. Unsupported methods are missing from the table, and calling one fails with -32601. */
 export type RequestTable<T extends Method.Requests> = {
   readonly [M in keyof T]?: MethodCodec<T[M]["params"], T[M]["result"]>
 }
@@ -29,36 +26,43 @@ export type NotificationTable<T extends Method.Notifications> = {
   readonly [M in keyof T]?: Schema.Codec<T[M], unknown>
 }
 
-/** Differences between revisions that concern no single message. */
+/** Differences between revisions that aren't specific to one message type. */
 export interface Rules {
-  /** JSON-RPC batches are received (2025-03-26 only). */
+  /** True if JSON-RPC batches are allowed (only in 2025-03-26). */
   readonly batches: boolean
-  /** The `id` of the error for a request that could not be read. */
+  /** The `id` in the error for a request that could not be read. */
   readonly unreadableId: null | undefined
-  /** Arguments that do not fit a tool's schema: a result with `isError` (2025-11-25 on), or -32602. */
+  /** How to report tool arguments that don't match the schema: a result with `isError` (since 2025-11-25), or -32602. */
   readonly invalidToolArguments: "result" | "error"
-  /** The code for an unknown resource: -32002 before 2026-07-28, -32602 from then on. */
+  /** Error code for an unknown resource: -32002 before 2026-07-28, -32602 since then. */
   readonly resourceNotFound: number
-  /** `completion/complete` needs the `completions` capability (2025-03-26 on). */
+  /** True if `completion/complete` requires the `completions` capability (since 2025-03-26). */
   readonly completionsDeclared: boolean
-  /** Progress notifications may carry a message (2025-03-26 on). */
+  /** True if progress notifications may include a message (since 2025-03-26). */
   readonly progressMessage: boolean
-  /** Tools may have an output schema and results structured content (2025-06-18 on). */
+  /** True if tools may have output schemas and results may have structured content (since 2025-06-18). */
   readonly structuredOutput: boolean
+  /** True if content may link to resources (since 2025-06-18). */
+  readonly resourceLinks: boolean
   readonly elicitation: { readonly form: boolean; readonly url: boolean }
-  /** A server may close an SSE stream that its client then resumes (2025-11-25 only). */
+  /** True if a server may close an SSE stream and let the client resume it (only in 2025-11-25). */
   readonly polling: boolean
-  /** Tasks are a part of the protocol, with a capability of their own; later they are an extension (2025-11-25 only). */
+  /** True if tasks are part of the core protocol, with a dedicated capability (only in 2025-11-25; they became an extension later). */
   readonly tasks: boolean
-  /** Sampling with tools, and arrays of content (2025-11-25 on). */
+  /** True if sampling supports tools and arrays of content (since 2025-11-25). */
   readonly samplingTools: boolean
-  /** The capability to include context is declared (2025-11-25 on). */
+  /** True if clients declare whether sampling may include context (since 2025-11-25). */
   readonly samplingContextDeclared: boolean
-  /** A tool that fails for a capability that the client did not declare: a result with `isError`, or -32021 (2026-07-28 on). */
+  /**
+   * How to report a tool call that fails because of an undeclared client capability: a result with `isError`, or -32021 (since 2026-07-28).
+   */
   readonly missingCapability: "result" | "error"
-  /** Structured content may be any JSON value and an output schema have any root (2026-07-28 on), not only objects. */
+  /**
+   * True if structured content may be any JSON value and an output schema may have any root (since 2026-07-28). Before, both had to be
+   * objects.
+   */
   readonly anyStructuredContent: boolean
-  /** The member of the capabilities that declares extensions: `experimental`, or `extensions` (2026-07-28 on). */
+  /** The capabilities field that declares extensions: `experimental`, or `extensions` (since 2026-07-28). */
   readonly extensions: "experimental" | "extensions"
 }
 
@@ -66,9 +70,9 @@ export interface Rules {
 export interface Revision {
   readonly version: Version
   readonly era: Era
-  /** Requests of a client. */
+  /** Requests that clients send. */
   readonly clientRequests: RequestTable<Method.ClientRequests>
-  /** Requests of a server: sent as such (stateful), or inside a result (stateless). */
+  /** Requests that servers send: as JSON-RPC requests (stateful), or inside results (stateless). */
   readonly serverRequests: RequestTable<Method.ServerRequests>
   readonly clientNotifications: NotificationTable<Method.ClientNotifications>
   readonly serverNotifications: NotificationTable<Method.ServerNotifications>

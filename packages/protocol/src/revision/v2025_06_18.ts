@@ -1,22 +1,17 @@
 /**
  * 2025-06-18: one step before 2025-11-25.
  *
- * New in it: elicitation by form, structured output, resource links, titles, `context` of a completion, `_meta` on more types.
- * Batches are gone.
+ * Adds form elicitation, structured output, resource links, titles, completion `context`, and `_meta` on more types. Removes batches.
  */
 import type { Revision } from "./types.ts"
-import { methodCodecs, without } from "./MethodCodecs.ts"
+import { methodCodecs } from "./MethodCodecs.ts"
 import { older } from "./older.ts"
 import { revision as next } from "./v2025_11_25.ts"
 
-const all = methodCodecs(older("2025-06-18"))
-const serverNotifications = without(all.serverNotifications, "notifications/elicitation/complete")
-
 export const revision: Revision = {
-  ...all,
   version: "2025-06-18",
   era: "stateful",
-  serverNotifications,
+  ...methodCodecs("2025-06-18", older("2025-06-18")),
   rules: {
     ...next.rules,
     unreadableId: null,

@@ -1,7 +1,13 @@
-/** The error of a schema that no tool can have. A module of its own: a contract throws it without the maker of JSON Schemas. */
+/**
+ * The error for a schema that a tool cannot use. In a separate module, so that contracts can throw it without loading
+ * the JSON Schema generator.
+ */
 import * as Data from "effect/Data"
 
-/** A schema that no tool can have, thrown where the program declares or serves it. `where` names the tool and its side, if known. */
+/**
+ * A schema that a tool cannot use. Thrown when the program defines or registers the tool. `where` names the tool and
+ * whether the schema is its input or output, if known.
+ */
 export class InvalidToolSchema extends Data.TaggedError("InvalidToolSchema")<{
   readonly reason: string
   readonly where?: string

@@ -1,13 +1,13 @@
 /**
- * JSON Schema 2020-12 for Effect schemas, and the codecs that decode exactly what those documents describe.
+ * Generates JSON Schema 2020-12 documents from Effect schemas, and the codecs that decode exactly what the documents describe.
  *
- * Owns what is advertised for tool input, tool output and elicitation forms. A document describes the JSON side of a schema
- * (`WireSchema` owns the form of values), decode with `codec` and never with the schema itself. Objects stay open:
- * a field that the schema does not have is accepted and dropped. Refuses roots that MCP cannot carry.
+ * Used for tool inputs, tool outputs and elicitation forms. A document describes the JSON side of a schema (see `WireSchema`), so always
+ * decode with `codec` instead of the schema itself. Objects are open: fields that aren't in the schema are accepted and dropped. Roots that
+ * MCP doesn't allow are rejected.
  *
- * *Gotcha*: JSON Schema counts characters as code points and Effect as UTF-16 units. So a `minLength` above 1 is advertised as
- * half of it, except in elicitation forms. Neither custom filters nor the bounds of safe integers are advertised: the decoder
- * has the last word.
+ * *Gotcha*: JSON Schema counts the length of a string in code points, Effect in UTF-16 units. A `minLength` above 1 is therefore advertised
+ * as half its value, except in elicitation forms. Custom filters and the bounds of safe integers are not advertised; only the decoder
+ * checks them.
  */
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"
@@ -23,10 +23,10 @@ export { InvalidToolSchema } from "./InvalidToolSchema.ts"
 export { later } from "./PlainSchema.ts"
 export type { WireCodec as Wire } from "./WireSchema.ts"
 export type { JsonObject } from "../internal/JsonObject.ts"
-/** A document whose root has `type: "object"`, as MCP requires of tool input. */
+/** A document with `type: "object"` at its root, as MCP requires for tool inputs. */
 export type ObjectSchema = JsonObject & { readonly type: "object" }
 
-/** A field that an elicitation form cannot show; `field` is its name, or empty for the schema as a whole. */
+/** A field that an elicitation form cannot display. `field` is the field name, or empty if the error concerns the whole schema. */
 export class InvalidElicitationSchema extends Data.TaggedError("InvalidElicitationSchema")<{
   readonly field: string
   readonly reason: string
@@ -37,7 +37,7 @@ export class InvalidElicitationSchema extends Data.TaggedError("InvalidElicitati
 }
 
 /**
- * The codec between a schema's values and the JSON that `fromSchema` describes. Make it once, not per call.
+ * Returns the codec between a schema's values and the JSON that `fromSchema` describes. Create it once, not per call.
  *
  * @example
  * ```ts
@@ -55,10 +55,10 @@ export class InvalidElicitationSchema extends Data.TaggedError("InvalidElicitati
 export const codec: <S extends Schema.Constraint>(schema: S) => WireCodec<S> = wireSchema
 
 /**
- * The JSON Schema (2020-12, without `$schema`) of a schema's JSON form; recursion and named schemas go to `$defs`.
+ * Generates the JSON Schema (2020-12, without `$schema`) for the JSON form of a schema. Recursive and named schemas become `$defs`.
  *
- * Throws `InvalidToolSchema` for schemas without a JSON form. Annotations `title`, `description`, `default`, `examples`,
- * `format` and all `x-*` keys are kept.
+ * Throws `InvalidToolSchema` if the schema has no JSON form. Keeps the annotations `title`, `description`, `default`, `examples`, `format`
+ * and all `x-*` keys.
  */
 export const fromSchema = (schema: Schema.Constraint): JsonObject => {
   const { definitions, schema: described } = documentOf(schema)
@@ -66,45 +66,70 @@ export const fromSchema = (schema: Schema.Constraint): JsonObject => {
   const defs = mapValues(definitions, tidy)
   const name = definitionName(root)
   if (name === undefined) return withDefs(root, defs)
-  // MCP wants the root itself, not a reference to it; the definition stays only where another reference needs it.
+  // MCP requires the root itself, not a reference to it. The definition stays only if another reference needs it.
   const { [name]: named, ...others } = defs
   const { $ref, ...notes } = root
   const recursive = JSON.stringify([named, others]).includes(JSON.stringify($ref))
   return withDefs({ ...named, ...notes }, recursive ? defs : others)
 }
 
+/** True if no JSON value can match the document, as with `Schema.Never` or an object that requires such a field. */
+const isImpossible = (document: unknown): boolean => {
+  if (!isJsonObject(document)) return false
+  const { anyOf, not, properties, required } = document
+  if (isJsonObject(not) && Object.keys(not).length === 0) return true
+  if (Array.isArray(anyOf)) return anyOf.every(isImpossible)
+  return isJsonObject(properties) && Array.isArray(required) && required.some((name) => isImpossible(properties[name]))
+}
+
+/** Returns the document for a schema that has at least one valid value. */
+const possible = (schema: Schema.Constraint): JsonObject => {
+  const document = fromSchema(schema)
+  if (!isImpossible(document)) return document
+  const reason = `No value can match this schema because it requires Schema.Never or an empty union: ${excerpt(JSON.stringify(document))}`
+  throw new InvalidToolSchema({ reason })
+}
+
 /**
- * The input schema of a tool; throws `InvalidToolSchema` unless every value is a JSON object.
+ * Generates a tool's input schema. Throws `InvalidToolSchema` unless the schema has valid values and all of them are
+ * JSON objects.
  *
- * The document of an empty struct refuses all properties, as the specification recommends; its codec drops them.
+ * The document for an empty struct forbids properties, as the specification recommends; its codec drops them. It lists
+ * no properties, because OpenAI's API rejects a tool without a list.
  */
 export const input = (schema: Schema.Constraint): ObjectSchema => {
-  const document = fromSchema(schema)
+  const document = possible(schema)
   if (!isObjectRoot(document, document)) {
     throw new InvalidToolSchema({
       reason:
-        "The input of a tool must be a JSON object, such as a Schema.Struct or a union of them, but this schema " +
+        "A tool's input must be a JSON object, such as a Schema.Struct or a union of structs, but this schema " +
         `describes ${excerpt(JSON.stringify(document))}`
     })
   }
   const { ast } = schema
   const empty = SchemaAST.isObjects(ast) && ast.propertySignatures.length + ast.indexSignatures.length === 0
-  return objectRoot(empty ? { ...document, additionalProperties: false } : document)
+  return objectRoot(empty ? { ...document, properties: {}, additionalProperties: false } : document)
 }
 
-/** The output schema of a tool; `isObject: false` means that only 2026-07-28 can carry it (as the schema and as a value). */
+/**
+ * Generates a tool's output schema. `isObject: false` means that only 2026-07-28 supports it, both as a schema and as a value. Throws
+ * `InvalidToolSchema` if the schema has no valid values.
+ */
 export const output = (
   schema: Schema.Constraint
 ):
   | { readonly schema: ObjectSchema; readonly isObject: true }
   | { readonly schema: JsonObject; readonly isObject: false } => {
-  const document = fromSchema(schema)
+  const document = possible(schema)
   return isObjectRoot(document, document)
     ? { schema: objectRoot(document), isObject: true }
     : { schema: document, isObject: false }
 }
 
-/** Strings for an elicitation field or a tool argument, each with the title to show for it: `{ "#F00": "Red" }`. */
+/**
+ * Creates a schema for a string choice with a display title for each value, such as `{ "#F00": "Red" }`. For elicitation fields and tool
+ * arguments.
+ */
 export const titled = <const Titles extends { readonly [value: string]: string }>(
   titles: Titles
 ): Schema.Codec<keyof Titles & string> =>
@@ -113,10 +138,10 @@ export const titled = <const Titles extends { readonly [value: string]: string }
   )
 
 /**
- * The form schema that asks a user for a schema's fields: strings, finite numbers, booleans, and one or several of `Literals`.
+ * Generates the form schema for a schema's fields: strings, finite numbers, booleans, and single or multiple choices from `Literals`.
  *
- * Answers are decoded with `codec`, so a field may also be a date or a URL. Examples and vendor keys are left out.
- * Fails where the revisions' restricted form schema cannot say what a field demands (2025-11-25, client/elicitation).
+ * Answers are decoded with `codec`, so a field may also be a date or a URL. Examples and vendor keys are omitted. Fails if MCP's restricted
+ * form schema cannot express a field's constraints (2025-11-25, client/elicitation).
  */
 export const elicitation = (
   schema: Schema.Constraint
@@ -131,7 +156,7 @@ export const elicitation = (
     return yield* elicitationOf(document, (field) => minLength(asts.get(field)))
   })
 
-/** The form schema of a JSON Schema document; `minLengthOf` gives the bound of a field's length where the document has another one. */
+/** Converts a JSON Schema document to a form schema. `minLengthOf` returns a field's minimum length if it differs from the document. */
 export const elicitationOf = (
   document: JsonObject,
   minLengthOf?: (field: string) => number | undefined
@@ -149,7 +174,7 @@ export const elicitationOf = (
       const exact = minLengthOf === undefined && typeof stated === "number" ? stated : minLengthOf?.(field)
       const form = formField(whole, exact)
       if (typeof form === "string") return yield* Result.fail(unfit(field, form))
-      if (!isPrimitive(form)) return yield* Result.fail(unfit(field, "has a default of another type"))
+      if (!isPrimitive(form)) return yield* Result.fail(unfit(field, "has a default of a different type"))
       properties[field] = form
     }
     const required = document["required"]
@@ -163,14 +188,14 @@ export const elicitationOf = (
 const isPrimitive = Schema.is(Elicitation.PrimitiveSchema)
 const unfit = (field: string, reason: string) => new InvalidElicitationSchema({ field, reason })
 
-/** A form field, or why there is none. */
+/** Returns a form field, or the reason why the node cannot be one. */
 const formField = (node: JsonObject, exactMinLength: number | undefined): JsonObject | string => {
   const { default: _, description: __, examples: ___, title: ____, ...rest } = node
   const demands = Object.fromEntries(Object.entries(rest).filter(([key]) => !isNote(key)))
   const notes = pick(node, "title", "description", "default")
   const only = (allowed: ReadonlyArray<string>, field: JsonObject): JsonObject | string => {
     const key = Object.keys(demands).find((key) => !allowed.includes(key))
-    return key === undefined ? { ...notes, ...field } : `uses ${JSON.stringify(key)}, which a form cannot show`
+    return key === undefined ? { ...notes, ...field } : `uses ${JSON.stringify(key)}, which forms do not support`
   }
   const single = choices(node)
   if (single !== undefined) return only(["type", "enum", "anyOf"], { type: "string", ...select(single, "oneOf") })
@@ -180,7 +205,7 @@ const formField = (node: JsonObject, exactMinLength: number | undefined): JsonOb
     case "string": {
       const { format } = node
       if (format !== undefined && !formats.includes(format)) {
-        return `has the format ${JSON.stringify(format)}; a form knows ${formats.join(", ")}`
+        return `has the format ${JSON.stringify(format)}; forms support ${formats.join(", ")}`
       }
       const length = exactMinLength === undefined ? {} : { minLength: exactMinLength }
       const allowed = ["type", "minLength", "maxLength", "format", "pattern"]
@@ -199,7 +224,7 @@ const formField = (node: JsonObject, exactMinLength: number | undefined): JsonOb
       return only(["type", "minimum", "maximum"], pick(node, "type", "minimum", "maximum"))
     case "array": {
       const several = isJsonObject(node["items"]) ? choices(node["items"]) : undefined
-      if (several === undefined) return "is an array of something else than literal strings"
+      if (several === undefined) return "is an array whose items are not literal strings"
       const items = select(several, "anyOf")
       return only(["type", "items", "minItems", "maxItems", "uniqueItems"], {
         ...pick(node, "type", "minItems", "maxItems"),
@@ -207,9 +232,9 @@ const formField = (node: JsonObject, exactMinLength: number | undefined): JsonOb
       })
     }
     case "object":
-      return "is an object; a form is flat"
+      return "is an object, but forms must be flat"
     default:
-      return "is not one string, number, boolean or choice"
+      return "is not a string, number, boolean or choice"
   }
 }
 
@@ -221,7 +246,7 @@ const bound = (inclusive: unknown, exclusive: unknown, step: 1 | -1): number | u
   return numbers.length === 0 ? undefined : Math.max(...numbers.map((n) => Number(n) * step)) * step
 }
 
-/** The strings among which a schema chooses, with their titles. */
+/** Returns the strings a schema allows, with their titles. */
 const choices = (node: JsonObject): ReadonlyArray<{ readonly const: string; readonly title?: string }> | undefined => {
   const members = Array.isArray(node["anyOf"]) ? node["anyOf"] : [node]
   const found = members.flatMap((member: unknown) => {
@@ -232,13 +257,13 @@ const choices = (node: JsonObject): ReadonlyArray<{ readonly const: string; read
   return found.every((choice) => choice !== undefined) ? found : undefined
 }
 
-/** Choices as MCP writes them: an `enum`, or titled constants under the given keyword. */
+/** Formats choices as MCP expects: an `enum`, or titled constants under the given keyword. */
 const select = (members: NonNullable<ReturnType<typeof choices>>, keyword: "oneOf" | "anyOf"): JsonObject =>
   members.some((member) => member.title !== undefined)
     ? { [keyword]: members.map((member) => ({ title: member.const, ...member })) }
     : { enum: members.map((member) => member.const) }
 
-/** The `minLength` that the decoder demands of a string; see the gotcha above. */
+/** Returns the `minLength` that the decoder enforces; see the gotcha above. */
 const minLength = (ast: SchemaAST.AST | undefined): number | undefined => {
   const flatten = (checks: ReadonlyArray<SchemaAST.Check<never>>): ReadonlyArray<SchemaAST.Check<never>> =>
     checks.flatMap((check) => (check._tag === "FilterGroup" ? flatten(check.checks) : [check]))
@@ -257,7 +282,7 @@ const documentOf = (schema: Schema.Constraint) => {
     throw new InvalidToolSchema({
       reason:
         `${at} is a Schema.declare or Schema.instanceOf without a JSON form. ` +
-        "Give it one by the annotation toCodec, or use a schema that has one, such as a Schema.Struct"
+        "Add one with the toCodec annotation, or use a schema that has one, such as a Schema.Struct"
     })
   }
   try {
@@ -281,7 +306,7 @@ const definitionName = ({ $ref }: JsonObject): string | undefined =>
     ? decodeURIComponent($ref.slice("#/$defs/".length)).replaceAll("~1", "/").replaceAll("~0", "~")
     : undefined
 
-/** A node with its reference into `$defs` resolved; keywords beside the reference take precedence. */
+/** Resolves a node's reference into `$defs`. Keywords next to the reference take precedence. */
 const resolve = (node: unknown, document: JsonObject): JsonObject => {
   if (!isJsonObject(node)) return {}
   const name = definitionName(node)
@@ -303,7 +328,8 @@ const isObjectRoot = (node: unknown, document: JsonObject): boolean => {
 const isNote = (key: string): boolean =>
   isVendorKey(key) || ["title", "description", "default", "examples", "readOnly", "writeOnly"].includes(key)
 
-// Removes redundant output of the schema module: objects are open anyway, and annotations of a key arrive in an `allOf`.
+// Removes redundant output from the schema module: objects are open anyway, and a key's annotations arrive in an
+// `allOf`.
 const tidy = (schema: JsonObject): JsonObject => {
   const sub = (value: unknown): unknown =>
     Array.isArray(value) ? value.map(sub) : isJsonObject(value) ? tidy(value) : value
@@ -317,7 +343,7 @@ const tidy = (schema: JsonObject): JsonObject => {
   const out = open ? scalar(rest) : { ...rest, additionalProperties }
   const members = (Array.isArray(allOf) ? allOf : []).filter(isJsonObject)
   const keys = [out, ...members].flatMap(Object.keys)
-  // A check with an annotation of a vendor stands in a part of its own, but the annotation describes the whole value.
+  // A check with a vendor annotation is a separate part, but the annotation describes the whole value.
   if (isScalar(out) && new Set(keys).size === keys.length) return scalar(Object.assign({}, out, ...members))
   const notes = members.filter((member) => Object.keys(member).every(isNote))
   const demands = members.filter((member) => {
@@ -329,7 +355,7 @@ const tidy = (schema: JsonObject): JsonObject => {
 }
 const isScalar = ({ type }: JsonObject): boolean => type === "string" || type === "number" || type === "integer"
 const scalar = (node: JsonObject): JsonObject => (node["type"] === "integer" ? withoutSafeBounds(node) : node)
-/** Every integer of `Schema.Int` is a safe one: its bounds would cost a model sixty characters each time. */
+/** Drops the bounds of safe integers: every `Schema.Int` has them, and they would cost a model sixty characters each time. */
 const withoutSafeBounds = ({ maximum, minimum, ...rest }: JsonObject): JsonObject => ({
   ...rest,
   ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? undefined : { minimum }),

@@ -1,16 +1,16 @@
 /**
- * Validates unknown JSON against a JSON Schema of a peer or a user: 2020-12, or draft-07 where `$schema` names it.
+ * Validates unknown JSON against a JSON Schema from a peer or a user: 2020-12, or draft-07 if `$schema` says so.
  *
- * Owns the checks around `@cfworker/json-schema`, which interprets schemas: it needs no `eval`, so it runs in Workers. It passes the
- * official test suite for both drafts except for `$dynamicRef`, formats (it always asserts them) and a case of nested `$id`. Therefore
- * a schema is first rebuilt from the keywords of its draft: formats are left out unless asked for; `$dynamicRef` becomes `$ref`, which
- * is the same as long as there is one schema resource; a malformed keyword is found now and not when a value arrives.
- * Ajv knows `$dynamicRef`, but compiles with `new Function`.
+ * Builds on `@cfworker/json-schema`, which interprets schemas. It doesn't need `eval`, so it runs in Workers. It passes the official test
+ * suite for both drafts except for `$dynamicRef`, formats (which it always asserts) and one case of nested `$id`. Schemas are therefore
+ * rebuilt from the keywords of their draft before use. Formats are removed unless requested. `$dynamicRef` becomes `$ref`, which is
+ * equivalent as long as there is a single schema resource. A malformed keyword is reported immediately, not when a value arrives. Ajv
+ * supports `$dynamicRef`, but compiles schemas with `new Function`.
  *
- * Refuses, as `UnsupportedSchema`: other dialects, references that lead outside the document (nothing is ever fetched); references
- * that return to themselves without descending into the value, `$dynamicRef` across several `$id`s, and excessive size or depth.
- * Bounded: value depth, and reference steps in proportion to the value's size (a small recursive schema can otherwise take
- * exponential time). A `pattern` is matched without backtracking (`LinearPattern`), so no schema and no value blocks the process.
+ * Rejects the following as `UnsupportedSchema`: other dialects, references outside the document (nothing is ever fetched), references that
+ * form a cycle without descending into the value, `$dynamicRef` across multiple `$id`s, and schemas that are too large or too deep. Limits
+ * value depth, and limits reference steps in proportion to the size of the value, because a small recursive schema could otherwise take
+ * exponential time. A `pattern` is matched without backtracking (`LinearPattern`), so no schema or value can block the process.
  */
 import { validate, type OutputUnit } from "@cfworker/json-schema"
 import * as Result from "effect/Result"
@@ -20,30 +20,30 @@ import { allow, defaults, escape, patternFormat, prepare, UnsupportedSchema, typ
 
 export { UnsupportedSchema } from "./PreparedSchema.ts"
 
-/** One violation of the schema; `path` is a JSON Pointer into the value, empty for the value itself. */
+/** A schema violation. `path` is a JSON Pointer to the invalid value, empty for the root. */
 export interface SchemaViolation {
   readonly path: string
   readonly message: string
 }
-/** The violations of a value, at most 10; none if it is valid. Never throws. */
+/** Returns a value's violations, at most 10, or an empty array if it is valid. Never throws. */
 export type Validator = (value: unknown) => ReadonlyArray<SchemaViolation>
 
 export interface Options {
-  /** Deepest nesting of a value, of a schema, and of a chain of references; default 64. */
+  /** Maximum nesting of values, schemas and chains of references. Default 64. */
   readonly maxDepth?: number
-  /** Assert `format` instead of ignoring it; unknown formats are always ignored. Default false. */
+  /** Whether to check `format` instead of ignoring it. Unknown formats are always ignored. Default false. */
   readonly formats?: boolean
 }
 
-/** Longest array in a value where the schema uses `uniqueItems`, whose check is quadratic. */
+/** Maximum array length if the schema uses `uniqueItems`, because the check is quadratic. */
 export const maxUniqueItems = 5000
 const maxViolations = 10
-/** Steps of all patterns for one value: about a second. */
+/** Maximum steps for all patterns on one value: about a second. */
 const patternSteps = 20_000_000
-/** Steps of matching all names against `patternProperties` for one value: about a second. */
+/** Maximum steps to match property names against `patternProperties` for one value: about a second. */
 const keyedSteps = 500_000_000
 
-/** Prepares a schema; keep the validator, since this costs as much as many validations. */
+/** Compiles a schema. Reuse the validator, because compiling costs as much as many validations. */
 export const compile = (schema: unknown, options: Options = {}): Result.Result<Validator, UnsupportedSchema> =>
   Result.try({
     try: () => {
@@ -58,7 +58,7 @@ export const compile = (schema: unknown, options: Options = {}): Result.Result<V
 
 const makeValidator = ({ draft, keySteps, lookup, root, unique }: Prepared, maxDepth: number): Validator => {
   let steps = 0
-  // The interpreter looks up every reference it follows, which is where runaway work can be stopped.
+  // The interpreter looks up every reference that it follows, so the lookup is where runaway work can be stopped.
   const counted = new Proxy(lookup, {
     get: (schemas, uri) => {
       if (steps-- <= 0) throw new Error("the schema is too complex for it")
@@ -92,15 +92,15 @@ const makeValidator = ({ draft, keySteps, lookup, root, unique }: Prepared, maxD
   }
 }
 
-/** The cost of matching the names of one object against `patternProperties`. */
+/** Cost of matching one object's property names against `patternProperties`. */
 interface Names {
-  /** Steps for a name of this length. */
+  /** Returns the steps for a name of this length. */
   readonly steps: (length: number) => number
-  /** Steps for all names of the object that needs the most. */
+  /** Steps for all property names of the most expensive object. */
   most: number
 }
 
-/** The number of values inside a value, or why it is not even looked at. */
+/** Returns the number of values inside a value, or the reason why it cannot be validated. */
 const measure = (
   value: unknown,
   depth: number,
@@ -112,17 +112,20 @@ const measure = (
   if (typeof value !== "object") return { path: "", message: "Is not JSON." }
   if (depth <= 0) return { path: "", message: "Is nested too deeply." }
   if (unique && Array.isArray(value) && value.length > maxUniqueItems) {
-    return { path: "", message: `Has more than ${maxUniqueItems} items, and they would have to be unique.` }
+    return {
+      path: "",
+      message: `Has more than ${maxUniqueItems} items, which is too many to check whether they are unique.`
+    }
   }
   let size = 1
   let steps = 0
   for (const key in value) {
     if (!key.isWellFormed())
-      return { path: "", message: `Has the key ${excerpt(JSON.stringify(key))}, which is no Unicode text.` }
+      return { path: "", message: `Has the key ${excerpt(JSON.stringify(key))}, which is not valid Unicode.` }
     if (names !== undefined && key.length > longestBacktracked)
       return {
         path: "",
-        message: `Has a key of more than ${longestBacktracked} characters, and the schema has patternProperties.`
+        message: `Has a key of more than ${longestBacktracked} characters, which is too long to match against patternProperties.`
       }
     if (names !== undefined && !Array.isArray(value)) steps += names.steps(key.length)
     const inner = measure(Reflect.get(value, key), depth - 1, unique, names)
@@ -133,7 +136,8 @@ const measure = (
   return size
 }
 
-// The interpreter reports every applicator on the way to a violation. Those only repeat what follows, or are all there is to say.
+// The interpreter reports every applicator on the way to a violation. These either repeat the errors that follow or are
+// the only errors.
 const summaries = ["anyOf", "oneOf", "contains", "propertyNames"]
 const wrappers = ["$ref", "allOf", "if", "properties", "patternProperties", "additionalProperties", "items"].concat([
   "prefixItems",

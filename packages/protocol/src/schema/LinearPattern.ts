@@ -1,14 +1,14 @@
 /**
- * Regular expressions of other parties, matched in bounded time. A backtracking engine takes exponential time for some short expressions,
- * and nothing interrupts it; here all alternatives advance together, one code point at a time.
+ * Matches untrusted regular expressions in bounded time. A backtracking engine takes exponential time for some short expressions and cannot
+ * be interrupted. This engine advances all alternatives together, one code point at a time.
  *
- * The syntax and meaning are JavaScript's with the flag `u`. Backreferences, lookbehind and inline flags are not supported.
+ * Syntax and semantics are JavaScript's with the `u` flag. Backreferences, lookbehind and inline flags are not supported.
  */
 
-/** The expression uses a feature that cannot be matched in bounded time, or is too large. */
+/** The expression is too large, or uses a feature that cannot be matched in bounded time. */
 export class UnsupportedPattern extends Error {}
 
-/** The steps of a validation are spent. */
+/** Thrown if a validation has used up its steps. */
 export class TooManySteps extends Error {}
 
 type Test = (character: string) => boolean
@@ -19,11 +19,11 @@ type Node =
   | { readonly type: "assert"; readonly kind: "^" | "$" | "b" | "B" }
   | { readonly type: "look"; readonly negated: boolean; readonly part: Node }
 
-/** Most instructions of one expression, counted repetitions written out. */
+/** Maximum number of instructions in an expression, with counted repetitions expanded. */
 const maxSize = 10_000
-/** Most groups inside each other. */
+/** Maximum nesting of groups. */
 const maxDepth = 100
-/** Longest expression. */
+/** Maximum length of an expression. */
 const maxLength = 100_000
 
 class Parser {
@@ -35,7 +35,7 @@ class Parser {
     this.source = source
   }
 
-  /** The rest up to the end of the group. */
+  /** Parses up to the end of the group. */
   choice(): Node {
     const parts = [this.sequence()]
     while (this.takes("|")) parts.push(this.sequence())
@@ -78,7 +78,7 @@ class Parser {
     if (this.takes("\\B")) return { type: "assert", kind: "B" }
     const group = this.matching(/\((?:\?(?::|=|!|<(?![=!])[^>]*>))?(?!\?)/y)?.[0]
     if (group !== undefined) {
-      if (++this.depth > maxDepth) throw new UnsupportedPattern(`more than ${maxDepth} groups inside each other`)
+      if (++this.depth > maxDepth) throw new UnsupportedPattern(`more than ${maxDepth} nested groups`)
       const part = this.choice()
       this.depth--
       this.at++
@@ -115,10 +115,10 @@ const parse = (source: string): Node => {
   return new Parser(source).choice()
 }
 
-/** Longest text that a backtracking engine may be given. */
+/** Maximum length of a string to match with a backtracking engine. */
 export const longestBacktracked = 1000
 
-/** Most steps that a backtracking engine takes for a text: at most `factor * length ** degree`. */
+/** Maximum number of steps a backtracking engine needs for a string: `factor * length ** degree`. */
 export interface Cost {
   readonly factor: number
   readonly degree: number
@@ -129,7 +129,7 @@ const endless = constant(Infinity)
 
 export const stepsFor = ({ degree, factor }: Cost, length: number): number => factor * Math.max(1, length) ** degree
 
-/** Infinite for a part that can repeat itself in several ways. */
+/** Infinite if the part can match a repetition in several ways. */
 const costOf = (node: Node): Cost => {
   switch (node.type) {
     case "sequence":
@@ -156,7 +156,7 @@ const costOf = (node: Node): Cost => {
   }
 }
 
-/** Returns the cost of finding the expression with a backtracking engine, or `undefined` if that can take too long. */
+/** Returns the cost of searching for the expression with a backtracking engine, or `undefined` if it may take too long. */
 export const backtrackingCost = (source: string): Cost | undefined => {
   const { degree, factor } = costOf(parse(source))
   const cost = { factor, degree: /^\^[^|]*$/.test(source) ? degree : degree + 1 }
@@ -170,7 +170,7 @@ type Instruction =
   | { readonly type: "look"; readonly negated: boolean; end: number }
   | { readonly type: "match" }
 
-/** Instructions that the expressions of one schema may still have. */
+/** Number of instructions left for the expressions in one schema. */
 export interface Room {
   instructions: number
 }
@@ -179,7 +179,7 @@ const program = (root: Node, room: Room): ReadonlyArray<Instruction> => {
   const out: Array<Instruction> = []
   const put = <A extends Instruction>(instruction: A): A => {
     if (out.length >= maxSize) throw new UnsupportedPattern(`it has more than ${maxSize} steps`)
-    if (--room.instructions < 0) throw new UnsupportedPattern("the patterns of the schema are too large together")
+    if (--room.instructions < 0) throw new UnsupportedPattern("the schema's patterns are too large in total")
     out.push(instruction)
     return instruction
   }
@@ -234,23 +234,23 @@ const program = (root: Node, room: Room): ReadonlyArray<Instruction> => {
   return out
 }
 
-/** Steps that are left for the expressions of one validation. */
+/** Number of steps left for the expressions in one validation. */
 export interface Budget {
   steps: number
 }
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /^\w$/.test(character)
 
-/** Whether an expression is found in a text; throws once the budget is spent. */
+/** Returns true if a string contains a match. Throws once the budget is used up. */
 export type Matcher = (text: string, budget: Budget) => boolean
 
-/** Makes the matcher of an expression that is valid with the flag `u`; throws `UnsupportedPattern`. */
+/** Creates a matcher for an expression that is valid with the `u` flag. Throws `UnsupportedPattern`. */
 export const matcher = (source: string, room: Room = { instructions: maxSize }): Matcher => {
   const code = program(parse(source), room)
   return (text, budget) => run(code, 0, text, 0, budget)
 }
 
-/** Runs the instructions from `start`: at `from` alone for a lookahead, else also at every later character. */
+/** Runs the instructions from `start`. A lookahead only tries position `from`; otherwise every later position is tried as well. */
 const run = (code: ReadonlyArray<Instruction>, start: number, text: string, from: number, budget: Budget): boolean => {
   budget.steps -= code.length / 8
   const seen = new Float64Array(code.length).fill(-1)
@@ -271,7 +271,7 @@ const run = (code: ReadonlyArray<Instruction>, start: number, text: string, from
     for (let pc = pending.pop(); pc !== undefined; pc = pending.pop()) {
       if (seen[pc] === at) continue
       seen[pc] = at
-      if (--budget.steps < 0) throw new TooManySteps("a text is too long for its pattern")
+      if (--budget.steps < 0) throw new TooManySteps("the text is too long for its pattern")
       const instruction = code[pc]
       if (instruction === undefined || instruction.type === "match") return true
       if (instruction.type === "character") {

@@ -1,8 +1,9 @@
 /**
- * Values of plain schemas, checked and copied without a parser: the fast path of `ValueCodec` (core), both ways.
+ * Checks and copies values of plain schemas without a parser, in both directions. This is the fast path of `ValueCodec` in the core
+ * package.
  *
- * Plain is what `PlainSchema` calls so; here also any JSON, records, and checks of leaves. A value that is wrong gives `none`: the
- * Schema says what is wrong with it. A property test compares both.
+ * Supports the schemas `PlainSchema` considers plain, plus any JSON, records, and checks on leaves. An invalid value returns `none`, and
+ * the Schema then reports what is wrong with it. A property test compares the two.
  */
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
@@ -13,17 +14,17 @@ import { hasOnlyWords, isUnchecked } from "./PlainSchema.ts"
 type AST = SchemaAST.AST
 type IndexSignature = SchemaAST.Objects["indexSignatures"][number]
 
-/** No copy: the value is wrong. */
+/** Returned instead of a copy if the value is invalid. */
 export const none: unique symbol = Symbol("@effect-mcp/protocol/PlainCopy/none")
 
-/** Gives the value as its schema reads and writes it, or `none`. */
+/** Returns the value as its schema would decode or encode it, or `none`. */
 export type Copy = (value: unknown) => unknown
 
-/** How deep any JSON is looked at here; below, and in a cycle, the Schema of JSON decides. */
+/** Maximum depth for checking arbitrary JSON. Deeper values and cycles are left to the schema. */
 const maxDepth = 64
 const isDeepJson = Schema.is(Schema.Json)
 
-/** The copy of values of a schema; undefined for a schema that is not plain. */
+/** Returns a schema's copy function, or `undefined` if the schema is not plain. */
 export const of = (ast: AST): Copy | undefined => {
   if (ast.encoding !== undefined || !hasOnlyWords(ast.context?.annotations)) return undefined
   if (SchemaAST.isDeclaration(ast)) {
@@ -87,7 +88,7 @@ const isJson = (value: unknown, depth: number): boolean => {
 
 const ownField = { configurable: true, enumerable: true, writable: true }
 
-/** Adds the members of an object, but for those of `without`; false where one is wrong. */
+/** Copies an object's fields except for `without`. Returns false if a field is invalid. */
 const copyRest = (
   value: JsonObject,
   out: Record<string, unknown>,
@@ -98,7 +99,7 @@ const copyRest = (
     if (without?.has(key) === true) continue
     const copied = copy(value[key])
     if (copied === none) return false
-    // An assignment would set the prototype.
+    // A plain assignment would set the prototype.
     if (key === "__proto__") Object.defineProperty(out, key, { ...ownField, value: copied })
     else out[key] = copied
   }
@@ -147,7 +148,9 @@ interface Property {
   readonly copy: Copy
 }
 
-/** The copy of the members that a record has; `named`: beside fields, which the Schema holds against the type of the record, too. */
+/**
+ * Copies the fields of a record. `named` is true if there are also struct fields, which the Schema checks against the record's type too.
+ */
 const restOf = ({ parameter, type }: IndexSignature, named: boolean): Copy | undefined => {
   const isAnyKey = SchemaAST.isString(parameter) && parameter.checks === undefined && parameter.encoding === undefined
   if (!isAnyKey || (named && type._tag !== "Unknown")) return undefined
@@ -161,7 +164,7 @@ const objectOf = (ast: SchemaAST.Objects): Copy | undefined => {
     return undefined
   }
   const properties: Array<Property> = []
-  // They tell the members of a union apart: looked at first.
+  // Checked first, because they distinguish the members of a union.
   const tags: Array<readonly [name: string, literal: unknown]> = []
   for (const { name, type } of propertySignatures) {
     const copy = of(type)

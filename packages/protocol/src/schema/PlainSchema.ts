@@ -1,23 +1,25 @@
 /**
- * Which schemas are plain: structs, arrays and unions of strings, booleans and numbers, with no annotations but titles and descriptions.
+ * Decides whether a schema is plain: structs, arrays and unions of strings, booleans and numbers, with only titles and descriptions as
+ * annotations.
  *
- * Owns the decision whether a JSON Schema may be made when a client first asks for it. A plain schema certainly has a JSON form, so no
- * mistake is found late. A schema that is not known here is not plain.
+ * A plain schema is guaranteed to have a JSON form that every host accepts, so its JSON Schema can be generated when a client first asks for
+ * it without any risk of a late error or warning. Unknown kinds of schemas are not plain.
  */
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { lazy } from "../internal/lazy.ts"
+import { isPropertyName } from "./portability/vocabulary.ts"
 
 type AST = SchemaAST.AST
 
-/** `make(schema)`, made at once unless the schema is a plain struct, for which `make` cannot fail: then on the first call. */
+/** Calls `make(schema)` immediately. For a plain struct, for which `make` cannot fail, it is called on first use instead. */
 export const later = <S extends Schema.Constraint, A>(schema: S, make: (schema: S) => A): (() => A) => {
   const made = lazy(() => make(schema))
   if (!isPlainStruct(schema.ast)) made()
   return made
 }
 
-/** Whether a schema is a struct of plain parts. */
+/** True if a schema is a struct with only plain parts. */
 export const isPlainStruct = (ast: AST): boolean => SchemaAST.isObjects(ast) && isPlain(ast)
 
 const isPlain = (ast: AST): boolean => {
@@ -31,7 +33,7 @@ const isPlain = (ast: AST): boolean => {
     case "Null":
       return ast.checks === undefined
     case "Literal":
-      return ast.checks === undefined && typeof ast.literal !== "bigint"
+      return ast.checks === undefined && typeof ast.literal === "string"
     case "Arrays":
       return isUnchecked(ast) && ast.elements.length === 0 && ast.rest.length === 1 && ast.rest.every(isPlain)
     case "Union":
@@ -41,7 +43,7 @@ const isPlain = (ast: AST): boolean => {
       return (
         isUnchecked(ast) &&
         indexSignatures.length === 0 &&
-        propertySignatures.every(({ name, type }) => typeof name === "string" && isPlain(type))
+        propertySignatures.every(({ name, type }) => typeof name === "string" && isPropertyName(name) && isPlain(type))
       )
     }
     default:
@@ -49,15 +51,15 @@ const isPlain = (ast: AST): boolean => {
   }
 }
 
-/** Whether annotations only describe. */
+/** True if there are only titles and descriptions. */
 export const hasOnlyWords = (annotations: object | undefined): boolean =>
   annotations === undefined || Object.keys(annotations).every((key) => key === "title" || key === "description")
 
-/** Whether no check is on a schema of several parts. */
+/** True if no check applies to a composite schema. */
 export const isUnchecked = (ast: SchemaAST.Arrays | SchemaAST.Union | SchemaAST.Objects): boolean =>
   ast.checks === undefined && ast.encodingChecks === undefined
 
-/** Whether a check is that of `Schema.Finite` or `Schema.Int` itself. */
+/** True if the check is the built-in check of `Schema.Finite` or `Schema.Int`. */
 const isNumeric = ({ annotations }: SchemaAST.Check<never>): boolean =>
   [Schema.Finite, Schema.Int].some(({ ast }) => {
     const own = ast.checks?.[0].annotations

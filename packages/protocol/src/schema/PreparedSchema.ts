@@ -1,6 +1,6 @@
 /**
- * A foreign JSON Schema made ready for the interpreter: copied (the interpreter marks what it reads) and reduced to the keywords of its
- * draft. It is checked for everything that would otherwise fail, or never end, while a value is validated.
+ * Prepares an external JSON Schema for the interpreter: copies it (the interpreter marks the schemas it reads) and reduces it to the
+ * keywords of its draft. Checks for everything that would otherwise fail, or never end, during validation.
  */
 import { dereference, format } from "@cfworker/json-schema"
 import * as Data from "effect/Data"
@@ -16,7 +16,7 @@ import {
   UnsupportedPattern
 } from "./LinearPattern.ts"
 
-/** The schema cannot be used to validate anything; `path` is a JSON Pointer into it. */
+/** The schema cannot be used for validation. `path` is a JSON Pointer to the problem. */
 export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
   readonly path: string
   readonly reason: string
@@ -26,9 +26,9 @@ export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
   }
 }
 
-/** Most subschemas in one schema. */
+/** Maximum number of subschemas in a schema. */
 const maxSubschemas = 10_000
-/** Most instructions of all patterns in one schema. */
+/** Maximum number of instructions for all patterns in a schema. */
 const maxInstructions = 200_000
 
 type Draft = "2020-12" | "7"
@@ -46,7 +46,7 @@ const draftOf = (schema: unknown): Draft => {
   const found = /^https?:\/\/json-schema\.org\/(draft\/2020-12|draft-07)\/schema#?$/.exec(
     typeof dialect === "string" ? dialect : ""
   )?.[1]
-  if (found === undefined) return refuse("/$schema", `the dialect ${excerpt(JSON.stringify(dialect))} is not known`)
+  if (found === undefined) return refuse("/$schema", `the dialect ${excerpt(JSON.stringify(dialect))} is not supported`)
   return found === "draft-07" ? "7" : "2020-12"
 }
 
@@ -67,7 +67,7 @@ const isRegExp = (value: unknown) => {
 const types = ["array", "boolean", "integer", "null", "number", "object", "string"]
 const isType = (value: unknown) => [value].flat().every((type) => types.includes(String(type)))
 
-/** Keywords and the values they take. What is not here says nothing about validity, and is left out. */
+/** Supported keywords with a check of their values. All other keywords don't affect validity and are dropped. */
 const common: Record<string, (value: unknown) => boolean> = {
   $id: isText,
   $ref: isText,
@@ -115,10 +115,10 @@ const keywords: Record<Draft, Record<string, (value: unknown) => boolean>> = {
 const maps = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"]
 const verbatim = ["enum", "const", "type", "required", "dependentRequired"]
 
-/** The formats that may be asserted: the interpreter's expressions for some others can be slow. */
+/** Formats that can be checked. Some of the interpreter's other expressions can be slow. */
 const safeFormats: ReadonlyArray<unknown> = ["date", "date-time", "email", "ipv4", "ipv6", "time", "uri", "uuid"]
 
-/** The interpreter would match patterns by an engine that backtracks. It gets this format in their place. */
+/** Stands in for patterns, which the interpreter would match with a backtracking engine. */
 export const patternFormat = "effect-mcp pattern"
 let running: Matcher | undefined
 let budget: Budget = { steps: 0 }
@@ -128,33 +128,33 @@ format[patternFormat] = isFound
 let keyBudget: Budget = { steps: 0 }
 let keySteps = 0
 
-/** Steps that one validation may take. */
+/** Maximum number of steps for one validation. */
 interface StepLimits {
-  /** For all patterns of strings together. */
+  /** For all string patterns together. */
   readonly steps: number
-  /** For all matches of names against `patternProperties`. */
+  /** For matching all property names against `patternProperties`. */
   readonly ofKeys: number
-  /** Most steps to match the names of one object of the value against all of these patterns. */
+  /** For matching the property names of a single object against all patterns. */
   readonly perObject: number
 }
 
-/** Begins a validation. */
+/** Starts a validation. */
 export const allow = ({ ofKeys, perObject, steps }: StepLimits): void => {
   budget = { steps }
   keyBudget = { steps: ofKeys }
   keySteps = perObject
 }
 
-/** The interpreter reads the patterns each time it matches the names of an object. */
+/** The interpreter reads the patterns every time it matches an object's property names. */
 const countedPatterns = (patterns: Node): Node =>
   new Proxy(patterns, {
     ownKeys: (target) => {
-      if ((keyBudget.steps -= keySteps) < 0) throw new Error("it has too many names for the patterns of the schema")
+      if ((keyBudget.steps -= keySteps) < 0) throw new Error("it has too many property names for the schema's patterns")
       return Reflect.ownKeys(target)
     }
   })
 
-/** A `format` by which the interpreter matches one pattern, and the format that the same schema asserts. */
+/** Returns a `format` that makes the interpreter match a pattern, combined with the format the schema already checks. */
 const patternOf = (source: string, other: unknown, room: Room) => {
   const match = matcher(source, room)
   const also = safeFormats.includes(other) ? format[String(other)] : undefined
@@ -176,21 +176,23 @@ const supported = <A>(path: string, make: () => A): A => {
   }
 }
 
-/** A schema that `validate` can be given. */
+/** A schema that is ready for `validate`. */
 export interface Prepared {
   readonly draft: Draft
   readonly root: Node | boolean
   readonly lookup: Lookup
-  /** Whether it uses `uniqueItems`. */
+  /** True if the schema uses `uniqueItems`. */
   readonly unique: boolean
-  /** Most steps to match a name of this length against all `patternProperties`, or `undefined` if there are none. */
+  /**
+   * Returns the maximum number of steps to match a name of this length against all `patternProperties`, or `undefined` if there are none.
+   */
   readonly keySteps: ((length: number) => number) | undefined
 }
 
-/** The options of a schema that has none of its own. */
+/** Default options. */
 export const defaults = { formats: false, maxDepth: 64 }
 
-/** Rebuilds and checks a schema; throws `UnsupportedSchema`. */
+/** Rebuilds and checks a schema. Throws `UnsupportedSchema`. */
 export const prepare = (
   schema: unknown,
   { formats, maxDepth }: { readonly formats: boolean; readonly maxDepth: number }
@@ -207,7 +209,7 @@ export const prepare = (
 
   const node = (value: unknown, path: string, depth: number): Node | boolean => {
     if (typeof value === "boolean") return value
-    if (!isNode(value)) return refuse(path, "a schema is an object or a boolean")
+    if (!isNode(value)) return refuse(path, "a schema must be an object or a boolean")
     if (depth > maxDepth) return refuse(path, `nested deeper than ${maxDepth} levels`)
     if (nodes.size >= maxSubschemas) return refuse(path, `more than ${maxSubschemas} subschemas`)
     if (path !== "" && "$schema" in value && draftOf(value) !== draft) return refuse(path, "mixes two dialects")
@@ -218,7 +220,7 @@ export const prepare = (
       const at = `${path}/${escape(key)}`
       if (fits === undefined || (key === "format" && !(formats && safeFormats.includes(content)))) continue
       if (!fits(content))
-        return refuse(at, `${excerpt(JSON.stringify(content) ?? "undefined", 100)} is no value for "${key}"`)
+        return refuse(at, `${excerpt(JSON.stringify(content) ?? "undefined", 100)} is not a valid value for "${key}"`)
       if (key === "uniqueItems") unique ||= content === true
       if (key === "patternProperties") {
         const costs = Object.keys(Object(content)).map((source) => keyCost(`${at}/${escape(source)}`, source))
@@ -228,7 +230,7 @@ export const prepare = (
       if (key === "$id" && path !== "") resources++
       if (key === "$dynamicRef") dynamic = at
       const name = key === "$dynamicRef" ? "$ref" : key === "$dynamicAnchor" ? "$anchor" : key
-      if (name !== key && Object.hasOwn(value, name)) return refuse(at, `"${key}" beside "${name}" is not supported`)
+      if (name !== key && Object.hasOwn(value, name)) return refuse(at, `"${key}" next to "${name}" is not supported`)
       out[name] = verbatim.includes(key) ? content : part(key, content, at, depth)
     }
     if (typeof out["pattern"] === "string") {
@@ -236,7 +238,7 @@ export const prepare = (
       out["format"] = supported(`${path}/pattern`, () => patternOf(source, out["format"], room))
       delete out["pattern"]
     }
-    // In draft-07 nothing beside a `$ref` counts, but a `definitions` beside it can be its target.
+    // In draft-07, everything next to a `$ref` is ignored, but `definitions` next to it can be its target.
     if (draft === "7" && "$ref" in out) delete out["$id"]
     return out
   }
@@ -252,12 +254,15 @@ export const prepare = (
   }
 
   const root = node(schema, "", 1)
-  if (dynamic !== undefined && resources > 1) refuse(dynamic, `"$dynamicRef" in a schema of several "$id"s`)
+  if (dynamic !== undefined && resources > 1) refuse(dynamic, `"$dynamicRef" in a schema with several "$id"s`)
   const lookup = resolveReferences(root)
   for (const [path, node] of nodes) {
     const { $ref } = node
     if ($ref !== undefined && target(lookup, node) === undefined) {
-      refuse(path, `${excerpt(JSON.stringify($ref) ?? "undefined")} is not in this schema, and nothing is fetched`)
+      refuse(
+        path,
+        `${excerpt(JSON.stringify($ref) ?? "undefined")} is not in this schema, and references are never fetched`
+      )
     }
   }
   checkChains(nodes, lookup, maxDepth)
@@ -268,7 +273,7 @@ export const prepare = (
   return { draft, root, lookup, unique, keySteps: counted.length === 0 ? undefined : sumOf(keyed) }
 }
 
-/** The interpreter itself matches names of properties, by an engine that backtracks. */
+/** The interpreter matches property names with a backtracking engine. */
 const keyCost = (path: string, source: string): Cost => {
   const cost = supported(path, () => backtrackingCost(source))
   if (cost !== undefined) return { factor: cost.factor + source.length, degree: cost.degree }
@@ -282,25 +287,25 @@ const sumOf = (costs: ReadonlyArray<Cost>): ((length: number) => number) => {
   return (length) => sums.reduce((sum, cost) => sum + stepsFor(cost, length), 0)
 }
 
-/** Throws `UnsupportedSchema` for a schema that no value can be validated by. */
+/** Throws `UnsupportedSchema` if the schema cannot be used for validation. */
 export const check = (schema: unknown): void => void prepare(schema, defaults)
 
-/** One token of a JSON Pointer. */
+/** Escapes a JSON Pointer token. */
 export const escape = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")
 
 const resolveReferences = (root: Node | boolean): Lookup => {
   try {
     return dereference(root)
   } catch (cause) {
-    // A `$ref` or `$id` that is no URI reference, or two schemas of one name.
+    // A `$ref` or `$id` is not a URI reference, or two schemas have the same name.
     return refuse("", cause instanceof Error ? cause.message : String(cause))
   }
 }
 
-/** The schema a node refers to, as `dereference` has resolved it. */
+/** Returns the schema a node refers to, as resolved by `dereference`. */
 const target = (lookup: Lookup, node: Node): unknown => lookup[String(node["__absolute_ref__"] ?? node["$ref"])]
 
-/** Refuses schemas that apply to one and the same value without end, or through too many steps. */
+/** Rejects schemas that reference each other endlessly for the same value, or through too many steps. */
 const checkChains = (nodes: ReadonlyMap<string, Node>, lookup: Lookup, maxDepth: number): void => {
   const lengths = new Map<Node, number>()
   const visit = (node: Node, path: string, depth: number): number => {

@@ -1,14 +1,17 @@
 /**
- * The JSON side of a schema: Effect's canonical JSON codec, corrected where its documents or decoder differ from what a peer expects.
+ * The JSON side of a schema: Effect's canonical JSON codec, with corrections where its documents or its decoder differ from what a peer
+ * expects.
  *
- * Owns one rewriting of the syntax tree, from which both the advertised JSON Schema and the codec derive, so that they agree:
- * - numbers are finite: no "NaN" and "Infinity" strings;
- * - an optional field is absent, never `null`; an `undefined` value is left out when encoded;
- * - an empty struct takes an object only, and reads as `{}`;
- * - a documented value that travels in another form (a date, a class) keeps its documentation, and a date says "date-time";
- * - a regular expression is advertised where JSON Schema reads it as JavaScript does.
- * A part without a JSON form stays as the canonical codec has it.
+ * Rewrites the syntax tree once. The advertised JSON Schema and the codec are both derived from the result, so they always agree:
+ * - Numbers are finite: the strings "NaN" and "Infinity" are not allowed.
+ * - Optional fields are absent, never `null`. `undefined` values are omitted when encoding.
+ * - An empty struct only accepts objects, and decodes to `{}`.
+ * - A documented value with a different wire form (a date, a class) keeps its documentation, and a date has the format "date-time".
+ * - A regular expression is advertised if JSON Schema interprets it the same way as JavaScript.
+ *
+ * Parts without a JSON form stay as the canonical codec has them.
  */
+import { memoize } from "effect/Function"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
@@ -24,13 +27,13 @@ export type WireCodec<S extends Schema.Constraint> = Schema.Codec<
   S["EncodingServices"]
 >
 
-/** The codec of a schema's JSON form; throws for schemas with symbol keys, which have none. */
+/** Returns the codec for a schema's JSON form. Throws for schemas with symbol keys, which have no JSON form. */
 export const wireSchema = <S extends Schema.Constraint>(schema: S): WireCodec<S> =>
   Schema.make<WireCodec<S>>(rewrite(Schema.toCodecJson(schema).ast))
 
 type AST = SchemaAST.AST
 
-/** The path to the first declaration that has no JSON form: no annotation says how its values travel. */
+/** Returns the path to the first declaration that has no JSON form and no annotation that defines one. */
 export const withoutJson = (ast: AST, seen: Set<AST> = new Set()): ReadonlyArray<string> | undefined => {
   if (seen.has(ast)) return undefined
   seen.add(ast)
@@ -63,15 +66,8 @@ export const withoutJson = (ast: AST, seen: Set<AST> = new Set()): ReadonlyArray
   }
 }
 
-// One result per node: it keeps recursive schemas recursive, and deriving a schema twice cheap.
-const rewritten = new WeakMap<AST, AST>()
-const rewrite = (ast: AST): AST => {
-  const known = rewritten.get(ast)
-  if (known !== undefined) return known
-  const out = step(ast)
-  rewritten.set(ast, out)
-  return out
-}
+// Each node is only rewritten once, so that recursive schemas stay recursive and deriving a schema twice is cheap.
+const rewrite = memoize((ast: AST): AST => step(ast))
 
 const step = (ast: AST): AST => {
   if (ast.encoding !== undefined) {
@@ -122,7 +118,7 @@ const step = (ast: AST): AST => {
 }
 
 const last = (encoding: SchemaAST.Encoding): SchemaAST.Link => encoding.at(-1) ?? encoding[0]
-// By this transformation the canonical codec writes a number that may be infinite.
+// The transformation the canonical codec uses for numbers that may be infinite.
 const infinite = Schema.toCodecJson(Schema.Number).ast.encoding?.[0].transformation
 
 const finite = (ast: SchemaAST.Number): AST =>
@@ -138,14 +134,15 @@ const leftOut = new SchemaTransformation.Transformation<unknown, unknown>(
   SchemaGetter.transformOptional(Option.filter((value) => value !== undefined))
 )
 
-// A node is copied as the schema module itself does it: same prototype, other fields. The constructors cannot, because each
+// Copies a node like the schema module does: same prototype, other fields. Constructors cannot be used, because each kind of node has a
+// different one.
 // kind of node has its own.
 const copy = (
   ast: AST,
   changes: { readonly encoding: SchemaAST.Encoding } | { readonly context: SchemaAST.Context }
 ): AST => Object.assign(Object.create(Object.getPrototypeOf(ast)), ast, changes)
 
-/** `ast`, travelling as `to`: as optional as `ast` is, and documented like it. */
+/** Returns `ast` with the encoding `to`. Keeps whether it is optional, and its documentation. */
 const via = (
   ast: AST,
   to: AST,
@@ -177,7 +174,7 @@ const copyContext = (to: AST, { context }: AST): AST =>
         })
       })
 
-/** Annotation keys of a vendor, such as `x-mcp-header`, which are advertised as they are. */
+/** True for vendor annotation keys such as `x-mcp-header`, which are advertised unchanged. */
 export const isVendorKey = (key: string): boolean => key.startsWith("x-")
 
 const formats: { readonly [id: string]: string } = {
@@ -201,7 +198,7 @@ const documentation = (ast: AST): { readonly [key: string]: unknown } => {
   return out
 }
 
-/** What a check or declaration of the schema module says it is. */
+/** Returns the name the schema module gives to a check or declaration. */
 export const representation = (annotations: object | undefined) => {
   if (!isJsonObject(annotations) || !isJsonObject(annotations["representation"])) return undefined
   const { id, payload } = annotations["representation"]
@@ -213,7 +210,7 @@ const mapChecks = (checks: SchemaAST.Checks | undefined): SchemaAST.Checks | und
   return first === undefined ? undefined : [first, ...rest]
 }
 
-// The schema module omits every pattern, since its flags and its view of astral characters may differ from JSON Schema's.
+// The schema module omits all patterns, because their flags and their handling of astral characters may differ from JSON Schema.
 const withPattern = <E>(check: SchemaAST.Check<E>): SchemaAST.Check<E> => {
   const { id, payload } = representation(check.annotations) ?? {}
   const { flags, source } = payload ?? {}
@@ -223,7 +220,7 @@ const withPattern = <E>(check: SchemaAST.Check<E>): SchemaAST.Check<E> => {
     : check
 }
 
-/** Nothing in the expression takes half of a surrogate pair: no wildcard, complement or astral character. */
+/** True if the expression can't match half of a surrogate pair: it has no wildcard, complement or astral character. */
 const isAscii = (source: string): boolean => {
   const atoms = source.replace(/\\[^SWDPpu]/g, "a").replace(/\[(?!\^)[^\]]*\]/g, "a")
   return /^[\0-\x7f]*$/.test(source) && !/\.|\[|\\/.test(atoms) && isUnicodePattern(source)

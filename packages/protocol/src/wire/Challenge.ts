@@ -1,24 +1,24 @@
 /**
- * The challenges of `WWW-Authenticate` as a client reads them (RFC 9110 section 11.6.1); `@effect-mcp/auth/server/Challenge` writes them.
+ * Parses `WWW-Authenticate` challenges for a client (RFC 9110 section 11.6.1). `@effect-mcp/auth/server/Challenge` writes them.
  *
- * Owns the grammar. Garbage yields no challenge instead of an error: a 401 without a readable challenge still means "authorize".
+ * Malformed input results in no challenges instead of an error, because a 401 without a readable challenge still means "authorize".
  */
 
-/** One challenge of the header. */
+/** One challenge in the header. */
 export interface ParsedChallenge {
-  /** In lower case. */
+  /** Lowercase authentication scheme. */
   readonly scheme: string
-  /** Names in lower case; the first of equal names counts. */
+  /** Parameters by lowercase name. If a name is repeated, the first value counts. */
   readonly parameters: ReadonlyMap<string, string>
 }
 
 const separator = /[ \t,]*/y
 const scheme = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+[ \t]*/y
 const token68 = /[A-Za-z0-9\-._~+/]+=*(?=[ \t]*(?:,|$))/y
-// A value without quotes may be more than a token: real servers leave the quotes of URLs out.
+// An unquoted value may contain more than a token allows, because real servers don't quote URLs.
 const parameter = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[\s\S])*)"|([^\s,"=][^\s,"]*))/y
 
-/** All challenges of a header value, in order. */
+/** Returns all challenges in a header value, in order. */
 export const parse = (header: string): ReadonlyArray<ParsedChallenge> => {
   const challenges: Array<{ readonly scheme: string; readonly parameters: Map<string, string> }> = []
   let at = 0
@@ -46,16 +46,16 @@ export const parse = (header: string): ReadonlyArray<ParsedChallenge> => {
   return challenges
 }
 
-/** The demand of a challenge, as far as a client of OAuth uses it. */
+/** The parts of a challenge that an OAuth client needs. */
 export interface Demand {
-  /** The URL of the Protected Resource Metadata (RFC 9728 section 5.1). */
+  /** URL of the Protected Resource Metadata (RFC 9728 section 5.1). */
   readonly resourceMetadata: string | undefined
-  /** The scopes that the request needs; undefined where the challenge names none. */
+  /** Required scopes, or `undefined` if the challenge doesn't list any. */
   readonly scopes: ReadonlyArray<string> | undefined
   readonly error: string | undefined
 }
 
-/** The demand of a 401 or 403: each field of the first `Bearer` or `DPoP` challenge that has it. */
+/** Extracts the requirements from a 401 or 403. Each field comes from the first `Bearer` or `DPoP` challenge that includes it. */
 export const demand = (header: string | undefined): Demand => {
   const known = parse(header ?? "").filter(({ scheme }) => scheme === "bearer" || scheme === "dpop")
   const find = (name: string) =>

@@ -1,14 +1,14 @@
-/** One argument of a tool that a header mirrors. Apart from the rules of the annotation, which a client over HTTP may never need. */
+/** A tool argument that is copied to a header. Separate from the annotation's rules, which an HTTP client may never need to load. */
 import { isJsonObject } from "../model/Shape.ts"
 
-/** An argument and its header. `name` comes after `Mcp-Param-`; `path` leads to the argument through nested objects. */
+/** An argument and its header. `name` is the part after `Mcp-Param-`; `path` leads to the argument through nested objects. */
 export interface HeaderParam {
   readonly name: string
   readonly path: ReadonlyArray<string>
   readonly type: "string" | "integer" | "boolean"
 }
 
-/** The argument that a header mirrors; `undefined` if the call does not give it, or gives null. */
+/** Returns the value to copy to the header, or `undefined` if the argument is missing or null. */
 export const valueOf = ({ path }: HeaderParam, args: unknown): unknown => {
   let value = args
   for (const key of path) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined

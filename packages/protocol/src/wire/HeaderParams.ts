@@ -1,8 +1,8 @@
 /**
- * `x-mcp-header`: arguments of a tool that HTTP headers mirror, so that a gateway can route a call without reading its body.
+ * `x-mcp-header`: tool arguments that are copied to HTTP headers, so that a gateway can route a call without reading its body.
  *
- * Owns the rules of the annotation (basic/transports/streamable-http#schema-extension). A tool that breaks one is not registered by
- * a server and not listed by an HTTP client. `Headers` owns the prefix and the encoding of values.
+ * Implements the annotation's rules (basic/transports/streamable-http#schema-extension). If a tool violates one, servers don't register it
+ * and HTTP clients don't list it. `Headers` defines the prefix and encodes the values.
  */
 import { excerpt } from "../Excerpt.ts"
 import { isJsonObject, type JsonObject } from "../model/Shape.ts"
@@ -10,14 +10,15 @@ import type { HeaderParam } from "./HeaderParam.ts"
 
 export { type HeaderParam, valueOf } from "./HeaderParam.ts"
 
-/** The property of a schema that names the header of an argument (spec 2026-07-28: basic/transports). */
+/** Schema property that names the header for an argument (spec 2026-07-28: basic/transports). */
 export const annotation = "x-mcp-header"
 
 /**
- * A broken rule. `at` is the place of the annotated schema, as a path of keys.
+ * A rule violation. `at` is the path to the annotated schema, as a list of keys.
  *
- * `name`: not an HTTP token. `type`: not a string, integer or boolean. `duplicate`: another argument has the name, in whatever case.
- * `unreachable`: not an argument by `properties` alone, or nested deeper than 64 levels.
+ * `name`: the header name is not an HTTP token. `type`: the argument is not a string, integer or boolean. `duplicate`: another argument
+ * uses the same header name, ignoring case. `unreachable`: the schema can't be reached through `properties` alone, or is nested more than
+ * 64 levels deep.
  */
 export interface Problem {
   readonly reason: "name" | "type" | "duplicate" | "unreachable"
@@ -25,17 +26,17 @@ export interface Problem {
   readonly message: string
 }
 
-/** The annotations of an input schema, and their problems; the tool is valid without problems. */
+/** The annotations in an input schema, and any problems with them. The tool is valid if there are no problems. */
 export interface Parsed {
   readonly params: ReadonlyArray<HeaderParam>
   readonly problems: ReadonlyArray<Problem>
 }
 
-// Long paths are costly: deeper schemas are read without them.
+// Long paths are expensive, so annotations below this depth are found but have no path.
 const maxDepth = 64
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-// Keywords by how they hold schemas; any other keyword holds data, in which the annotation has no meaning.
+// Keywords grouped by how they contain schemas. Every other keyword contains data, where the annotation has no meaning.
 const single = new Set(
   "additionalItems additionalProperties contains contentSchema else if items not propertyNames then unevaluatedItems unevaluatedProperties".split(
     " "
@@ -47,7 +48,7 @@ const named = new Set(["$defs", "definitions", "dependencies", "dependentSchemas
 interface Place {
   readonly schema: JsonObject
   readonly at: ReadonlyArray<string>
-  /** The path of the argument, as long as only `properties` led here. */
+  /** Path to the argument, as long as it consists only of `properties`. */
   readonly path: ReadonlyArray<string> | undefined
 }
 
@@ -70,11 +71,11 @@ const below = ({ schema, at, path }: Place): ReadonlyArray<Place> => {
 const isType = (type: unknown): type is HeaderParam["type"] =>
   type === "string" || type === "integer" || type === "boolean"
 
-/** Reads the annotations of a tool's input schema, however deep it is. */
+/** Reads the annotations in a tool's input schema, however deep it is nested. */
 export const parse = (inputSchema: JsonObject): Parsed => {
   const params = new Map<string, HeaderParam>()
   const problems: Array<Problem> = []
-  // A list of places instead of recursion, whose stack a deep schema could exhaust.
+  // A worklist instead of recursion, because a deeply nested schema could overflow the stack.
   const places: Array<Place> = [{ schema: inputSchema, at: [], path: [] }]
   for (let place = places.pop(); place !== undefined; place = places.pop()) {
     for (const next of below(place).toReversed()) places.push(next)
@@ -87,10 +88,10 @@ export const parse = (inputSchema: JsonObject): Parsed => {
         at,
         message: `${annotation} ${excerpt(JSON.stringify(name))} at ${excerpt(`/${at.join("/")}`)} ${why}`
       })
-    if (path === undefined || path.length === 0) problem("unreachable", "is not on an argument that can be reached")
-    else if (typeof name !== "string" || !token.test(name)) problem("name", "is not a header name")
-    else if (!isType(schema["type"])) problem("type", "is not on a string, an integer or a boolean")
-    else if (params.has(name.toLowerCase())) problem("duplicate", "is taken by another argument")
+    if (path === undefined || path.length === 0) problem("unreachable", "is not on a reachable argument")
+    else if (typeof name !== "string" || !token.test(name)) problem("name", "is not a valid header name")
+    else if (!isType(schema["type"])) problem("type", "must be on a string, an integer or a boolean")
+    else if (params.has(name.toLowerCase())) problem("duplicate", "is already used by another argument")
     else params.set(name.toLowerCase(), { name, path, type: schema["type"] })
   }
   return { params: [...params.values()], problems }

@@ -1,8 +1,8 @@
 /**
- * Request metadata in HTTP headers (spec 2026-07-28: basic/transports/streamable-http#request-metadata): the headers that mirror a
- * message, and their comparison with the body.
+ * Request metadata in HTTP headers (spec 2026-07-28: basic/transports/streamable-http#request-metadata). Creates the headers for a message
+ * and checks them against the body.
  *
- * Owns the grammar of values, with its Base64 form. Header names are lower-case, as HTTP libraries give them.
+ * Defines the value syntax, including its base64 form. Header names are lowercase, as HTTP libraries provide them.
  */
 import { excerpt } from "../Excerpt.ts"
 import * as base64 from "../internal/base64.ts"
@@ -12,24 +12,24 @@ import { protocolVersion } from "../model/Meta.ts"
 import * as MethodInfo from "../model/MethodInfo.ts"
 import { isJsonObject } from "../model/Shape.ts"
 
-/** The header with the revision of a request over HTTP. */
+/** Header with the revision of an HTTP request. */
 export const version = "mcp-protocol-version"
-/** The header that repeats the method of a request (2026-07-28). */
+/** Header that repeats a request's method (2026-07-28). */
 export const method = "mcp-method"
-/** The header that repeats the name or URI of a request (2026-07-28). */
+/** Header that repeats the name or URI in a request (2026-07-28). */
 export const name = "mcp-name"
-/** The prefix of the headers of arguments. */
+/** Prefix of headers that repeat tool arguments. */
 export const paramPrefix = "mcp-param-"
 
 export type Headers = { readonly [name: string]: string | undefined }
 
-// RFC 9110: visible ASCII, space and tab; none of the two at the ends.
+// RFC 9110: visible ASCII, space and tab, but no leading or trailing whitespace.
 const plain = /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/
 const marked = /^=\?base64\?(.*)\?=$/s
 const decimal = /^-?\d+(?:\.\d+)?$/
 
 /**
- * A value in a header: unchanged where it is visible ASCII, else the Base64 of its UTF-8 between marks.
+ * Encodes a header value. Visible ASCII stays unchanged; everything else becomes marked base64 of its UTF-8 bytes.
  *
  * @example
  * ```ts
@@ -44,7 +44,7 @@ export const encode = (value: string): string =>
     ? value
     : `=?base64?${base64.encodeText(value)}?=`
 
-/** The value of a header, without white space around it; `undefined` for invalid characters or broken Base64. */
+/** Decodes a header value and trims surrounding whitespace. Returns `undefined` for invalid characters or malformed base64. */
 export const decode = (header: string): string | undefined => {
   const value = header.replaceAll(/^[\t ]+|[\t ]+$/g, "")
   if (!plain.test(value)) return undefined
@@ -52,17 +52,17 @@ export const decode = (header: string): string | undefined => {
   if (encoded === undefined) return value
   const text = base64.decodeText(encoded)
   if (text === undefined) return undefined
-  // Invalid UTF-8 and non-canonical Base64 do not encode to the same text again; decoders remove a byte order mark.
+  // Invalid UTF-8 and non-canonical base64 don't encode to the same text again. Decoders remove a byte order mark.
   return [text, `\uFEFF${text}`].find((text) => base64.encodeText(text) === encoded)
 }
 
-/** The param that the name header mirrors; `undefined` for methods that have none. */
+/** Returns the param that the name header repeats, or `undefined` if the method has no such param. */
 const nameParamOf = ({ method }: Request | Notification) => MethodInfo.ofRequest(method)?.nameParam
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" || typeof value === "boolean" || typeof value === "number" ? `${value}` : undefined
 
-/** The headers that mirror the arguments of a call; an absent one, or null, has none. */
+/** Returns the headers for a call's arguments. An argument that is missing or null has no header. */
 export const ofParams = (params: ReadonlyArray<HeaderParam>, args: unknown): { readonly [name: string]: string } =>
   Object.fromEntries(
     params.flatMap((param) => {
@@ -71,7 +71,7 @@ export const ofParams = (params: ReadonlyArray<HeaderParam>, args: unknown): { r
     })
   )
 
-/** The headers that mirror a message. `params` are the annotated arguments of the tool that it calls. */
+/** Returns the headers for a message. `params` are the annotated arguments of the tool it calls. */
 export const of = (
   message: Request | Notification,
   params: ReadonlyArray<HeaderParam> = []
@@ -91,15 +91,15 @@ export const of = (
 const differs = (header: string, said: string, body: string): string =>
   `${header} says ${excerpt(JSON.stringify(said))}, the body ${excerpt(JSON.stringify(body))}`
 
-/** Values that both ways of reading leave unchanged: most versions, methods and names. */
+/** Values that look the same encoded and unencoded: most versions, methods and names. */
 const plainest = /^[A-Za-z0-9_./:-]+$/
-/** Whether header and body are the same plain text: the fast path of `mismatch`. */
+/** True if header and body contain the same plain text. This is the fast path of `mismatch`. */
 const isSame = (header: string | undefined, body: unknown): boolean =>
   header !== undefined && header === body && plainest.test(header)
 
 /**
- * How the standard headers disagree with the request; `undefined` if they agree. A body that lacks the value is no mismatch. `own` gives
- * the param that the name header mirrors, for methods that MCP does not have.
+ * Describes how the standard headers differ from the request, or returns `undefined` if they match. A value missing from the body doesn't
+ * count as a mismatch. For methods that MCP doesn't define, `own` returns the param that the name header repeats.
  */
 export const mismatch = (
   headers: Headers,
@@ -133,13 +133,13 @@ export const mismatch = (
   return undefined
 }
 
-/** A value that has no Base64 form. */
+/** Returns a header value that isn't in base64 form. */
 const literal = (header: string): string | undefined => {
   const value = header.replaceAll(/^[\t ]+|[\t ]+$/g, "")
   return plain.test(value) ? value : undefined
 }
 
-/** How the headers of a tool's arguments disagree with those it is called with; `undefined` if they agree. */
+/** Describes how the argument headers differ from the call's arguments, or returns `undefined` if they match. */
 export const paramMismatch = (
   headers: Headers,
   params: ReadonlyArray<HeaderParam>,
@@ -152,8 +152,8 @@ export const paramMismatch = (
     const value = valueOf(param, args)
     const body = textOf(value)
     if (given !== undefined && said === undefined) return `${header} is malformed`
-    if (value === undefined && given !== undefined) return `${header} is given, but not the argument`
-    // An argument of a type that no header can hold is refused by its schema.
+    if (value === undefined && given !== undefined) return `${header} is set, but the argument is missing`
+    // An argument whose type cannot be a header is rejected by its schema instead.
     if (body === undefined) continue
     if (said === undefined) return `${header} is missing`
     const same =

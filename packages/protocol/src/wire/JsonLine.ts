@@ -1,16 +1,16 @@
 /**
- * JSON texts on one line, as stdio sends them.
+ * Serializes JSON as a single line, as stdio requires.
  *
- * Owns the escapes of Unicode's line ends, and the fast path for progress notifications, of which one request may send thousands.
+ * Escapes Unicode line separators, and has a fast path for progress notifications because one request may send thousands.
  */
 
-/** JSON without U+2028 and U+2029, which some readers of lines (Node's readline) take for line ends; JSON allows their escapes. */
+/** Escapes U+2028 and U+2029, which some line readers (such as Node's readline) treat as line breaks. */
 export const oneLine = (json: string): string =>
   json.includes("\u2028") || json.includes("\u2029")
     ? json.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")
     : json
 
-/** The params of a progress notification, in the order in which core writes them. */
+/** The params of a progress notification, in the order the core package writes them. */
 const counts: ReadonlyArray<string> = ["progressToken", "progress", "total", "message"]
 
 const scalar = (value: unknown): string | number | undefined => {
@@ -18,15 +18,15 @@ const scalar = (value: unknown): string | number | undefined => {
   return typeof value === "string" ? oneLine(JSON.stringify(value)) : undefined
 }
 
-/** A message with a method, as `JsonRpc` has it. */
+/** A message with a method, as defined by `JsonRpc`. */
 interface WithMethod {
   readonly method: string
   readonly params?: { readonly [key: string]: unknown } | undefined
 }
 
 /**
- * The text that JSON.stringify gives for a progress notification, in half of its time; undefined for every other message, and for one
- * with fields that are not known here.
+ * Serializes a progress notification exactly like JSON.stringify, in half the time. Returns `undefined` for any other message, and for a
+ * notification with unknown fields.
  */
 export const progressLine = (message: WithMethod): string | undefined => {
   if (message.method !== "notifications/progress") return undefined

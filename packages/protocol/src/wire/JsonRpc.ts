@@ -1,8 +1,8 @@
 /**
- * JSON-RPC 2.0 messages: their types, their classification, and their text.
+ * JSON-RPC 2.0 messages: types, classification and serialization.
  *
- * Classification is plain code, since every message passes it; a property test compares it with a Schema. The codecs of a revision decode
- * params and results. Ids are compared, never tested for truthiness: `0` and `""` are ids.
+ * Classification is handwritten because every message goes through it; a property test compares it with a Schema. Params and results are
+ * decoded later, by the codecs of a revision. Never test an ID for truthiness: `0` and `""` are valid IDs.
  */
 import { isJsonObject } from "../internal/JsonObject.ts"
 import { oneLine, progressLine } from "./JsonLine.ts"
@@ -26,10 +26,10 @@ export interface Success {
   readonly id: Id
   readonly result: unknown
 }
-/** The key of what HTTP says of an error. A symbol, so that it is never a part of the JSON. */
+/** The key for an error's HTTP status. It is a symbol, so it never becomes part of the JSON. */
 export const httpRefusal: unique symbol = Symbol.for("@effect-mcp/protocol/httpRefusal")
 
-/** The status of an error over HTTP, where the response has not begun, and its `WWW-Authenticate`. */
+/** HTTP status and `WWW-Authenticate` header for an error. Used unless the response has already started. */
 export interface HttpRefusal {
   readonly status: 401 | 403
   readonly challenge: string | undefined
@@ -41,7 +41,7 @@ export interface ErrorObject {
   readonly data?: unknown
   readonly [httpRefusal]?: HttpRefusal | undefined
 }
-/** `id` is null or absent where the id of the request could not be read. */
+/** An error response. `id` is null or absent if the request's ID could not be read. */
 export interface Failure {
   readonly jsonrpc: "2.0"
   readonly id?: Id | null | undefined
@@ -50,7 +50,7 @@ export interface Failure {
 export type Response = Success | Failure
 export type Message = Request | Notification | Response
 
-/** The reason why a value is no JSON-RPC message, and its id if that is readable. A class, since a message may have any field. */
+/** The reason why a value is not a JSON-RPC message, and its ID if it could be read. A class, because a message may have any field. */
 export class Invalid {
   readonly _tag = "Invalid"
   readonly reason: string
@@ -61,7 +61,7 @@ export class Invalid {
   }
 }
 
-/** A result whose JSON text is known, which `encode` writes unchanged. It must be one JSON object. */
+/** A result that is already JSON text, which `encode` writes unchanged. The text must be a single JSON object. */
 export class RawResult {
   readonly json: string
   constructor(json: string) {
@@ -69,26 +69,29 @@ export class RawResult {
   }
 }
 
-/** Whether it is an id of MCP: a text or an integer, never null. */
+/** True for a valid MCP ID: a string or an integer, never null. */
 export const isId = (u: unknown): u is Id => typeof u === "string" || Number.isSafeInteger(u)
-/** Whether a message is a request: it has a method and an id. */
+/** True if a message is a request: it has a method and an ID. */
 export const isRequest = (m: Message): m is Request => "method" in m && "id" in m
-/** Whether a message is a notification: it has a method and no id. */
+/** True if a message is a notification: it has a method but no ID. */
 export const isNotification = (m: Message): m is Notification => "method" in m && !("id" in m)
-/** Whether a message is a response: a result or an error. */
+/** True if a message is a response: a result or an error. */
 export const isResponse = (m: Message): m is Response => !("method" in m)
-/** Whether it is a batch (2025-03-26), and not one message. */
+/** True for a batch (2025-03-26) instead of a single message. */
 export const isBatch = <M extends Message>(m: M | ReadonlyArray<M>): m is ReadonlyArray<M> => Array.isArray(m)
 
-/** A request, without `params` where they are undefined. */
+/** Creates a request. Omits `params` if it is undefined. */
 export const request = (id: Id, method: string, params?: Params): Request =>
   params === undefined ? { jsonrpc: "2.0", id, method } : { jsonrpc: "2.0", id, method, params }
-/** A notification, without `params` where they are undefined. */
+/** Creates a notification. Omits `params` if it is undefined. */
 export const notification = (method: string, params?: Params): Notification =>
   params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params }
-/** A response with a result. */
+/** Creates a successful response. */
 export const success = (id: Id, result: unknown): Success => ({ jsonrpc: "2.0", id, result })
-/** `undefined` leaves the id out (2025-11-25 and later), `null` writes it (before). */
+/**
+ * Creates an error response. If the request's ID is unknown, pass `undefined` to omit the ID (since 2025-11-25) or `null` to send null
+ * (before).
+ */
 export const failure = (id: Id | null | undefined, error: ErrorObject): Failure => {
   const { code, message, data } = error
   const said = data === undefined ? { code, message } : { code, message, data }
@@ -100,7 +103,7 @@ export const failure = (id: Id | null | undefined, error: ErrorObject): Failure 
 const invalid = (reason: string, id?: unknown): Invalid => new Invalid(reason, id)
 
 /* oxlint-disable typescript/no-unsafe-type-assertion -- the checks of `classify` are what makes its casts true */
-/** The message that `u` is, the same object with its unknown fields, or why it is none. */
+/** Returns `u` as a message, or the reason why it isn't one. A message is the same object and keeps unknown fields. */
 export const classify = (u: unknown): Message | Invalid => {
   const message = u
   if (!isJsonObject(u)) return invalid("A message must be a JSON object")
@@ -124,22 +127,22 @@ export const classify = (u: unknown): Message | Invalid => {
 }
 /* oxlint-enable typescript/no-unsafe-type-assertion */
 
-/** Whether a text was no message. */
+/** True if the input was not a message. */
 export const isInvalid = (m: Message | Invalid): m is Invalid => m instanceof Invalid
 
-/** One line of JSON, without the newline. Throws where a value has no JSON form. */
+/** Serializes a message as one line of JSON, without the newline. Throws if a value cannot be expressed in JSON. */
 export const encode = (message: Message): string => {
   if (!("result" in message))
     return ("method" in message ? progressLine(message) : undefined) ?? oneLine(JSON.stringify(message))
   const { id, result } = message
-  // In one piece: a text of parts is copied before it is written.
+  // In one piece, because a concatenated string is copied before it is written.
   if (isPlain(result)) return oneLine(JSON.stringify({ jsonrpc: "2.0", id, result }))
-  // The types of JSON.stringify leave out that it gives nothing for undefined and functions.
+  // The types of JSON.stringify don't mention that it returns undefined for undefined and functions.
   const text: string | undefined = result instanceof RawResult ? result.json : JSON.stringify(result)
   if (text === undefined) throw new TypeError("A result must be a JSON value")
   return `{"jsonrpc":"2.0","id":${oneLine(JSON.stringify(id))},"result":${oneLine(text)}}`
 }
 
-/** Whether JSON.stringify can write the result inside of the response: a plain object without `toJSON`. */
+/** True if JSON.stringify can serialize the result as part of the response: a plain object without `toJSON`. */
 const isPlain = (result: unknown): boolean =>
   typeof result === "object" && result !== null && !(result instanceof RawResult) && !("toJSON" in result)

@@ -1,7 +1,7 @@
 /**
- * The error of a request on the wire: a JSON-RPC error object with MCP's codes.
+ * Protocol errors: a JSON-RPC error object with one of MCP's codes.
  *
- * Owns the codes and the messages of common errors. Carries no cause and no stack trace: those go to the log and the tracer.
+ * Defines the codes and the messages of common errors. Errors carry no cause and no stack trace, which belong in the log and the tracer.
  */
 import * as Data from "effect/Data"
 import type { ClientCapabilities } from "../model/Capabilities.ts"
@@ -9,37 +9,40 @@ import { excerpt } from "../Excerpt.ts"
 import { withoutStack } from "../internal/stack.ts"
 import { type HttpRefusal, httpRefusal } from "./JsonRpc.ts"
 
-/** The code of a text that is not JSON. */
+/** The input is not valid JSON. */
 export const ParseError = -32700
-/** The code of a message that is no request, or is not allowed now. */
+/** The message is not a valid request, or is not allowed at this point. */
 export const InvalidRequest = -32600
-/** The code of a method that the other side does not have. */
+/** The receiver doesn't support the method. */
 export const MethodNotFound = -32601
-/** The code of params that do not fit the method. */
+/** The params don't match the method. */
 export const InvalidParams = -32602
-/** The code of a failure that the caller did not cause. */
+/** The request failed for a reason the caller didn't cause. */
 export const InternalError = -32603
-/** Resource not found, in every revision before 2026-07-28 (there it is `InvalidParams`). */
+/** The resource doesn't exist. Replaced by `InvalidParams` in 2026-07-28. */
 export const ResourceNotFound = -32002
-/** A URL elicitation must be completed first; `data.elicitations` lists them. 2025-11-25 only. */
+/** The user must complete a URL elicitation first; `data.elicitations` lists what to complete. Only in 2025-11-25. */
 export const UrlElicitationRequired = -32042
-/** Too many requests in flight, or too many bytes. Own code outside the ranges of JSON-RPC and MCP, after HTTP's 429. */
+/** Too many requests in flight, or too many bytes. A custom code, outside the ranges of JSON-RPC and MCP, named after HTTP 429. */
 export const LimitExceeded = -31429
-/** The server ended the request: shutdown, expiry or an operator. Own code, after HTTP's 503. */
+/**
+ * The server ended the request because it is shutting down, the request expired, or an operator interrupted it. A custom code, named after
+ * HTTP 503.
+ */
 export const Interrupted = -31503
-/** A gateway is its own upstream server, or too many gateways follow each other. Own code, after HTTP's 508. */
+/** A gateway would forward to itself, or too many gateways are chained. A custom code, named after HTTP 508. */
 export const LoopDetected = -31508
-/** The caller must authenticate. Own code, after HTTP's 401. */
+/** The caller must authenticate. A custom code, named after HTTP 401. */
 export const Unauthorized = -31401
-/** The caller may not do that. Own code, after HTTP's 403. */
+/** The caller is not allowed to do this. A custom code, named after HTTP 403. */
 export const Forbidden = -31403
 /** The user declined a sampling request. */
 export const UserRejected = -1
-/** 2026-07-28: headers and body disagree. */
+/** The HTTP headers don't match the body (2026-07-28). */
 export const HeaderMismatch = -32020
-/** 2026-07-28: the client did not declare a capability that the request needs. */
+/** The request needs a capability that the client didn't declare (2026-07-28). */
 export const MissingClientCapability = -32021
-/** 2026-07-28: the request names a revision that is not served. */
+/** The server doesn't support the requested revision (2026-07-28). */
 export const UnsupportedProtocolVersion = -32022
 
 interface ErrorObject {
@@ -49,8 +52,8 @@ interface ErrorObject {
 }
 
 /**
- * A JSON-RPC error: `code` (integer), `message` (one sentence) and optional machine-readable `data`. A handler that fails with it has its
- * request answered with exactly this error.
+ * A JSON-RPC error: an integer `code`, a one-sentence `message`, and optional machine-readable `data`. If a handler fails with an McpError,
+ * the client receives exactly this error.
  *
  * @example
  * ```ts
@@ -63,8 +66,8 @@ interface ErrorObject {
  */
 export class McpError extends Data.TaggedError("McpError")<ErrorObject> {
   /**
-   * Takes nothing else of the object: it may have arrived. A code that is no integer becomes -32603: with it the answer would be no
-   * message of JSON-RPC, and the request would stay without one.
+   * Copies only these fields, because the object may come from a peer. A code that isn't an integer becomes -32603; otherwise the response
+   * would not be a valid JSON-RPC message, and the request would never be answered.
    */
   constructor({ code, data, message }: ErrorObject) {
     const stated = { code: Number.isInteger(code) ? code : InternalError, message }
@@ -72,14 +75,17 @@ export class McpError extends Data.TaggedError("McpError")<ErrorObject> {
   }
 }
 
-/** An error that has a status of its own over HTTP. */
+/** An error with a dedicated HTTP status. */
 class Refusal extends McpError {
   [httpRefusal]: HttpRefusal | undefined = undefined
 }
 
-/** What a refusal carries beside its message. */
+/** Optional parts of a rejection, besides its message. */
 export interface RefusalOptions {
-  /** The value of `WWW-Authenticate` (RFC 9110 section 11.6.1). Characters that are no printable ASCII become question marks. Default none. */
+  /**
+   * `WWW-Authenticate` header value (RFC 9110 section 11.6.1). Characters other than printable ASCII become question marks. Default: no
+   * header.
+   */
   readonly challenge?: string | undefined
   readonly data?: unknown
 }
@@ -98,40 +104,44 @@ const refusal = (
 const make = (code: number, message: string, data?: unknown): McpError =>
   withoutStack(() => new McpError({ code, message, data }))
 
-/** The error -32700. */
-export const parseError = (message = "Parse error: this is not JSON"): McpError => make(ParseError, message)
-/** The error -32600. */
+/** Creates a -32700 error. */
+export const parseError = (message = "Parse error: not valid JSON"): McpError => make(ParseError, message)
+/** Creates a -32600 error. */
 export const invalidRequest = (message: string, data?: unknown): McpError => make(InvalidRequest, message, data)
-/** The error -32601, with an excerpt of the method. */
+/** Creates a -32601 error that quotes the beginning of the method name. */
 export const methodNotFound = (method: string): McpError => make(MethodNotFound, `Method not found: ${excerpt(method)}`)
-/** The method needs a session, and the endpoint has none. */
+/** Creates the error for a method that needs a session, on an endpoint without sessions. */
 export const sessionRequired = (method: string): McpError =>
-  make(MethodNotFound, `${excerpt(method)} needs a session, and this endpoint has none (sessions: false)`)
-/** The error -32602. */
+  make(MethodNotFound, `${excerpt(method)} requires a session, but this endpoint has none (sessions: false)`)
+/** Creates a -32602 error. */
 export const invalidParams = (message: string, data?: unknown): McpError => make(InvalidParams, message, data)
-/** Without details: the reason of an internal failure is logged and never sent. */
+/** Creates the error for a tool that doesn't exist, or that the caller may not see. */
+export const unknownTool = (name: string): McpError => invalidParams(`Unknown tool: ${excerpt(name)}`)
+/** Creates the error for a prompt that doesn't exist, or that the caller may not see. */
+export const unknownPrompt = (name: string): McpError => invalidParams(`Unknown prompt: ${excerpt(name)}`)
+/** Creates a -32603 error without details. The cause of an internal failure is logged but never sent. */
 export const internalError = (message = "Internal error"): McpError => make(InternalError, message)
-/** The error of a request beyond a limit of this side. */
+/** Creates the error for a request that exceeds a limit of the receiver. */
 export const limitExceeded = (message: string, data?: unknown): McpError => make(LimitExceeded, message, data)
-/** The error of a request that this side has interrupted; `reason` is its message. */
+/** Creates the error for a request that the receiver interrupted. `reason` becomes the message. */
 export const interrupted = (reason: string): McpError => make(Interrupted, reason)
-/** The error of a conversation that a gateway does not open, since it would lead back to the gateway. */
+/** Creates the error for a connection that a gateway doesn't open because it would lead back to the gateway. */
 export const loopDetected = (message: string): McpError => make(LoopDetected, message)
-/** 2026-07-28: the client did not declare these capabilities. */
+/** Creates the error for a client that didn't declare the required capabilities (2026-07-28). */
 export const missingClientCapability = (requiredCapabilities: ClientCapabilities): McpError =>
   make(MissingClientCapability, `The client did not declare: ${Object.keys(requiredCapabilities).join(", ")}`, {
     requiredCapabilities
   })
-/** 2026-07-28: the versions of the server, and the requested one. */
+/** Creates the error for an unsupported revision, with the supported and the requested versions (2026-07-28). */
 export const unsupportedProtocolVersion = (supported: ReadonlyArray<string>, requested: string): McpError =>
   make(UnsupportedProtocolVersion, `Unsupported protocol version: ${excerpt(requested)}`, {
     supported,
     requested: excerpt(requested)
   })
-/** 2026-07-28: `what` names the header and how it disagrees with the body. */
+/** Creates the error for headers that don't match the body (2026-07-28). `what` names the header and describes the mismatch. */
 export const headerMismatch = (what: string): McpError => make(HeaderMismatch, `Header mismatch: ${what}`)
 /**
- * The caller must authenticate: -31401, and over HTTP the status 401 where the response has not begun.
+ * Creates the error for a caller who must authenticate: -31401, and HTTP status 401 unless the response has already started.
  *
  * @example
  * ```ts
@@ -144,6 +154,6 @@ export const headerMismatch = (what: string): McpError => make(HeaderMismatch, `
  */
 export const unauthorized = (message: string, options?: RefusalOptions): McpError =>
   refusal(401, Unauthorized, message, options)
-/** The caller may not do that: -31403, and over HTTP the status 403 where the response has not begun. */
+/** Creates the error for a caller who is not allowed to do this: -31403, and HTTP status 403 unless the response has already started. */
 export const forbidden = (message: string, options?: RefusalOptions): McpError =>
   refusal(403, Forbidden, message, options)

@@ -5,7 +5,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import { declaration, inputRequired } from "@effect-mcp/protocol/internal/v2026_07_28"
+import { declaration, inputRequired } from "@effect-mcp/protocol/internal/eras"
 import * as Check from "../../src/internal/Check.ts"
 import * as SchemaBypass from "../../src/internal/SchemaBypass.ts"
 import { canonical } from "../canonical.ts"
@@ -30,10 +30,10 @@ const codecs = [
   ...Revision.all.flatMap(named)
 ]
 
-/** What a field may be by mistake. */
+/** Wrong values for a field. */
 const wrong: ReadonlyArray<unknown> = [undefined, null, 0, "text", true, [], {}, { type: "text" }, [{ type: "image" }]]
 
-/** Every value that differs from this one by one field: missing, or another value; `depth` levels deep. */
+/** Every value that differs from this one in one field, missing or replaced, up to `depth` levels deep. */
 const damaged = (value: unknown, depth = 3): ReadonlyArray<unknown> => {
   if (typeof value !== "object" || value === null || depth === 0) return wrong
   if (Array.isArray(value)) return value.flatMap((item, i) => damaged(item, depth - 1).map((d) => value.with(i, d)))
@@ -53,7 +53,7 @@ const plain = (result: Result.Result<unknown, unknown>) =>
 const options = { arbitrary: { runs: 5, size: 4, seed: 20261121 } }
 const seen = new Set<AnyCodec>()
 
-describe("The fast path of a codec", () => {
+describe("Codec fast path", () => {
   for (const [name, codec] of codecs) {
     // Most codecs are shared by several revisions.
     if (seen.has(codec)) continue
@@ -62,10 +62,10 @@ describe("The fast path of a codec", () => {
     const decode = Schema.decodeUnknownResult(codec)
     const encode = Schema.encodeUnknownResult(codec)
     it.prop(
-      `The fast path of ${name} reads and writes what its Schema does, and refuses what the Schema refuses`,
+      `The fast path of ${name} reads, writes and rejects the same values as its Schema`,
       [canonical.get(name)!],
       ([value]) => {
-        // It is taken at all.
+        // The fast path is actually used.
         assert.notStrictEqual(SchemaBypass.of(codec).decode(value), SchemaBypass.none)
         for (const some of [value, ...damaged(value).slice(0, 400), ...wrong]) {
           assert.deepStrictEqual(outcome(coder.decode(some)), plain(decode(some)))
@@ -77,8 +77,8 @@ describe("The fast path of a codec", () => {
   }
 })
 
-describe("A compiled check", () => {
-  /** The values that the two judge differently. */
+describe("Compiled checks", () => {
+  /** Values on which the two disagree. */
   const disputed = (schemas: ReadonlyArray<Schema.Codec<unknown>>, values: ReadonlyArray<unknown>) =>
     schemas.flatMap((schema) => {
       const is = Schema.is(schema)
@@ -87,7 +87,7 @@ describe("A compiled check", () => {
     })
   const inheriting: unknown = Object.create({ a: "b" })
 
-  it("A compiled check agrees with Schema.is about all schemas that the model is made of", () => {
+  it("A compiled check agrees with Schema.is for every model schema", () => {
     const values = [...wrong, { a: "b" }, { a: 1 }, { a: undefined }, ["a"], [1], inheriting, Number.NaN, 1.5, "b"]
     const schemas = [
       Schema.Struct({ a: Schema.String }),
@@ -103,7 +103,7 @@ describe("A compiled check", () => {
     assert.deepStrictEqual(disputed(schemas, values), [])
   })
 
-  it("A compiled check leaves to Schema.is the schemas that it does not know", () => {
+  it("A compiled check falls back to Schema.is for unknown schemas", () => {
     const values = [...wrong, { a: "b" }, { a: 1 }, [1, "a"], Number.NaN, -1, 1n]
     const schemas = [
       Schema.Finite,
@@ -115,7 +115,7 @@ describe("A compiled check", () => {
     assert.deepStrictEqual(disputed(schemas, values), [])
   })
 
-  it("A compiled check follows a schema that contains itself", () => {
+  it("A compiled check supports a recursive schema", () => {
     interface Tree {
       readonly leaves: ReadonlyArray<Tree>
     }

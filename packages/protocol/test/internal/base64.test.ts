@@ -1,4 +1,4 @@
-/** Base64 is what Effect's modules make of the same bytes. */
+/** Base64 agrees with Effect's modules for the same bytes. */
 import * as base64 from "@effect-mcp/protocol/internal/base64"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -6,14 +6,18 @@ import * as Base64 from "effect/encoding/Base64"
 import * as Base64Url from "effect/encoding/Base64Url"
 
 describe("Base64", () => {
-  it.prop("Bytes are encoded as Effect encodes them, and decoded again", { bytes: Schema.Uint8Array }, ({ bytes }) => {
-    assert.strictEqual(base64.encode(bytes), Base64.encode(bytes))
-    assert.strictEqual(base64.encodeUrl(bytes), Base64Url.encode(bytes))
-    assert.deepStrictEqual(base64.decode(Base64.encode(bytes)), bytes)
-    assert.deepStrictEqual(base64.decodeUrl(Base64Url.encode(bytes)), bytes)
-  })
+  it.prop(
+    "Bytes are encoded in the same way as in Effect, and decode to the same bytes",
+    { bytes: Schema.Uint8Array },
+    ({ bytes }) => {
+      assert.strictEqual(base64.encode(bytes), Base64.encode(bytes))
+      assert.strictEqual(base64.encodeUrl(bytes), Base64Url.encode(bytes))
+      assert.deepStrictEqual(base64.decode(Base64.encode(bytes)), bytes)
+      assert.deepStrictEqual(base64.decodeUrl(Base64Url.encode(bytes)), bytes)
+    }
+  )
 
-  it("All letters occur, and any length has its padding", () => {
+  it("Every letter of the alphabet occurs, and input of any length is padded", () => {
     for (let length = 0; length < 300; length++) {
       const bytes = Uint8Array.from({ length }, (_, i) => (i * 37 + length) & 255)
       assert.strictEqual(base64.encode(bytes), Base64.encode(bytes))
@@ -21,7 +25,7 @@ describe("Base64", () => {
     }
   })
 
-  it("A text that is no Base64 is refused, and one that is not canonical is not encoded to the same text again", () => {
+  it("Invalid Base64 is rejected, and non-canonical text re-encodes differently", () => {
     for (const text of ["a", "a===", "*aaa", "aaaä"]) assert.isUndefined(base64.decode(text))
     for (const text of ["QQ", "QR==", "Q Q==", "QQ==\n"]) {
       const bytes = base64.decode(text)

@@ -3,11 +3,11 @@ import { McpError } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 
 describe("Errors without stacks", () => {
-  it("The error of a request records no frames of the stack", () => {
+  it("A request's error captures no stack frames", () => {
     assert.notInclude(McpError.invalidParams("limit is 0").stack ?? "", "\n")
   })
 
-  it("The errors of a program record their frames again, whether the function returns or throws", () => {
+  it("Later errors in the program capture frames again, whether the function returns or throws", () => {
     withoutStack(() => 1)
     assert.throws(() =>
       withoutStack(() => {

@@ -17,7 +17,7 @@ const valid = [
   "io.modelcontextprotocol/protocolVersion"
 ]
 
-describe("A progress token", () => {
+describe("Progress tokens", () => {
   it("A progress token is a string or an integer", () => {
     const is = Schema.is(Meta.ProgressToken)
     for (const token of ["", "a", 0, -1, 7, Number.MAX_SAFE_INTEGER]) assert.isTrue(is(token), String(token))
@@ -26,36 +26,36 @@ describe("A progress token", () => {
   })
 })
 
-describe("A key of `_meta`", () => {
-  it("A key of `_meta` is a name, after an optional prefix", () => {
+describe("`_meta` keys", () => {
+  it("A `_meta` key is a name after an optional prefix", () => {
     for (const key of valid) assert.isTrue(Meta.isKey(key), key)
   })
 
-  it("A key of `_meta` has labels with dots between and one slash after them", () => {
+  it("A `_meta` key prefix has dot-separated labels and ends with a slash", () => {
     for (const key of ["/a", "com..example/a", ".com/a", "com./a", "com/example/a", "com.example//a", "a /b"]) {
       assert.isFalse(Meta.isKey(key), key)
     }
   })
 
-  it("A key of `_meta` has labels that start with a letter and end with a letter or digit", () => {
+  it("A `_meta` key label starts with a letter and ends with a letter or digit", () => {
     for (const key of ["1com/a", "-com/a", "com-/a", "com.2x/a", "c_m/a", "é/a"]) assert.isFalse(Meta.isKey(key), key)
     for (const key of ["c/a", "c1/a", "c-1/a"]) assert.isTrue(Meta.isKey(key), key)
   })
 
-  it("A key of `_meta` has a name that is empty, or starts and ends with a letter or digit", () => {
+  it("A `_meta` key name is empty, or starts and ends with a letter or digit", () => {
     for (const key of ["-a", "a-", "_a", "a.", "com.example/-a", "com.example/a_", "a b", "a\n", "ä"]) {
       assert.isFalse(Meta.isKey(key), JSON.stringify(key))
     }
   })
 
-  it("A key of `_meta` is checked in time that grows with its length alone", () => {
+  it("A `_meta` key is checked in linear time", () => {
     const long = "a".repeat(100_000)
     assert.isTrue(Meta.isKey(`${long}.${long}/${long}`))
     assert.isFalse(Meta.isKey(`${long}${"-".repeat(100_000)}`))
     assert.isFalse(Meta.isKey(`${"a.".repeat(100_000)}/`))
   })
 
-  it("A key of `_meta` is reserved where the second label of its prefix is MCP's", () => {
+  it("A `_meta` key is reserved if its prefix's second label belongs to MCP", () => {
     const reserved = [
       "io.modelcontextprotocol/",
       "dev.mcp/a",
@@ -69,13 +69,13 @@ describe("A key of `_meta`", () => {
     }
   })
 
-  it("A key of `_meta` names an extension only with a prefix", () => {
+  it("A `_meta` key identifies an extension only with a prefix", () => {
     for (const key of ["io.modelcontextprotocol/ui", "example/x"]) assert.isTrue(Meta.isExtensionId(key), key)
     for (const key of ["ui", "", "/ui", "1a/ui", "a/-"]) assert.isFalse(Meta.isExtensionId(key), key)
   })
 
   it(
-    "Each key of `_meta` that the protocol defines follows the rules",
+    "Every `_meta` key defined by the protocol is valid",
     verifies("meta.prefix.format", "meta.prefix.label", "meta.name.format"),
     () => {
       const { baggage, clientCapabilities, clientInfo, logLevel, protocolVersion } = Meta
@@ -89,7 +89,7 @@ describe("A key of `_meta`", () => {
 })
 
 describe("withMeta", () => {
-  it("withMeta adds to the `_meta` that a message has, and leaves the message alone", () => {
+  it("withMeta adds to a message's `_meta` without changing the message itself", () => {
     const message = { a: 1, _meta: { b: 2, c: 3 } }
     assert.deepStrictEqual(Meta.withMeta(message, { c: 4 }), { a: 1, _meta: { b: 2, c: 4 } })
     assert.deepStrictEqual(Meta.withMeta({ a: 1 }, { c: 4 }), { a: 1, _meta: { c: 4 } })

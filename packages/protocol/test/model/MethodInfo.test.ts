@@ -1,81 +1,30 @@
-/** The table of methods agrees with the tables of codecs of every revision. */
 import { assert, describe, it } from "@effect/vitest"
-import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import { Effect } from "effect"
 
-const names = (tables: ReadonlyArray<object>) => [...new Set(tables.flatMap((table) => Object.keys(table)))].toSorted()
-
-const directions = [
-  ["requests of a client", MethodInfo.clientRequests, Revision.all.map((revision) => revision.clientRequests)],
-  ["requests of a server", MethodInfo.serverRequests, Revision.all.map((revision) => revision.serverRequests)],
-  [
-    "notifications of a client",
-    MethodInfo.clientNotifications,
-    Revision.all.map((revision) => revision.clientNotifications)
-  ],
-  [
-    "notifications of a server",
-    MethodInfo.serverNotifications,
-    Revision.all.map((revision) => revision.serverNotifications)
-  ]
-] as const
+const names = (table: object) => Object.keys(table).toSorted()
 
 const stateless = Revision.get("2026-07-28")!
-const statelessRequests = Object.keys(stateless.clientRequests) as ReadonlyArray<keyof typeof stateless.clientRequests>
 
-describe("The table of methods", () => {
-  it.each(directions)(
-    "The table of methods has a row for each method that a revision has a codec of, and no other: %s",
-    (_, rows, codecs) => {
-      assert.deepStrictEqual(names([rows]), names(codecs))
-    }
-  )
-
-  it.effect(
-    "The table of methods marks as cacheable the methods whose result 2026-07-28 writes with caching hints",
-    () =>
-      Effect.gen(function* () {
-        for (const method of statelessRequests) {
-          // A result is an object in every method; what it lacks is a failure, which carries no hints either.
-          const results: Record<string, object> = {
-            "server/discover": { supportedVersions: [], capabilities: {} },
-            "prompts/list": { prompts: [] },
-            "resources/list": { resources: [] },
-            "resources/templates/list": { resourceTemplates: [] },
-            "resources/read": { contents: [] },
-            "tools/list": { tools: [] },
-            "tools/call": { content: [] },
-            "prompts/get": { messages: [] },
-            "completion/complete": { completion: { values: [] } },
-            "subscriptions/listen": { _meta: { "io.modelcontextprotocol/subscriptionId": 1 } }
-          }
-          const wire = yield* Codecs.coders(stateless.clientRequests[method]!).result.encode(results[method] as never)
-          assert.strictEqual("cacheScope" in (wire as object), MethodInfo.ofRequest(method)?.cacheable === true, method)
-        }
-      })
-  )
-
-  it("The table of methods says of methods that 2026-07-28 removed that they need a session, or are the handshake and ping", () => {
-    const gone = names([MethodInfo.clientRequests]).filter((method) => !(method in stateless.clientRequests))
+describe("Method table", () => {
+  it("Methods removed in 2026-07-28 are marked as session methods, handshake or ping", () => {
+    const gone = names(MethodInfo.clientRequests).filter((method) => !(method in stateless.clientRequests))
     assert.deepStrictEqual(
       gone.filter((method) => MethodInfo.ofRequest(method)?.needsSession !== true),
       ["initialize", "ping"]
     )
   })
 
-  it("The table of methods marks as paginated the methods that list", () => {
-    const paginated = names([MethodInfo.clientRequests]).filter(
-      (method) => MethodInfo.ofRequest(method)?.paginated === true
-    )
+  it("Every method whose name ends in list is a list method", () => {
     assert.deepStrictEqual(
-      paginated,
-      names([MethodInfo.clientRequests]).filter((method) => method.endsWith("/list"))
+      Object.values(MethodInfo.lists).map(({ method }) => method),
+      Object.keys(MethodInfo.clientRequests).filter((method) => method.endsWith("/list"))
     )
+    const { capability, key, method } = MethodInfo.lists.resourceTemplates
+    assert.deepStrictEqual([method, key, capability], ["resources/templates/list", "uriTemplate", "resources"])
   })
 
-  it("The table of methods names only cacheable methods as stale", () => {
+  it("Only cacheable methods are listed as becoming stale", () => {
     const stale = Object.values(MethodInfo.serverNotifications).flatMap(
       (info: MethodInfo.ServerNotificationInfo) => info.stale ?? []
     )
@@ -84,7 +33,7 @@ describe("The table of methods", () => {
       []
     )
     assert.deepStrictEqual(
-      names([MethodInfo.clientRequests]).filter(
+      names(MethodInfo.clientRequests).filter(
         (method) => MethodInfo.ofRequest(method)?.cacheable === true && !stale.some((name) => name === method)
       ),
       // Capabilities do not change while a server runs.
@@ -92,23 +41,18 @@ describe("The table of methods", () => {
     )
   })
 
-  it("The table of methods has no row for a name of Object.prototype", () => {
+  it("Names on Object.prototype have no row in the table", () => {
     assert.isUndefined(MethodInfo.ofRequest("constructor"))
     assert.isUndefined(MethodInfo.ofServerNotification("toString"))
   })
 })
 
 describe("missingCapability", () => {
-  const all = {
-    completions: {},
-    logging: {},
-    prompts: {},
-    resources: { subscribe: true },
-    tools: {}
-  }
+  const kinds = Object.fromEntries(MethodInfo.listKinds.map((kind) => [kind, {}]))
+  const all = { ...kinds, completions: {}, logging: {}, resources: { subscribe: true } }
 
   it.each(Object.entries(MethodInfo.clientRequests))(
-    "The missing capability of %s is the capability of the method where no capability is declared",
+    "The missing capability for %s is the method's capability if none is declared",
     (_, info) => {
       const { capability } = info
       assert.strictEqual(MethodInfo.missingCapability(info, {}, { completionsDeclared: true }), capability)
@@ -116,7 +60,7 @@ describe("missingCapability", () => {
     }
   )
 
-  it("The capability of resources/subscribe is missing where resources are declared without subscriptions", () => {
+  it("resources/subscribe lacks a capability if resources are declared without subscriptions", () => {
     const info = MethodInfo.clientRequests["resources/subscribe"]
     assert.strictEqual(
       MethodInfo.missingCapability(info, { resources: {} }, { completionsDeclared: true }),
@@ -124,7 +68,7 @@ describe("missingCapability", () => {
     )
   })
 
-  it("The capability of completion/complete is not missing in a revision that has no such declaration", () => {
+  it("completion/complete never lacks a capability in a revision without that declaration", () => {
     const info = MethodInfo.clientRequests["completion/complete"]
     assert.isUndefined(MethodInfo.missingCapability(info, {}, { completionsDeclared: false }))
   })

@@ -5,20 +5,20 @@ import * as Schema from "effect/Schema"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import { declaration, inputRequired } from "@effect-mcp/protocol/internal/v2026_07_28"
+import { declaration, inputRequired } from "@effect-mcp/protocol/internal/eras"
 import { canonical } from "../canonical.ts"
 import { wire } from "../wire.ts"
 
 type AnyCodec = Schema.Codec<unknown, unknown>
 
-/** Every codec of a revision beside the strict wire schema it must agree with. */
+/** Every codec of a revision next to the strict wire schema it must agree with. */
 const codecs = (revision: Revision.Revision) => {
   const oracle = wire(revision.version)
   const calls = (["clientRequests", "serverRequests"] as const).flatMap((side) =>
     Object.entries<{ params: AnyCodec; result: AnyCodec }>({ ...revision[side] } as never).flatMap(([method, codec]) =>
       (["params", "result"] as const).map((part) => ({
         name: `${side} ${method} ${part}`,
-        // Which revision a request speaks stands in `_meta`, around what the codecs of params know.
+        // The revision of a request is in `_meta`, outside the params that codecs decode.
         declare: revision.era === "stateless" && side === "clientRequests" && part === "params" ? declared : asItIs,
         codec: codec[part],
         strict: oracle[side][method]![part]
@@ -52,27 +52,27 @@ const declared = (value: unknown): unknown =>
 const options = { arbitrary: { runs: 40, size: 8, seed: 20251125 } }
 
 const maps = new Set(["properties", "experimental", "extensions", "inputRequests", "inputResponses"])
-/** The same value with an unknown field in every object that has room for one. */
+/** The same value with an unknown field in every object that allows one. */
 const withUnknown = (value: unknown, key: string, closed = false): unknown => {
   if (Array.isArray(value)) return value.map((item) => withUnknown(item, key))
   if (typeof value !== "object" || value === null) return value
   const fields = Object.entries(value).map(([name, field]) => {
-    // Maps whose values have a shape of their own have no room for a string.
+    // Maps with typed values have no room for a string.
     return [name, withUnknown(field, key, maps.has(name))]
   })
   return Object.fromEntries(closed ? fields : [...fields, [`x-${key}`, "kept"]])
 }
 
-const notWritable = /^MCP [0-9-]+ cannot say /
+const notWritable = /^MCP [0-9-]+ cannot express /
 
 for (const revision of Revision.all) {
-  describe(`The codecs of ${revision.version}`, () => {
+  describe(`Codecs of ${revision.version}`, () => {
     for (const { name, codec, strict, declare } of codecs(revision)) {
       const read = Schema.decodeUnknownSync(codec)
       const write = Schema.encodeUnknownSync(codec)
 
       it.prop(
-        `The codec ${name} of ${revision.version} writes again what it reads, with unknown fields`,
+        `The ${name} codec of ${revision.version} round-trips the values it reads, including unknown fields`,
         [strict, Schema.String],
         ([value, key]) => {
           assert.deepStrictEqual(write(read(value)), value)
@@ -85,7 +85,7 @@ for (const revision of Revision.all) {
       const isStrict = Schema.decodeUnknownResult(strict, { onExcessProperty: "error" })
       const tryWrite = Schema.encodeUnknownResult(codec)
       it.prop(
-        `The codec ${name} of ${revision.version} reads all values of the model, and writes them in valid form or refuses them`,
+        `The ${name} codec of ${revision.version} reads every model value, and writes it validly or rejects it`,
         [canonical.get(name)!],
         ([value]) => {
           assert.deepStrictEqual(read(value), value)
@@ -101,7 +101,7 @@ for (const revision of Revision.all) {
   })
 }
 
-it.effect("The failure of a codec is one line, bounded and without characters that steer a terminal", () =>
+it.effect("A codec failure is one limited line without terminal control characters", () =>
   Effect.gen(function* () {
     const { decode } = Codecs.coder(Schema.Record(Schema.String, Schema.Finite))
     const message = yield* Effect.flip(decode({ [`\u001b]0;x\u0007${"x".repeat(10_000)}`]: "no number" }))

@@ -7,15 +7,15 @@ import { answer, ask, audio, called, cases, client, hello, icons, tool, toolUse 
 const before = (since: Revision.Version): Revision.Revision =>
   Revision.stateful.findLast((revision) => revision.version < since)!
 
-describe("A value that an older revision lacks", () => {
-  it("Each row of the table of downgrades has exactly one case in these tests", () => {
+describe("Values missing from older revisions", () => {
+  it("Every row of the downgrade table has exactly one case in these tests", () => {
     const rows = table.map((row) => `${row.type}.${row.field ?? "*"} ${row.how} before ${row.since}`)
     const tested = cases.map(({ row, how, since }) => `${row} ${how} before ${since}`)
     assert.deepStrictEqual(tested.toSorted(), rows.toSorted())
   })
 
   for (const { row, since, how, place, say, gets, refused } of cases) {
-    it(`The downgrade of ${row} before ${since} is ${how}`, () => {
+    it(`${row} before ${since} uses the ${how} downgrade`, () => {
       const { value, write } = place(say)
       const older = before(since)
       if (refused === undefined) assert.deepStrictEqual(write(older), place(gets ?? {}).value)
@@ -25,7 +25,7 @@ describe("A value that an older revision lacks", () => {
       assert.isDefined(dated)
       const written = write(dated)
       if (dated.era === "stateful") assert.strictEqual(written, value, "the revision that has it writes it as it is")
-      // Results of the stateless era are marked; what they say is untouched.
+      // Results of the stateless era are marked; their content is unchanged.
       else assert.deepStrictEqual(written, { ...(written as object), ...(value as object) })
     })
   }
@@ -34,7 +34,7 @@ describe("A value that an older revision lacks", () => {
   const june = Revision.get("2025-06-18")!
   const first = Revision.get("2024-11-05")!
 
-  it("An audio block is written as text inside prompts and sampled messages of older revisions, with its annotations", () => {
+  it("In older revisions, an audio block in a prompt or sampled message becomes text with its annotations", () => {
     const annotations = { audience: ["user"], priority: 0.5 }
     const messages = [{ role: "user", content: { ...audio, annotations: { ...annotations, lastModified: "x" } } }]
     const spoken = { type: "text", text: "[audio: audio/wav, 4 bytes]", annotations }
@@ -47,7 +47,7 @@ describe("A value that an older revision lacks", () => {
     })
   })
 
-  it("A downgrade keeps unknown fields beside the fields that it leaves out", () => {
+  it("A downgrade keeps unknown fields next to the removed ones", () => {
     const value = tool({ ...icons, "x-mine": { deep: [1] }, annotations: { "x-hint": true } }).write
     assert.deepStrictEqual(value(first), {
       tools: [{ name: "t", inputSchema: { type: "object" }, "x-mine": { deep: [1] } }]
@@ -57,7 +57,7 @@ describe("A value that an older revision lacks", () => {
     })
   })
 
-  it("Structured content is left out only where text tells the same", () => {
+  it("Structured content is removed only if the text contains the same data", () => {
     const say = { structuredContent: { a: 1 } }
     assert.deepStrictEqual(called({ content: [], ...say }).write(first), {
       content: [{ type: "text", text: `{"a":1}` }]
@@ -66,11 +66,11 @@ describe("A value that an older revision lacks", () => {
     assert.deepStrictEqual(called({ content: [hello], ...say }).write(june), { content: [hello], ...say })
   })
 
-  it("A sampled message of several blocks is unwrapped if it has one block, and refused unless all are text", () => {
+  it("A sampled message with one block is unwrapped, and one with several is rejected unless all are text", () => {
     assert.deepStrictEqual(answer({ content: [audio] }).write(june), answer({ content: audio }).value)
     assert.throws(
       () => answer({ content: [hello, audio] }).write(june),
-      "MCP 2025-06-18 cannot say a sampled message of several blocks, unless all are text"
+      "MCP 2025-06-18 cannot express a sampled message with several blocks, unless all are text"
     )
     assert.deepStrictEqual(
       answer({ content: [hello, toolUse] }).write(november),

@@ -2,14 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { removed } from "../../src/revision/Removed.ts"
-import { declaration, inputRequired, revision as july } from "@effect-mcp/protocol/internal/v2026_07_28"
+import { declaration, inputRequired, revision as july } from "@effect-mcp/protocol/internal/eras"
 import { verifies } from "@effect-mcp/spec/verifies"
 
 type Fields = { readonly [key: string]: unknown }
 type AnyCodec = Schema.Codec<unknown, unknown>
 const write = (codec: unknown, value: unknown) => Schema.encodeUnknownSync(codec as AnyCodec)(value)
 
-// Where a value travels in 2026-07-28; what comes back is the value alone.
+// Wraps a value into a message of 2026-07-28, and returns only the value from the result.
 const clientKey = "io.modelcontextprotocol/clientCapabilities"
 const client = (capabilities: Fields) => {
   const meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", [clientKey]: capabilities }
@@ -61,7 +61,7 @@ const cases: ReadonlyArray<Case> = [
     row: "CancelledParams.requestId error",
     write: cancelled,
     say: { reason: "r" },
-    refused: "MCP 2026-07-28 cannot say a cancellation without a request id"
+    refused: "MCP 2026-07-28 cannot express a cancellation without a request id"
   },
   { row: "ElicitUrlParams.elicitationId drop", write: elicit, say: { ...url, elicitationId: "1" }, gets: url },
   {
@@ -72,21 +72,21 @@ const cases: ReadonlyArray<Case> = [
   }
 ]
 
-describe("A value that 2026-07-28 no longer has", () => {
-  it("Each row of the table of removals has exactly one case in these tests", () => {
+describe("Values removed in 2026-07-28", () => {
+  it("Every row of the removal table has exactly one case in these tests", () => {
     const rows = removed.map((row) => `${row.type}.${row.field ?? "*"} ${row.how}`)
     assert.deepStrictEqual(cases.map(({ row }) => row).toSorted(), rows.toSorted())
     assert.isTrue(removed.every((row) => row.since === "2026-07-28"))
   })
 
   for (const { row, write, say, gets, refused } of cases) {
-    it(`The removal ${row} applies from 2026-07-28 on`, () => {
+    it(`The removal of ${row} applies from 2026-07-28`, () => {
       if (refused === undefined) assert.deepStrictEqual(write(say), gets)
       else assert.throws(() => write(say), refused)
     })
   }
 
-  it("A value that 2026-07-28 removed is still written by the revisions that have it", () => {
+  it("A value removed in 2026-07-28 is still written by revisions that have it", () => {
     const november = Revision.get("2025-11-25")!
     const page = { ...url, elicitationId: "1" }
     assert.strictEqual(write(november.serverRequests["elicitation/create"]?.params, page), page)
@@ -94,14 +94,14 @@ describe("A value that 2026-07-28 no longer has", () => {
     assert.strictEqual(write(november.serverRequests["elicitation/create"]?.params, choice), choice)
   })
 
-  it("A value that 2026-07-28 removed is still read", () => {
+  it("A value removed in 2026-07-28 can still be read", () => {
     const read = Schema.decodeUnknownSync(july.serverRequests["elicitation/create"]!.params)
     const choice = form(named)
     assert.deepStrictEqual(read(choice), choice as never)
   })
 
   it(
-    "A question for a page in 2026-07-28 has no elicitationId, also inside a result",
+    "A URL question in 2026-07-28 has no elicitationId, even inside a result",
     verifies("elicitation.url.fields"),
     () => {
       const asking = (params: Fields) => ({

@@ -2,12 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import { declaration, inputRequired, revision } from "@effect-mcp/protocol/internal/v2026_07_28"
+import { declaration, inputRequired, revision } from "@effect-mcp/protocol/internal/eras"
 import { verifies } from "@effect-mcp/spec/verifies"
 
 type AnyCodec = Schema.Codec<unknown, unknown>
 const read = (codec: AnyCodec, wire: unknown) => Schema.decodeUnknownSync(codec)(wire)
-/** Whether decoding and encoding give the same value. */
+/** True if decoding and encoding return the same value. */
 const survives = (codec: AnyCodec | undefined, wire: unknown): boolean => {
   assert.isDefined(codec)
   assert.deepStrictEqual(Schema.encodeUnknownSync(codec)(read(codec, wire)), wire)
@@ -36,8 +36,8 @@ const sampling = {
 const roots = { method: "roots/list" }
 const asking = { resultType: "input_required", inputRequests: { floor: elicitation, "2": sampling, dirs: roots } }
 
-describe("The revision 2026-07-28", () => {
-  it("The revision 2026-07-28 is found by its name, and negotiated by no handshake", () => {
+describe("Revision 2026-07-28", () => {
+  it("2026-07-28 is found by name but never negotiated in a handshake", () => {
     assert.strictEqual(Revision.get("2026-07-28"), revision)
     assert.deepStrictEqual(
       Revision.stateless.map(({ era, version }) => [version, era]),
@@ -47,7 +47,7 @@ describe("The revision 2026-07-28", () => {
     assert.strictEqual(Revision.latestStateful.version, "2025-11-25")
   })
 
-  it("The revision 2026-07-28 differs from 2025-11-25 in few rules", () => {
+  it("2026-07-28 differs from 2025-11-25 in a few rules", () => {
     const { anyStructuredContent, extensions, missingCapability, polling, resourceNotFound, tasks, ...same } =
       revision.rules
     const before = Revision.latestStateful.rules
@@ -69,7 +69,7 @@ describe("The revision 2026-07-28", () => {
     )
   })
 
-  it("The declarations of a request in 2026-07-28 are read, and a request without them is refused", () => {
+  it("Request declarations in 2026-07-28 are read, and a request without them is rejected", () => {
     assert.isTrue(survives(declaration, meta))
     assert.isTrue(survives(declaration, { ...meta, progressToken: 0, "com.example/a": null }))
     for (const key of ["io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"]) {
@@ -80,7 +80,7 @@ describe("The revision 2026-07-28", () => {
     assert.isTrue(isRefused(declaration, undefined))
   })
 
-  it("A result of server/discover in 2026-07-28 has the versions and capabilities of a server", () => {
+  it("The server/discover result in 2026-07-28 contains the server's versions and capabilities", () => {
     assert.isTrue(
       survives(revision.clientRequests["server/discover"]!.result, {
         resultType: "complete",
@@ -94,7 +94,7 @@ describe("The revision 2026-07-28", () => {
     )
   })
 
-  it("The revision 2026-07-28 opens, acknowledges and ends a subscription", () => {
+  it("2026-07-28 opens, acknowledges and ends a subscription", () => {
     const { params, result } = revision.clientRequests["subscriptions/listen"]!
     const notifications = { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ["a:b"] }
     const mine = (id: unknown) => ({ _meta: { "io.modelcontextprotocol/subscriptionId": id } })
@@ -116,7 +116,7 @@ describe("The revision 2026-07-28", () => {
   })
 
   it(
-    "A result that asks for input in 2026-07-28 has questions of three kinds",
+    "A result that asks for input in 2026-07-28 can contain three kinds of questions",
     verifies("mrtr.questions.kinds"),
     () => {
       assert.isTrue(survives(inputRequired, { ...asking, requestState: "opaque", _meta: { a: 1 } }))
@@ -141,7 +141,7 @@ describe("The revision 2026-07-28", () => {
     assert.isTrue(isRefused(inputRequired, { resultType: "complete", requestState: "s" }))
   })
 
-  it("A request of 2026-07-28 takes the answers to questions without decoding them", () => {
+  it("A 2026-07-28 request accepts answers without decoding them", () => {
     const answers = { inputResponses: { floor: { action: "accept", content: { floor: 3 } }, "?": { a: 1 } } }
     assert.isTrue(
       survives(revision.clientRequests["tools/call"]!.params, {
@@ -161,7 +161,7 @@ describe("The revision 2026-07-28", () => {
     assert.isTrue(isRefused(revision.clientRequests["tools/call"]!.params, { name: "lift", requestState: {} }))
   })
 
-  it("A tool of 2026-07-28 has structured content of any JSON type, and an output schema with any root", () => {
+  it("A 2026-07-28 tool has structured content of any JSON type, and an output schema with any root", () => {
     for (const structuredContent of [[1], "a", 0, false, null, { a: 1 }]) {
       const wire = { resultType: "complete", content: [], structuredContent }
       assert.isTrue(survives(revision.clientRequests["tools/call"]!.result, wire))
@@ -178,10 +178,10 @@ describe("The revision 2026-07-28", () => {
   })
 })
 
-describe("An error of 2026-07-28", () => {
+describe("Errors in 2026-07-28", () => {
   const plain = ({ code, data, message }: McpError.McpError) => ({ code, data, message })
 
-  it("The error -32021 of 2026-07-28 lists the capabilities that a request lacks", () => {
+  it("Error -32021 in 2026-07-28 lists the capabilities a request lacks", () => {
     assert.deepStrictEqual(plain(McpError.missingClientCapability({ elicitation: { url: {} }, roots: {} })), {
       code: -32021,
       message: "The client did not declare: elicitation, roots",
@@ -189,7 +189,7 @@ describe("An error of 2026-07-28", () => {
     })
   })
 
-  it("The error -32022 of 2026-07-28 lists the versions that are served", () => {
+  it("Error -32022 in 2026-07-28 lists the supported versions", () => {
     assert.deepStrictEqual(plain(McpError.unsupportedProtocolVersion(["2026-07-28"], "1900-01-01")), {
       code: -32022,
       message: "Unsupported protocol version: 1900-01-01",
@@ -197,7 +197,7 @@ describe("An error of 2026-07-28", () => {
     })
   })
 
-  it("The error -32020 of 2026-07-28 says how a header differs", () => {
+  it("Error -32020 in 2026-07-28 describes the header mismatch", () => {
     assert.deepStrictEqual(plain(McpError.headerMismatch("Mcp-Name is a, the body says b")), {
       code: -32020,
       message: "Header mismatch: Mcp-Name is a, the body says b",

@@ -1,11 +1,10 @@
-/** What is known of the revisions with sessions without their codecs agrees with the revisions themselves. */
-import * as Stateful from "@effect-mcp/protocol/internal/stateful"
-import { earlyNotifications } from "@effect-mcp/protocol/internal/v2026_07_28"
+/** The codec-free facts about the revisions with sessions agree with the revisions themselves. */
+import { earlyNotifications, stateful as Stateful } from "@effect-mcp/protocol/internal/eras"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { assert, describe, it } from "@effect/vitest"
 
-describe("The revisions with sessions", () => {
-  it("Their versions, the newest one and its rules are those of their codecs", () => {
+describe("Session revisions", () => {
+  it("The versions, newest version and rules match the codecs", () => {
     assert.deepStrictEqual(
       Revision.stateful.map(({ version }) => version),
       Stateful.versions
@@ -14,7 +13,7 @@ describe("The revisions with sessions", () => {
     assert.strictEqual(Revision.latestStateful.rules, Stateful.rules)
   })
 
-  it("A notification that arrives before a revision is agreed on is one that the newest of them knows", () => {
+  it("Before negotiation, notifications follow the newest revision", () => {
     assert.deepStrictEqual(Object.keys(earlyNotifications), Object.keys(Revision.latestStateful.serverNotifications))
   })
 })

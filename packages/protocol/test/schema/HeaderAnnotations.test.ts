@@ -1,6 +1,6 @@
-/** A client reads the annotations of a schema without its JSON Schema: both readings agree. */
+/** A client reads the annotations of a schema without its JSON Schema. Both ways must agree. */
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
-import { headerAnnotations } from "@effect-mcp/protocol/internal/HeaderAnnotations"
+import { headerAnnotations } from "@effect-mcp/protocol/internal/toolSchema"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -25,7 +25,7 @@ const twice = {
   second: Schema.Int.pipe(Schema.annotateKey({ "x-mcp-header": "Other" }))
 }
 
-describe("The annotations of a schema", () => {
+describe("Schema header annotations", () => {
   it.each([
     ["a string", Schema.Struct({ place: Schema.String.annotate(header) }), [["place"]]],
     ["a key", Schema.Struct({ place: Schema.String.pipe(Schema.annotateKey(header)) }), [["place"]]],
@@ -38,7 +38,7 @@ describe("The annotations of a schema", () => {
     ["an integer", Schema.Struct({ place: Schema.Int.annotate(header) }), [["place"]]],
     ["an integer with bounds", Schema.Struct({ place: few.annotate({ ...header, description: "Few" }) }), [["place"]]],
     [
-      "a string that is annotated after its check",
+      "a string annotated after its check",
       Schema.Struct({ place: Schema.NonEmptyString.annotate(header) }),
       [["place"]]
     ],
@@ -51,13 +51,13 @@ describe("The annotations of a schema", () => {
     ["a suspended object", Schema.Struct({ nested: Schema.suspend(() => nested) }), [["nested", "deep", "place"]]],
     ["a recursive object", node, [["place"]]],
     [
-      "a key whose value has another one",
+      "a key whose value has another annotation",
       Schema.Struct({ place: Schema.String.annotate({ "x-mcp-header": "Other" }).pipe(Schema.annotateKey(header)) }),
       [["place"]]
     ],
     ["no argument", Schema.Struct({ place: Schema.String, deep: Schema.Struct({}) }), []],
-    ["a member of an array", Schema.Struct({ all: Schema.Array(Schema.String.annotate(header)) }), []]
-  ] as const)("The annotations of a schema are those of its JSON Schema: %s", (_title, schema, paths) => {
+    ["an array member", Schema.Struct({ all: Schema.Array(Schema.String.annotate(header)) }), []]
+  ] as const)("Header annotations match the JSON Schema: %s", (_title, schema, paths) => {
     const read = HeaderParams.parse(headerAnnotations(schema))
     assert.deepStrictEqual<ReadonlyArray<ReadonlyArray<string>>>(
       read.params.map(({ path }) => path),

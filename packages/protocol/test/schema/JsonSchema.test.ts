@@ -46,7 +46,7 @@ describe("JsonSchema.fromSchema", () => {
     ["a UTC time as a date-time", Schema.DateTimeUtcFromString, { type: "string", format: "date-time" }],
     ["a URL", Schema.URL, { type: "string", format: "uri" }],
     ["a big integer as digits", Schema.BigInt, { type: "string", pattern: "^-?\\d+$" }],
-    ["literals as an enumeration", Schema.Literals(["a", "b"]), { type: "string", enum: ["a", "b"] }],
+    ["literals as an enum", Schema.Literals(["a", "b"]), { type: "string", enum: ["a", "b"] }],
     ["null where it is a value", Schema.NullOr(Schema.String), { anyOf: [{ type: "string" }, { type: "null" }] }],
     ["anything", Schema.Unknown, {}],
     ["an empty struct as an object", Schema.Struct({}), { type: "object" }],
@@ -83,7 +83,7 @@ describe("JsonSchema.fromSchema", () => {
       }
     ],
     [
-      "annotations of fields and of their keys",
+      "annotations on fields and their keys",
       Schema.Struct({
         a: Schema.String.annotate({
           title: "A",
@@ -115,7 +115,7 @@ describe("JsonSchema.fromSchema", () => {
       }
     ],
     [
-      "annotations of a value that travels in another form, in that form",
+      "the annotations of a transformed value's encoded form",
       Schema.Date.annotate({ description: "when", examples: [new Date(0)], default: new Date(1), "x-y": 1 }),
       {
         type: "string",
@@ -127,7 +127,7 @@ describe("JsonSchema.fromSchema", () => {
       }
     ],
     [
-      "a class at the root in place, with its description",
+      "a class at the root inline, with its description",
       Person,
       {
         type: "object",
@@ -137,7 +137,7 @@ describe("JsonSchema.fromSchema", () => {
       }
     ],
     [
-      "a recursive schema at the root in place, and once more in $defs",
+      "a recursive schema at the root inline, and again in $defs",
       Tree,
       {
         type: "object",
@@ -153,7 +153,7 @@ describe("JsonSchema.fromSchema", () => {
       }
     ],
     [
-      "a pattern of plain characters",
+      "a plain-text pattern",
       Schema.String.check(Schema.isPattern(/^[a-z\d_.-]+$/)),
       { type: "string", pattern: "^[a-z\\d_.-]+$" }
     ],
@@ -163,7 +163,7 @@ describe("JsonSchema.fromSchema", () => {
       { type: "string" }
     ],
     [
-      "no pattern in which a wildcard takes half a character",
+      "no pattern with a wildcard that splits a character",
       Schema.String.check(Schema.isPattern(/^..$/)),
       { type: "string" }
     ],
@@ -185,7 +185,7 @@ describe("JsonSchema.fromSchema", () => {
     })
   }
 
-  it("JsonSchema.fromSchema shares named schemas in $defs, also where one of them is optional", () => {
+  it("JsonSchema.fromSchema shares named schemas in $defs, even if one of them is optional", () => {
     const document = JsonSchema.fromSchema(
       Schema.Struct({ a: Person, b: Schema.Array(Person), c: Schema.optionalKey(Person) })
     )
@@ -197,7 +197,7 @@ describe("JsonSchema.fromSchema", () => {
     assert.deepStrictEqual(Object.keys(Object(document["$defs"])), ["PersonEncoded"])
   })
 
-  it("JsonSchema.fromSchema throws a typed defect for keys that JSON does not have", () => {
+  it("JsonSchema.fromSchema throws a typed defect for keys that JSON cannot represent", () => {
     assert.throws(
       () => JsonSchema.fromSchema(Schema.Struct({ [Symbol.for("s")]: Schema.String })),
       JsonSchema.InvalidToolSchema
@@ -222,9 +222,9 @@ describe("JsonSchema.input and output", () => {
     ["a string", Schema.String],
     ["anything", Schema.Unknown],
     ["an array", Schema.Array(Schema.Struct({}))],
-    ["a union with something else", Schema.NullOr(Schema.Struct({}))]
+    ["a union with a non-object member", Schema.NullOr(Schema.Struct({}))]
   ] as const) {
-    it(`JsonSchema.input and output do not take ${what} for an object`, () => {
+    it(`JsonSchema.input and output do not treat ${what} as an object`, () => {
       assert.throws(() => JsonSchema.input(schema), JsonSchema.InvalidToolSchema)
       const output = JsonSchema.output(schema)
       assert.isFalse(output.isObject)
@@ -233,15 +233,19 @@ describe("JsonSchema.input and output", () => {
   }
 
   it(
-    "JsonSchema.input says that a tool without parameters takes only empty objects",
+    "JsonSchema.input declares that a parameterless tool accepts only empty objects",
     verifies("tools.definition.no-parameters"),
     () => {
-      assert.deepStrictEqual(JsonSchema.input(Schema.Struct({})), { type: "object", additionalProperties: false })
+      assert.deepStrictEqual(JsonSchema.input(Schema.Struct({})), {
+        type: "object",
+        properties: {},
+        additionalProperties: false
+      })
       assert.deepStrictEqual(JsonSchema.input(Schema.Record(Schema.String, Schema.Unknown)), { type: "object" })
     }
   )
 
-  it("JsonSchema.input and output take structs, records, classes and recursive schemas for objects", () => {
+  it("Structs, records, classes and recursive schemas count as objects for input and output", () => {
     for (const schema of [Schema.Struct({}), Schema.Record(Schema.String, Schema.Unknown), Person, Tree]) {
       assert.strictEqual(JsonSchema.input(schema).type, "object")
       assert.isTrue(JsonSchema.output(schema).isObject)
@@ -250,7 +254,7 @@ describe("JsonSchema.input and output", () => {
 })
 
 describe("JsonSchema.codec", () => {
-  it.effect("JsonSchema.codec leaves undefined fields out and reads their absence, but not null", () =>
+  it.effect("JsonSchema.codec omits undefined fields and reads missing ones as undefined, but rejects null", () =>
     Effect.gen(function* () {
       const codec = JsonSchema.codec(
         Schema.Struct({ a: Schema.optional(Schema.Date), b: Schema.optional(Schema.Number) })
@@ -262,7 +266,7 @@ describe("JsonSchema.codec", () => {
     })
   )
 
-  it.effect("JsonSchema.codec refuses numbers that JSON cannot hold, in both directions", () =>
+  it.effect("JsonSchema.codec rejects numbers that JSON cannot represent, in both directions", () =>
     Effect.gen(function* () {
       const codec = JsonSchema.codec(Schema.Struct({ n: Schema.Number }))
       assert.isTrue(Exit.isFailure(yield* Effect.exit(Schema.decodeUnknownEffect(codec)({ n: "Infinity" }))))
@@ -270,16 +274,14 @@ describe("JsonSchema.codec", () => {
     })
   )
 
-  it.effect(
-    "JsonSchema.codec drops fields that the schema does not have, and reads no array or string as an empty struct",
-    () =>
-      Effect.gen(function* () {
-        const codec = JsonSchema.codec(Schema.Struct({ e: Schema.Struct({}) }))
-        assert.deepStrictEqual(yield* Schema.decodeUnknownEffect(codec)({ e: { x: 1 }, y: 2 }), { e: {} })
-        for (const e of [[], "", 1, null]) {
-          assert.isTrue(Exit.isFailure(yield* Effect.exit(Schema.decodeUnknownEffect(codec)({ e }))))
-        }
-      })
+  it.effect("JsonSchema.codec drops unknown fields and does not read arrays or strings as an empty struct", () =>
+    Effect.gen(function* () {
+      const codec = JsonSchema.codec(Schema.Struct({ e: Schema.Struct({}) }))
+      assert.deepStrictEqual(yield* Schema.decodeUnknownEffect(codec)({ e: { x: 1 }, y: 2 }), { e: {} })
+      for (const e of [[], "", 1, null]) {
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(Schema.decodeUnknownEffect(codec)({ e }))))
+      }
+    })
   )
 })
 
@@ -354,7 +356,7 @@ const plans = (exact: boolean): Schema.Codec<Plan> => {
   return Plan
 }
 
-// JSON can escape half a surrogate pair; the validator refuses such keys, which the decoder has no reason to.
+// JSON can escape half a surrogate pair; the validator rejects such keys, but the decoder has no reason to.
 const isUnicode = (wire: unknown) => !/\\ud[89a-f]/.test(JSON.stringify(wire))
 
 const sample = (plan: Schema.Codec<Plan>) =>
@@ -366,7 +368,7 @@ const sample = (plan: Schema.Codec<Plan>) =>
     )
   )
 
-/** A copy of `json` with the value at one place replaced, removed or added to. */
+/** A copy of `json` with the value at one place replaced, removed or added. */
 const mutate = (json: unknown, at: number, replacement: unknown): unknown => {
   let place = 0
   const visit = (value: unknown): unknown => {
@@ -380,9 +382,9 @@ const mutate = (json: unknown, at: number, replacement: unknown): unknown => {
   return visit(json)
 }
 
-describe("JsonSchema, by generated schemas", () => {
+describe("JsonSchema with generated schemas", () => {
   it.effect.prop(
-    "JsonSchema.codec encodes values that the advertised schema admits, and reads them back",
+    "JsonSchema.codec encodes values allowed by the advertised schema and reads them back",
     { sample: sample(plans(false)) },
     ({ sample: [plan, value] }) =>
       Effect.gen(function* () {
@@ -398,7 +400,7 @@ describe("JsonSchema, by generated schemas", () => {
   )
 
   it.effect.prop(
-    "JsonSchema.codec decodes exactly what the advertised schema admits, where JSON Schema can say it",
+    "JsonSchema.codec decodes exactly the values the advertised schema allows, if JSON Schema can express it",
     {
       sample: sample(plans(true)),
       at: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 12 })),
@@ -447,7 +449,7 @@ describe("JsonSchema.elicitation", () => {
     site: Schema.URL
   })
 
-  it("JsonSchema.elicitation says everything that the restricted schema of 2025-11-25 can say", () => {
+  it("JsonSchema.elicitation covers the restricted schema of 2025-11-25", () => {
     const form = Result.getOrThrow(JsonSchema.elicitation(Form))
     assert.deepStrictEqual<unknown>(form.properties, {
       name: {
@@ -512,7 +514,7 @@ describe("JsonSchema.elicitation", () => {
     assert.deepStrictEqual(Object.keys(form), ["type", "properties", "required"])
   })
 
-  it.effect("JsonSchema.elicitation asks for what the codec reads", () =>
+  it.effect("JsonSchema.elicitation asks for the fields read by the codec", () =>
     Effect.gen(function* () {
       const Short = Schema.Struct({
         when: Schema.Date,
@@ -529,7 +531,7 @@ describe("JsonSchema.elicitation", () => {
     })
   )
 
-  it("JsonSchema.elicitation takes named schemas for fields and for items", () => {
+  it("JsonSchema.elicitation accepts named schemas for fields and items", () => {
     const Size = Schema.Literals(["s", "m"]).annotate({ identifier: "Size" })
     const form = Result.getOrThrow(JsonSchema.elicitation(Schema.Struct({ one: Size, some: Schema.Array(Size) })))
     assert.deepStrictEqual(form.properties, {
@@ -543,10 +545,10 @@ describe("JsonSchema.elicitation", () => {
     ["a nullable field", Schema.Struct({ x: Schema.NullOr(Schema.String) }), "x"],
     ["an array of strings", Schema.Struct({ x: Schema.Array(Schema.String) }), "x"],
     ["literal numbers", Schema.Struct({ x: Schema.Literals([1, 2]) }), "x"],
-    ["an exclusive bound of a number", Schema.Struct({ x: Schema.Number.check(Schema.isGreaterThan(0)) }), "x"],
+    ["an exclusive number bound", Schema.Struct({ x: Schema.Number.check(Schema.isGreaterThan(0)) }), "x"],
     ["multiples", Schema.Struct({ x: Schema.Number.check(Schema.isMultipleOf(2)) }), "x"],
     ["an unknown format", Schema.Struct({ x: Schema.String.annotate({ format: "uuid" }) }), "x"],
-    ["a default of another type", Schema.Struct({ x: Schema.Int.annotate({ default: "1" as never }) }), "x"],
+    ["a default of the wrong type", Schema.Struct({ x: Schema.Int.annotate({ default: "1" as never }) }), "x"],
     ["anything", Schema.Struct({ ok: Schema.String, x: Schema.Unknown }), "x"],
     ["a field without a JSON form", Schema.Struct({ ok: Schema.String, x: Schema.instanceOf(RegExp) }), "x"],
     ["a string at the root", Schema.String, ""],
@@ -559,7 +561,7 @@ describe("JsonSchema.elicitation", () => {
     ["symbol keys", Schema.Struct({ [Symbol.for("s")]: Schema.String }), ""]
   ]
   for (const [what, schema, field] of refused) {
-    it(`JsonSchema.elicitation refuses ${what} with a typed error that names the field`, () => {
+    it(`JsonSchema.elicitation rejects ${what} with a typed error that names the field`, () => {
       const error = Option.getOrThrow(Result.getFailure(JsonSchema.elicitation(schema)))
       assert.strictEqual(error._tag, "InvalidElicitationSchema")
       assert.strictEqual(error.field, field)

@@ -58,7 +58,7 @@ describe("JsonSchemaValidator", () => {
     ],
     ["combinations", { oneOf: [{ multipleOf: 2 }, { multipleOf: 3 }], not: { const: 4 } }, [2, 3, 8], [4, 6, 5]],
     [
-      "dependencies of 2020-12",
+      "2020-12 dependencies",
       { dependentRequired: { a: ["b"] }, dependentSchemas: { c: { minProperties: 2 } } },
       [{ a: 1, b: 1 }, {}],
       [{ a: 1 }, { c: 1 }]
@@ -83,7 +83,7 @@ describe("JsonSchemaValidator", () => {
     ],
     ["anchors", { $ref: "#here", $defs: { x: { $anchor: "here", type: "string" } } }, ["a"], [1]],
     [
-      "dynamic references in one resource",
+      "dynamic references within one resource",
       { $dynamicAnchor: "node", type: "object", properties: { child: { $dynamicRef: "#node" } } },
       [{ child: { child: {} } }],
       [{ child: { child: 1 } }]
@@ -95,7 +95,7 @@ describe("JsonSchemaValidator", () => {
       [1]
     ],
     [
-      "names of Object.prototype",
+      "Object.prototype names",
       JSON.parse(`{ "properties": { "__proto__": { "type": "number" } }, "required": ["constructor"] }`),
       [{ constructor: 1 }, JSON.parse(`{ "constructor": 1, "__proto__": 1 }`)],
       [{}, JSON.parse(`{ "constructor": 1, "__proto__": "" }`)]
@@ -114,20 +114,20 @@ describe("JsonSchemaValidator", () => {
       [{ a: 1 }, { c: 1 }]
     ],
     [
-      "draft-07 references, which hide their siblings",
+      "draft-07 references, which override their siblings",
       { $schema: draft07, $ref: "#/definitions/s", minLength: 5, definitions: { s: { type: "string" } } },
       ["a"],
       [1]
     ],
     [
-      "only keywords of the dialect",
+      "only the dialect's keywords",
       { $schema: draft07, prefixItems: [false], unevaluatedProperties: false },
       [[1], { a: 1 }],
       []
     ]
   ]
   for (const [what, schema, valid, invalid] of cases) {
-    it(`JsonSchemaValidator reads ${what}`, () => {
+    it(`JsonSchemaValidator supports ${what}`, () => {
       const validate = compile(schema)
       for (const value of valid) assert.deepStrictEqual(validate(value), [], JSON.stringify(value))
       for (const value of invalid) assert.isNotEmpty(validate(value), JSON.stringify(value))
@@ -135,7 +135,7 @@ describe("JsonSchemaValidator", () => {
   }
 
   it(
-    "JsonSchemaValidator takes a schema for 2020-12 unless it declares another dialect",
+    "JsonSchemaValidator defaults to dialect 2020-12 unless a schema declares another",
     verifies("json-schema.dialect.default", "json-schema.dialect.validated"),
     () => {
       const tuple = { prefixItems: [{ type: "string" }] }
@@ -145,12 +145,12 @@ describe("JsonSchemaValidator", () => {
     }
   )
 
-  it("JsonSchemaValidator asserts formats when the option says so, and ignores unknown formats", () => {
+  it("JsonSchemaValidator checks formats on request and ignores unknown ones", () => {
     assert.isNotEmpty(compile({ format: "email" }, { formats: true })("no email"))
     assert.deepStrictEqual(compile({ format: "unheard-of" }, { formats: true })("x"), [])
   })
 
-  it("JsonSchemaValidator says where and what is wrong, shortly", () => {
+  it("JsonSchemaValidator briefly reports where and why a value is invalid", () => {
     const validate = compile({
       type: "object",
       properties: {
@@ -172,7 +172,7 @@ describe("JsonSchemaValidator", () => {
     assert.deepStrictEqual(compile(false)(1), [{ path: "", message: "False boolean schema." }])
   })
 
-  it("JsonSchemaValidator reports at most ten violations of at most 200 characters, however many a value has", () => {
+  it("JsonSchemaValidator reports at most ten violations of up to 200 characters each", () => {
     const violations = compile({ items: { enum: ["x".repeat(1000)] } })(Array.from({ length: 200_000 }, () => 1))
     assert.isAtMost(violations.length, 10)
     assert.isNotEmpty(violations)
@@ -181,16 +181,16 @@ describe("JsonSchemaValidator", () => {
   })
 
   const refused: ReadonlyArray<readonly [what: string, schema: unknown, path: string, reason: RegExp]> = [
-    ["what is no schema", [], "", /object or a boolean/],
+    ["values that are not schemas", [], "", /object or a boolean/],
     ["other dialects", { $schema: "http://json-schema.org/draft-04/schema#" }, "/$schema", /draft-04/],
-    ["a dialect of its own in a part", { items: { $schema: draft07 } }, "/items", /two dialects/],
-    ["remote references", { items: { $ref: "https://example.test/x.json" } }, "/items", /nothing is fetched/],
-    ["references to nowhere", { $ref: "#/$defs/missing" }, "", /is not in this schema/],
-    ["references into what is no schema", { $ref: "#/default", default: {} }, "", /is not in this schema/],
-    ["references that are no URI", { $ref: "http://[" }, "", /URL/],
-    ["references to themselves", { $ref: "#" }, "", /back to itself/],
+    ["a subschema with its own dialect", { items: { $schema: draft07 } }, "/items", /two dialects/],
+    ["remote references", { items: { $ref: "https://example.test/x.json" } }, "/items", /references are never fetched/],
+    ["dangling references", { $ref: "#/$defs/missing" }, "", /is not in this schema/],
+    ["references into non-schemas", { $ref: "#/default", default: {} }, "", /is not in this schema/],
+    ["references that are not URIs", { $ref: "http://[" }, "", /URL/],
+    ["self-references", { $ref: "#" }, "", /back to itself/],
     [
-      "circles of references",
+      "circular references",
       { $ref: "#/$defs/a", $defs: { a: { anyOf: [{ $ref: "#/$defs/b" }] }, b: { not: { $ref: "#/$defs/a" } } } },
       "",
       /back to itself/
@@ -201,27 +201,27 @@ describe("JsonSchemaValidator", () => {
       "/$dynamicRef",
       /several/
     ],
-    ["two names at once", { $anchor: "a", $dynamicAnchor: "b" }, "/$dynamicAnchor", /beside/],
+    ["two names at once", { $anchor: "a", $dynamicAnchor: "b" }, "/$dynamicAnchor", /next to/],
     ["patterns with a backreference", { pattern: "(a)\\1" }, "/pattern", /backreferences/],
     [
-      "patterns of keys that may never end",
+      "property patterns that may never terminate",
       { patternProperties: { "^(a+)+$": true } },
       "/patternProperties/^(a+)+$",
       /exponential/
     ],
-    ["patterns that are no expression", { pattern: "(" }, "/pattern", /pattern/],
+    ["patterns that are not regular expressions", { pattern: "(" }, "/pattern", /pattern/],
     [
-      "properties that are no expression",
+      "properties that are not regular expressions",
       { patternProperties: { "(": true } },
       "/patternProperties",
       /patternProperties/
     ],
     ["unknown types", { type: "strin" }, "/type", /strin/],
-    ["keywords of the wrong form", { properties: { a: { required: "a" } } }, "/properties/a/required", /required/]
+    ["malformed keywords", { properties: { a: { required: "a" } } }, "/properties/a/required", /required/]
   ]
   for (const [what, schema, path, reason] of refused) {
     it(
-      `JsonSchemaValidator refuses ${what} when it compiles, with a typed error`,
+      `JsonSchemaValidator rejects ${what} at compile time with a typed error`,
       what === "other dialects"
         ? verifies("json-schema.dialect.unsupported")
         : what === "remote references"
@@ -236,27 +236,27 @@ describe("JsonSchemaValidator", () => {
     )
   }
 
-  it("JsonSchemaValidator rejects values with more names than patternProperties can match in bounded time", () => {
+  it("JsonSchemaValidator rejects values with too many names to match against patternProperties in bounded time", () => {
     const names = (count: number, name: string) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, 1]))
     const slow = { patternProperties: Object.fromEntries(["b", "c", "d"].map((end) => [`^a*a*${end}`, true])) }
     const long = names(1000, "a".repeat(900))
-    assert.match(validated(slow, long)[0]?.message ?? "", /too many names/)
+    assert.match(validated(slow, long)[0]?.message ?? "", /too many property names/)
     const $defs = { p: { patternProperties: { "^a*b": true } } }
     const often = { $defs, allOf: Array.from({ length: 1000 }, () => ({ $ref: "#/$defs/p" })) }
-    assert.match(validated(often, long)[0]?.message ?? "", /too many names/)
+    assert.match(validated(often, long)[0]?.message ?? "", /too many property names/)
     const usual = { patternProperties: { "^[a-z]+-\\d+$": { type: "number" }, ".*x": true } }
     assert.deepStrictEqual(validated(usual, names(10_000, "name-")), [])
   })
 
-  it("JsonSchemaValidator bounds the patterns of a schema together", () => {
+  it("JsonSchemaValidator limits a schema's patterns as a whole", () => {
     const patterns = (count: number) => ({ anyOf: Array.from({ length: count }, () => ({ pattern: "^.{1,1000}$" })) })
     assert.isTrue(Result.isSuccess(JsonSchemaValidator.compile(patterns(50))))
-    assert.match(refusal(patterns(1000)).reason, /too large together/)
+    assert.match(refusal(patterns(1000)).reason, /too large in total/)
     assert.match(refusal({ pattern: ".".repeat(200_000) }).reason, /100000 characters/)
   })
 
-  it("JsonSchemaValidator bounds the depth of schemas and of values", () => {
+  it("JsonSchemaValidator limits the depth of schemas and values", () => {
     assert.isTrue(Result.isSuccess(JsonSchemaValidator.compile(nested(64, (items) => ({ items })))))
     assert.match(refusal(nested(65, (items) => ({ items }))).reason, /deeper than 64/)
     assert.match(
@@ -271,7 +271,7 @@ describe("JsonSchemaValidator", () => {
     assert.strictEqual(validate(nested(100_000, (a) => ({ a })))[0]?.message, "Is nested too deeply.")
   })
 
-  it("JsonSchemaValidator bounds chains of references, and the number of subschemas", () => {
+  it("JsonSchemaValidator limits reference chains and the number of subschemas", () => {
     assert.isTrue(Result.isSuccess(JsonSchemaValidator.compile(chain(60))))
     assert.match(refusal(chain(5000)).reason, /64 steps/)
     assert.match(refusal({ allOf: Array.from({ length: 20_000 }, () => ({})) }).reason, /10000 subschemas/)
@@ -287,7 +287,7 @@ describe("JsonSchemaValidator", () => {
     assert.deepStrictEqual(validate(nested(6, (a) => ({ a }))), [])
   })
 
-  it("JsonSchemaValidator matches patterns on which backtracking would never end", () => {
+  it("JsonSchemaValidator matches patterns that would backtrack forever", () => {
     const text = `${"a".repeat(100_000)}!`
     for (const pattern of ["^(a+)+$", "^(a|a)*$", "^(.*a){10}$", "a*a*a*a*b"]) {
       assert.deepStrictEqual(compile({ pattern })(text), [{ path: "", message: "String does not match pattern." }])
@@ -297,7 +297,7 @@ describe("JsonSchemaValidator", () => {
     assert.match(keyed({ [text]: 1 })[0]?.message ?? "", /more than 1000/)
   })
 
-  it("JsonSchemaValidator checks a pattern and a format of one schema, and ignores formats that are slow", () => {
+  it("JsonSchemaValidator checks a pattern and a format on one schema, and ignores slow formats", () => {
     const validator = compile({ pattern: "^2026", format: "date" }, { formats: true })
     assert.deepStrictEqual(
       ["2026-02-01", "2025-02-01", "2026-02-31"].map((date) => validator(date).length),
@@ -313,15 +313,15 @@ describe("JsonSchemaValidator", () => {
     assert.deepStrictEqual(validate({ a: Array.from({ length: maxUniqueItems }, (_, i) => i) }), [])
   })
 
-  it("JsonSchemaValidator says where a value is not JSON", () => {
+  it("JsonSchemaValidator reports where a value is not JSON", () => {
     const validate = compile(true)
     assert.deepStrictEqual(validate(undefined), [{ path: "", message: "Is not JSON." }])
     assert.strictEqual(validate({ a: [1, Number.NaN] })[0]?.path, "/a/1")
     assert.strictEqual(validate({ "a/b": { c: 1n } })[0]?.path, "/a~1b/c")
-    assert.match(validate({ a: { "\ud800": 1 } })[0]?.message ?? "", /no Unicode text/)
+    assert.match(validate({ a: { "\ud800": 1 } })[0]?.message ?? "", /not valid Unicode/)
   })
 
-  it("JsonSchemaValidator leaves its schema unchanged", () => {
+  it("JsonSchemaValidator does not modify its schema", () => {
     const schema = Object.freeze({ $ref: "#/$defs/a", $defs: Object.freeze({ a: Object.freeze({ type: "string" }) }) })
     const before = JSON.stringify(schema)
     assert.deepStrictEqual(compile(schema)("a"), [])

@@ -4,7 +4,7 @@ import { backtrackingCost, matcher, UnsupportedPattern } from "../../src/schema/
 
 const found = (source: string, text: string) => matcher(source)(text, { steps: 1_000_000 })
 
-/** Expressions made of a few parts, which the engine of JavaScript can run on short texts. */
+/** Expressions built from a few parts, which JavaScript's engine can run on short texts. */
 const sourceOf = (numbers: ReadonlyArray<number>): string => {
   const parts = [
     "a",
@@ -37,7 +37,7 @@ const sourceOf = (numbers: ReadonlyArray<number>): string => {
 const Numbers = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })))
 
 describe("LinearPattern", () => {
-  it.effect("LinearPattern finds what JavaScript finds with the flag u", () =>
+  it.effect("LinearPattern finds the same matches as JavaScript with the u flag", () =>
     Arbitrary.checkEffect(
       Arbitrary.all([Arbitrary.schema(Numbers), Arbitrary.schema(Numbers)]),
       ([pattern, letters]) => {
@@ -74,7 +74,7 @@ describe("LinearPattern", () => {
     for (const source of sources) assert.throws(() => matcher(source), UnsupportedPattern, undefined, source)
   })
 
-  it("LinearPattern lets an engine that backtracks run only expressions that end soon", () => {
+  it("LinearPattern uses a backtracking engine only for expressions that finish quickly", () => {
     for (const source of ["^x-", "^[a-z]+$", ".*", "^(?:a|b)_\\w*$"]) assert.isDefined(backtrackingCost(source), source)
     for (const source of ["^(a+)+$", "^(a|a)*$", "(?:a|aa){40}", "a*a*a*", "^(?:a?){40}$", "^a|b*b*$"]) {
       assert.isUndefined(backtrackingCost(source), source)

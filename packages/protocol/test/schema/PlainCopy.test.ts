@@ -42,17 +42,17 @@ const wrap = (schema: AnyCodec, how: number): AnyCodec => {
   }
 }
 
-/** Schemas with values of them. */
+/** Schemas with values for them. */
 const schemas = leaves.flatMap((leaf) => [0, 1, 2, 3, 4, 5].map((how) => wrap(leaf, how)))
 const nested = schemas.flatMap((schema) => [2, 5].map((how) => wrap(schema, how)))
 const own: unknown = JSON.parse(`{"__proto__":1,"a":"text"}`)
 const cycle: { a?: unknown } = {}
 cycle.a = cycle
 
-/** `JSON.stringify` writes what the method gives, though the method is no field. */
+/** `JSON.stringify` writes the result of the method, although the method is not an enumerable field. */
 const hidden = Object.defineProperty({ a: "text" }, "toJSON", { value: () => ({ a: "other" }) })
 
-/** What a value, or a field, may be by mistake. */
+/** Wrong values, for the whole or for a field. */
 const wrong: ReadonlyArray<unknown> = [
   undefined,
   null,
@@ -83,7 +83,7 @@ const wrong: ReadonlyArray<unknown> = [
   hidden
 ]
 
-/** A value with each of its parts replaced, or taken away. */
+/** The value with each of its parts replaced or removed. */
 const damaged = (value: unknown, depth = 2): ReadonlyArray<unknown> => {
   if (typeof value !== "object" || value === null || depth === 0) return wrong
   if (Array.isArray(value)) return value.flatMap((item, i) => damaged(item, depth - 1).map((d) => value.with(i, d)))
@@ -93,11 +93,11 @@ const damaged = (value: unknown, depth = 2): ReadonlyArray<unknown> => {
   })
 }
 
-/** With the order of the keys. */
+/** A text that depends on the order of keys. */
 const shown = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) => (part === undefined ? "undefined" : Object.is(part, -0) ? "-0" : part))
 
-/** Whether there is a copy; the schema itself must say the same, both ways. */
+/** Returns true if there is a copy. The schema itself must agree in both directions. */
 const compare = (schema: AnyCodec, value: unknown): boolean => {
   const copied = PlainCopy.of(schema.ast)?.(value)
   const codec = JsonSchema.codec(schema)
@@ -113,10 +113,10 @@ const compare = (schema: AnyCodec, value: unknown): boolean => {
 
 const options = { arbitrary: { runs: 4, size: 4, seed: 20261123 } }
 
-describe("The copy of a plain value", () => {
+describe("Copies of plain values", () => {
   for (const [i, schema] of [...schemas, ...nested].entries()) {
     it.prop(
-      `The copy by schema ${i} is what the schema reads and writes`,
+      `The copy made by schema ${i} equals the value that the schema reads and writes`,
       [Arbitrary.schema(schema)],
       ([value]) => {
         compare(schema, value)
@@ -126,7 +126,7 @@ describe("The copy of a plain value", () => {
     )
   }
 
-  it("A value that is right is copied, and its own members with it", () => {
+  it("A valid value is copied along with its own members", () => {
     const Task = Schema.Union([
       Schema.Struct({ id: Schema.String, ttl: Schema.NullOr(Schema.Finite), status: Schema.Literal("working") }),
       Schema.Struct({ id: Schema.String, status: Schema.Literal("completed"), result: JsonObject })
@@ -139,11 +139,11 @@ describe("The copy of a plain value", () => {
   it.each<readonly [string, Schema.Constraint]>([
     ["a transformation", Schema.Struct({ a: Schema.NumberFromString })],
     [
-      "a transformation of keys",
+      "a key transformation",
       Schema.Record(Schema.String.pipe(Schema.decode(SchemaTransformation.snakeToCamel())), Schema.Finite)
     ],
     [
-      "a record that its fields must fit, too",
+      "a record that its fields must also match",
       Schema.StructWithRest(Schema.Struct({ a: Schema.String }), [
         Schema.Record(Schema.String, Schema.String.check(Schema.isMaxLength(3)))
       ])
@@ -151,12 +151,12 @@ describe("The copy of a plain value", () => {
     ["a class", Schema.Struct({ a: Schema.Date })],
     ["recursion", Schema.Struct({ a: Schema.suspend(() => Schema.String) })],
     ["a default", Schema.Struct({ a: Schema.optional(Schema.String) })],
-    ["a check of the whole", Schema.Struct({ a: Schema.String }).check(Schema.makeFilter(() => true))],
-    ["exactly one of its members", Schema.Union([Schema.String, Schema.Null], { mode: "oneOf" })],
+    ["a whole-value check", Schema.Struct({ a: Schema.String }).check(Schema.makeFilter(() => true))],
+    ["exactly one matching member", Schema.Union([Schema.String, Schema.Null], { mode: "oneOf" })],
     ["a tuple", Schema.Tuple([Schema.String])],
-    ["keys of a form", Schema.Record(Schema.TemplateLiteral(["a", Schema.String]), Schema.String)],
-    ["an annotation that is no word", Schema.Struct({ a: Schema.String.annotate({ "x-mcp-header": "A" }) })]
-  ])("A schema with %s is left to its parser", (_title, schema) => {
+    ["template literal keys", Schema.Record(Schema.TemplateLiteral(["a", Schema.String]), Schema.String)],
+    ["an annotation that is not an identifier", Schema.Struct({ a: Schema.String.annotate({ "x-mcp-header": "A" }) })]
+  ])("A schema with %s falls back to its parser", (_title, schema) => {
     assert.isUndefined(PlainCopy.of(schema.ast))
   })
 })

@@ -7,7 +7,7 @@ const parsed = (header: string) =>
   Challenge.parse(header).map(({ parameters, scheme }) => [scheme, Object.fromEntries(parameters)])
 
 describe("Challenge", () => {
-  it("Challenge.parse reads the parameters of each scheme", verifies("authorization.client.parses-challenge"), () => {
+  it("Challenge.parse reads each scheme's parameters", verifies("authorization.client.parses-challenge"), () => {
     assert.deepStrictEqual(
       parsed('Basic realm="a, b", Bearer error="invalid_token",\t scope="x y" ,resource_metadata="https://h/p?q=1"'),
       [
@@ -57,7 +57,7 @@ describe("Challenge", () => {
   for (const [header, expected] of cases)
     it(`Challenge.parse reads ${JSON.stringify(header)}`, () => assert.deepStrictEqual(parsed(header), expected))
 
-  it("Challenge.demand takes the demand of a server from the schemes of OAuth alone", () => {
+  it("Challenge.demand reads a server's demand only from OAuth schemes", () => {
     const demand = Challenge.demand('Basic scope="no", Bearer error="insufficient_scope", DPoP scope="a  b"')
     assert.deepStrictEqual(demand, {
       resourceMetadata: undefined,
@@ -66,7 +66,7 @@ describe("Challenge", () => {
     })
   })
 
-  it("Challenge.demand is empty where a challenge has no parameter", () => {
+  it("Challenge.demand is empty for a challenge without parameters", () => {
     for (const header of [undefined, "", "Basic", 'Bearer scope=""'])
       assert.deepStrictEqual(Challenge.demand(header), {
         resourceMetadata: undefined,
@@ -76,7 +76,7 @@ describe("Challenge", () => {
   })
 
   const text = Schema.String
-  it.prop("Challenge.parse ends for any text", [text], ([header]) => {
+  it.prop("Challenge.parse terminates for any text", [text], ([header]) => {
     assert.isArray(Challenge.parse(header))
   })
 })

@@ -8,8 +8,8 @@ const object = (properties: Fields, more: Fields = {}) => ({ type: "object", pro
 const reasons = (schema: Fields) =>
   HeaderParams.parse(schema).problems.map(({ at, reason }) => `${reason} /${at.join("/")}`)
 
-describe("The header parameters of an input schema", () => {
-  it("The header parameters of an input schema are its annotated properties, at any depth, in their order", () => {
+describe("Header parameters of input schemas", () => {
+  it("Annotated properties are header parameters at any depth, in schema order", () => {
     const schema = object({
       region: header("Region"),
       query: { type: "string" },
@@ -25,13 +25,13 @@ describe("The header parameters of an input schema", () => {
     })
   })
 
-  it("The header parameters of an input schema without annotations are none", () => {
+  it("A schema without annotations has no header parameters", () => {
     for (const schema of [{ type: "object" }, object({}), object({ a: true, b: { type: "string" } })]) {
       assert.deepStrictEqual(HeaderParams.parse(schema), { params: [], problems: [] })
     }
   })
 
-  it("The header parameters of an input schema are named by an HTTP token", () => {
+  it("Header parameter names must be HTTP tokens", () => {
     for (const name of [
       "",
       " ",
@@ -56,13 +56,13 @@ describe("The header parameters of an input schema", () => {
     }
   })
 
-  it("The header parameters of an input schema are strings, integers and booleans only", () => {
+  it("Header parameters must be strings, integers or booleans", () => {
     for (const type of ["number", "object", "array", "null", undefined, ["string"], ["string", "null"]]) {
       assert.deepStrictEqual(reasons(object({ a: { type, "x-mcp-header": "A" } })), ["type /properties/a"])
     }
   })
 
-  it("The header parameters of an input schema have names that differ in more than their case", () => {
+  it("Header parameter names must differ in more than case", () => {
     const schema = object({ a: header("Region"), b: object({ c: header("REGION") }), d: header("Other") })
     assert.deepStrictEqual(reasons(schema), ["duplicate /properties/b/properties/c"])
     assert.deepStrictEqual(
@@ -90,7 +90,7 @@ describe("The header parameters of an input schema", () => {
     ["$defs/x", { $defs: { x: header("A") } }],
     ["definitions/x", { definitions: { x: header("A") } }]
   ]
-  it("The header parameters of an input schema are reached by properties alone", () => {
+  it("Header parameters are reached only through properties", () => {
     for (const [at, more] of inside) {
       assert.deepStrictEqual(reasons(object({ p: object({}, more) })), [`unreachable /properties/p/${at}`])
     }
@@ -100,7 +100,7 @@ describe("The header parameters of an input schema", () => {
     ])
   })
 
-  it("The header parameters of an input schema are not seen in data, nor in a property that happens to have the name of the annotation", () => {
+  it("Data and properties named like the annotation are not header parameters", () => {
     const data = { default: header("A"), const: header("A"), enum: [header("A")], examples: [header("A")] }
     const schema = object({
       "x-mcp-header": { type: "string", ...data },
@@ -109,23 +109,23 @@ describe("The header parameters of an input schema", () => {
     assert.deepStrictEqual(HeaderParams.parse(schema), { params: [], problems: [] })
   })
 
-  it("The header parameters of an input schema are found among any number of properties", () => {
+  it("Header parameters are found among any number of properties", () => {
     const many = Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`p${i}`, {}]))
     assert.lengthOf(HeaderParams.parse(object({ ...many, a: header("A") })).params, 1)
   })
 
-  it("The header parameters of an input schema say what is wrong with each", () => {
+  it("Every header parameter error is reported", () => {
     const { problems } = HeaderParams.parse(object({ a: header("a b"), b: header("B", "number") }))
     assert.deepStrictEqual(
       problems.map(({ message }) => message),
       [
-        'x-mcp-header "a b" at /properties/a is not a header name',
-        'x-mcp-header "B" at /properties/b is not on a string, an integer or a boolean'
+        'x-mcp-header "a b" at /properties/a is not a valid header name',
+        'x-mcp-header "B" at /properties/b must be on a string, an integer or a boolean'
       ]
     )
   })
 
-  it("The header parameters of an input schema are reached through 64 levels, and looked for however deep the schema is", () => {
+  it("Header parameters are allowed up to 64 levels deep and found at any depth", () => {
     const nested = (levels: number) => {
       let schema: Fields = header("A")
       for (let i = 0; i < levels; i++) schema = object({ p: schema })
@@ -144,17 +144,17 @@ describe("The header parameters of an input schema", () => {
   })
 })
 
-describe("The value of a header parameter", () => {
+describe("Header parameter values", () => {
   const at = (...path: ReadonlyArray<string>): HeaderParams.HeaderParam => ({ name: "A", path, type: "string" })
 
-  it("The value of a header parameter is the argument at exactly its path", () => {
+  it("A header parameter's value is the argument at its exact path", () => {
     assert.strictEqual(HeaderParams.valueOf(at("a"), { a: "x" }), "x")
     assert.strictEqual(HeaderParams.valueOf(at("a", "b"), { a: { b: 0 } }), 0)
     assert.strictEqual(HeaderParams.valueOf(at("a"), { a: false }), false)
     assert.strictEqual(HeaderParams.valueOf(at("a"), { a: "" }), "")
   })
 
-  it("The value of a header parameter is missing where the call gives no argument, or null", () => {
+  it("A header parameter's value is missing if the argument is absent or null", () => {
     for (const args of [undefined, null, {}, { a: null }, { a: [1] }, { a: "b" }, { "a/b": 1 }, [1]]) {
       assert.isUndefined(HeaderParams.valueOf(at("a", "b"), args))
     }

@@ -30,9 +30,9 @@ const examples = {
   "=?BASE64?literal?=": "=?BASE64?literal?="
 }
 
-describe("A value in a header", () => {
+describe("Header values", () => {
   it(
-    "A value in a header is plain where that is safe, else Base64 between marks",
+    "A value is sent as is if safe, or as marked Base64 otherwise",
     verifies(
       "http.params.encoded",
       "http.params.base64",
@@ -49,7 +49,7 @@ describe("A value in a header", () => {
   )
 
   it.prop(
-    "A value in a header is decoded unchanged, through characters that every header may have",
+    "A value round-trips using only characters allowed in every header",
     { value: Schema.String },
     ({ value }) => {
       const text = value.toWellFormed()
@@ -60,30 +60,26 @@ describe("A value in a header", () => {
     verifies("http.params.decoded")
   )
 
-  it(
-    "A value in a header is refused if its characters or its Base64 are not valid",
-    verifies("http.params.invalid-characters"),
-    () => {
-      for (const broken of [
-        "é",
-        "a\nb",
-        "a\u0000",
-        "=?base64?SGVsbG8?=",
-        "=?base64?SGVs bG8=?=",
-        "=?base64?!!!!?=",
-        "=?base64?/w==?="
-      ]) {
-        assert.strictEqual(Headers.decode(broken), undefined, broken)
-      }
+  it("A value with invalid characters or Base64 is rejected", verifies("http.params.invalid-characters"), () => {
+    for (const broken of [
+      "é",
+      "a\nb",
+      "a\u0000",
+      "=?base64?SGVsbG8?=",
+      "=?base64?SGVs bG8=?=",
+      "=?base64?!!!!?=",
+      "=?base64?/w==?="
+    ]) {
+      assert.strictEqual(Headers.decode(broken), undefined, broken)
     }
-  )
+  })
 })
 
-describe("The headers of a request", () => {
+describe("Request headers", () => {
   const body = { name: "größe", arguments: { region: "süd", options: { limit: 42 }, dry: false } }
 
   it(
-    "The headers of a request mirror its version, its method, its name and its annotated arguments",
+    "Request headers mirror the version, method, name and annotated arguments",
     verifies("http.version.matches-body", "http.headers.standard", "http.params.mirrored", "http.params.exact-path"),
     () => {
       assert.deepStrictEqual(Headers.of(request("tools/call", body), params), {
@@ -101,7 +97,7 @@ describe("The headers of a request", () => {
   )
 
   it(
-    "The headers of a request leave out arguments that are absent or null",
+    "Request headers omit absent and null arguments",
     verifies("http.params.omitted", "http.params.not-expected"),
     () => {
       const headers = Headers.of(request("tools/call", { name: "t", arguments: { region: null } }), params)
@@ -112,7 +108,7 @@ describe("The headers of a request", () => {
   )
 
   it.prop(
-    "The headers of a request agree with its body, whatever its values",
+    "Request headers match the body, whatever its values",
     { name: Schema.String, region: Schema.String, limit: Schema.Int, dry: Schema.Boolean },
     ({ name, region, limit, dry }) => {
       const call = request("tools/call", {
@@ -127,7 +123,7 @@ describe("The headers of a request", () => {
   )
 
   it(
-    "The headers of a request must be there, well-formed and the same as its body",
+    "Request headers must be present, well-formed and equal to the body",
     verifies("http.params.missing", "http.params.validated"),
     () => {
       const call = request("tools/call", body)
@@ -146,17 +142,17 @@ describe("The headers of a request", () => {
           )
         }
       }
-      assert.match(Headers.paramMismatch(headers, params, {}) ?? "", /mcp-param-region is given/)
+      assert.match(Headers.paramMismatch(headers, params, {}) ?? "", /mcp-param-region is set/)
     }
   )
 
   it(
-    "The headers of a request are read with their marks even where the body holds the same marked text",
+    "Request headers are decoded even if the body contains the same marked text",
     verifies("http.headers.decoded"),
     () => {
       const marked = Headers.encode("é")
       const call = request("tools/call", { ...body, name: marked })
-      // What the header says is "é", and what the body says is its encoding.
+      // The header says "é", and the body contains its encoding.
       assert.match(Headers.mismatch({ ...Headers.of(call), "mcp-name": marked }, call) ?? "", /mcp-name/)
       assert.strictEqual(Headers.mismatch(Headers.of(call), call), undefined)
       const region = { ...body.arguments, region: marked }
@@ -165,7 +161,7 @@ describe("The headers of a request", () => {
     }
   )
 
-  it("The headers of a request hold integers in any decimal form", verifies("http.headers.integers"), () => {
+  it("Request headers accept integers in any decimal form", verifies("http.headers.integers"), () => {
     const limit = (said: string, value: unknown) =>
       Headers.paramMismatch({ "mcp-param-limit": said }, params, { options: { limit: value } })
     assert.strictEqual(limit("42.0", 42), undefined)
@@ -181,7 +177,7 @@ describe("The headers of a request", () => {
     }
   })
 
-  it("The headers of a request need not agree with what the body leaves out", () => {
+  it("Request headers are not compared with fields missing from the body", () => {
     const bare: JsonRpc.Request = { jsonrpc: "2.0", id: 1, method: "server/discover" }
     assert.strictEqual(Headers.mismatch({ ...Headers.of(bare), "mcp-protocol-version": "2026-07-28" }, bare), undefined)
   })

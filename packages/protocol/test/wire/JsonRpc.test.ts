@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 
-// The envelope a second time, as schemas: what `classify` must agree with on every JSON value there is.
+// The envelope as schemas, which `classify` must agree with on every JSON value.
 const version = { jsonrpc: Schema.Literal("2.0") }
 const Id = Schema.Union([Schema.String, Schema.Int])
 const absent = Schema.optionalKey(Schema.Never)
@@ -32,7 +32,7 @@ const byHand = (u: unknown): ReadonlyArray<string> => {
   return ["result" in message ? "success" : "failure"]
 }
 
-// Close misses are what a classifier gets wrong, so every field is drawn from what fits and from junk alike.
+// Classifiers tend to be wrong on near misses, so every field is drawn from valid values and from junk alike.
 const maybe = (...likely: ReadonlyArray<Schema.Codec<unknown>>) =>
   Schema.optionalKey(Schema.Union([...likely, Schema.Json]))
 const Junk = Schema.Struct({
@@ -46,9 +46,9 @@ const Junk = Schema.Struct({
 const Near = Schema.Struct({ ...Junk.fields, jsonrpc: Schema.Literal("2.0") })
 const options = { arbitrary: { runs: 3000, size: 6, seed: 7 } }
 
-describe("The envelope", () => {
+describe("JSON-RPC envelopes", () => {
   it.prop(
-    "JsonRpc.classify agrees with the schemas of the envelope on near misses",
+    "JsonRpc.classify agrees with the envelope schemas on near misses",
     [Schema.Union([Near, Near, Near, Junk])],
     ([value]) => assert.deepStrictEqual(byHand(value), bySchema(value)),
     {
@@ -65,14 +65,14 @@ describe("The envelope", () => {
   )
 
   it.prop(
-    "JsonRpc.classify agrees with the schemas of the envelope on any JSON",
+    "JsonRpc.classify agrees with the envelope schemas on any JSON",
     [Schema.Json],
     ([value]) => assert.deepStrictEqual(byHand(value), bySchema(value)),
     { arbitrary: { runs: 300, size: 8, seed: 7 } }
   )
 
   it.prop(
-    "A valid envelope passes as the same object, with its unknown fields",
+    "A valid envelope is returned as the same object, with its unknown fields",
     [Schema.Union([envelope.request, envelope.notification, envelope.success, envelope.failure])],
     ([message]) => {
       const extended = { ...message, "x-unknown": 1 }
@@ -82,7 +82,7 @@ describe("The envelope", () => {
     { arbitrary: { runs: 200, size: 6, seed: 7 } }
   )
 
-  it("An envelope tells four ids apart that look alike, and no such id counts as missing", () => {
+  it("Four similar ids stay distinct, and none counts as missing", () => {
     for (const id of [0, "", 1, "1"]) {
       const message = JsonRpc.classify({ jsonrpc: "2.0", id, method: "ping" })
       assert.isFalse(JsonRpc.isInvalid(message))
@@ -90,7 +90,7 @@ describe("The envelope", () => {
     }
   })
 
-  it("An invalid envelope still tells its id where it has one", () => {
+  it("An invalid envelope still reports its id, if any", () => {
     assert.strictEqual((JsonRpc.classify({ jsonrpc: "1.0", id: 0 }) as JsonRpc.Invalid).id, 0)
     assert.strictEqual((JsonRpc.classify({ jsonrpc: "2.0", id: 7, method: 3 }) as JsonRpc.Invalid).id, 7)
     assert.isUndefined((JsonRpc.classify({ jsonrpc: "2.0", id: null, method: "ping" }) as JsonRpc.Invalid).id)
@@ -98,9 +98,9 @@ describe("The envelope", () => {
   })
 })
 
-describe("The text of a message", () => {
+describe("Message text", () => {
   it.prop(
-    "The text of a message is one line and reads back the same",
+    "A message's text is one line and reads back unchanged",
     [JsonRpcMessage()],
     ([generated]) => {
       const message = JSON.parse(JSON.stringify(generated)) as JsonRpc.Message
@@ -111,7 +111,7 @@ describe("The text of a message", () => {
     { arbitrary: { runs: 200, size: 6, seed: 7 } }
   )
 
-  it("The text of a progress notification is what JSON.stringify gives", () => {
+  it("The text of a progress notification equals the output of JSON.stringify", () => {
     const values = [
       0,
       -0,
@@ -158,7 +158,7 @@ describe("The text of a message", () => {
     send({ jsonrpc: "2.0", id: 1, method, params: { progress: 1 } })
   })
 
-  it("The text of a message escapes the line ends of Unicode in every kind of message, since some peers split lines there", () => {
+  it("Unicode line ends are escaped, because some peers split lines there", () => {
     const text = "a\u2028b\u2029c"
     const params = { [text]: text }
     const messages: ReadonlyArray<JsonRpc.Message> = [
@@ -188,12 +188,12 @@ describe("The text of a message", () => {
     }
   })
 
-  it("The text of a message holds a result that is text already unchanged", () => {
+  it("A result that is already text is embedded unchanged", () => {
     const line = JsonRpc.encode(JsonRpc.success(`"`, new JsonRpc.RawResult(`{"tools":[]}`)))
     assert.strictEqual(line, String.raw`{"jsonrpc":"2.0","id":"\"","result":{"tools":[]}}`)
   })
 
-  it("The text of a failure has a null id, no id or the id, as the failure was made", () => {
+  it("A failure's text keeps its null, missing or actual id", () => {
     const error = { code: -32700, message: "no" }
     assert.strictEqual(
       JsonRpc.encode(JsonRpc.failure(null, error)),

@@ -1,10 +1,10 @@
-/** What an error takes of the object that it is made of, which may have arrived. */
+/** The members that an error takes from the object it is created from, which may come from the wire. */
 import { assert, describe, it } from "@effect/vitest"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 
-describe("An error", () => {
-  it("An error takes code, message and data of the object that arrived, and no other member", () => {
+describe("McpError", () => {
+  it("Only code, message and data are taken from a received error", () => {
     const arrived = {
       code: -32602,
       message: "Wrong",
@@ -21,7 +21,7 @@ describe("An error", () => {
     assert.notStrictEqual(error.stack, "forged")
   })
 
-  it("An error of a program without types is a message of JSON-RPC whatever its code is", () => {
+  it("An error from an untyped program is valid JSON-RPC whatever its code", () => {
     for (const code of [NaN, 1.5, "E_GONE", undefined]) {
       const error: McpError.McpError = Reflect.construct(McpError.McpError, [{ code, message: "gone" }])
       const message: unknown = JSON.parse(JSON.stringify(JsonRpc.failure(1, error)))
@@ -31,7 +31,7 @@ describe("An error", () => {
     }
   })
 
-  it("An error without data has no such member, so that none is sent", () => {
+  it("An error without data has no data member, so none is sent", () => {
     assert.isFalse("data" in McpError.invalidParams("Wrong"))
     assert.isFalse("data" in new McpError.McpError({ code: 1, message: "Wrong", data: undefined }))
     assert.isTrue(McpError.invalidParams("Wrong") instanceof Error)
