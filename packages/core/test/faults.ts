@@ -1,4 +1,4 @@
-/** Faults of the core, each with the test that notices it. */
+/** Faults of the core, each with the test that detects it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 import { statements } from "./faults/statements.ts"
 
@@ -8,7 +8,7 @@ const framingTest = "packages/core/test/transport/Framing.model.test.ts"
 export const faults: ReadonlyArray<Fault> = [
   ...statements,
   {
-    name: "requests that were cancelled are kept without end",
+    name: "cancelled requests are kept for ever",
     file: "packages/core/src/peer/Outbound.ts",
     from: "const maxCancelled = 64",
     to: "const maxCancelled = Infinity",
@@ -31,21 +31,21 @@ export const faults: ReadonlyArray<Fault> = [
     ids: ["transport.encoding.utf-8"]
   },
   {
-    name: "Twice the limit is kept of a line that does not end",
+    name: "twice the limit is kept of a line that does not end",
     file: framing,
     from: "if (this.size <= Math.max(this.limit, edgeBytes)) return",
     to: "if (this.size <= 2 * Math.max(this.limit, edgeBytes)) return",
     test: framingTest
   },
   {
-    name: "Answers that were taken are counted for ever",
+    name: "Answers that were sent are counted for ever",
     file: "packages/core/src/transport/Outbox.ts",
     from: "else this.control -= entry.text.length",
     to: "",
     test: "packages/core/test/transport/Outbox.test.ts"
   },
   {
-    name: "Ids start anew when nothing waits",
+    name: "Ids start over when nothing waits",
     file: "packages/core/src/peer/Outbound.ts",
     from: "id = this.nextId++",
     to: "id = waiting.size === 0 ? (this.nextId = 1) : this.nextId++",
@@ -53,7 +53,7 @@ export const faults: ReadonlyArray<Fault> = [
     ids: ["json-rpc.request.id-unique"]
   },
   {
-    name: "baggage travels on as something else",
+    name: "baggage is forwarded under another name",
     file: "packages/core/src/peer/parentOf.ts",
     from: "? { baggage } : undefined",
     to: "? { baggage: baggage.toUpperCase() } : undefined",

@@ -1,8 +1,8 @@
 /**
- * Content blocks of tools and prompts (spec: server/tools, content types).
+ * Creates content blocks for tools and prompts (spec: server/tools, content types).
  *
- * Bytes are encoded as base64; a string given as data must be base64 already. Invalid base64, media types, priorities (0 to 1), dates
- * and icons (`https` or `data` only) throw `Validate.InvalidDeclaration`.
+ * Bytes are encoded as base64; pass a string only if it is already base64. Throws `Validate.InvalidDeclaration` for invalid base64, media
+ * types, priorities (0 to 1), dates, and icons (which must be `https` or `data` URLs).
  *
  * @example
  * ```ts
@@ -22,9 +22,9 @@ import type { Resource } from "@effect-mcp/protocol/model/Resource"
 import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Base64 from "effect/encoding/Base64"
 
-/** Fields that every block may have. */
+/** Fields common to all blocks. */
 export interface Options {
-  /** For which audience the block is, and how important it is. */
+  /** Who the block is for, and how important it is. */
   readonly annotations?: Annotations | undefined
   readonly meta?: { readonly [key: string]: unknown } | undefined
 }
@@ -33,55 +33,55 @@ const extras = (owner: string, { annotations, meta }: Options) => ({
   ...(annotations === undefined ? undefined : { annotations: Validate.annotations(owner, annotations) }),
   ...(meta === undefined ? undefined : { _meta: meta })
 })
-/** Encoded bytes need no check. */
+/** Checks a base64 string. Bytes are encoded here and need no check. */
 const base64 = (owner: string, data: Uint8Array | string): string =>
   typeof data === "string" ? Validate.base64(owner, data) : Base64.encode(data)
 
-/** The fields that image and audio share. */
+/** Returns the fields that image and audio blocks have in common. */
 const binary = (owner: string, data: Uint8Array | string, mimeType: string, options: Options) => ({
   data: base64(owner, data),
   mimeType: Validate.mimeType(owner, mimeType),
   ...extras(owner, options)
 })
 
-/** A block of text. */
+/** Creates a text block. */
 export const text = (text: string, options: Options = {}): Model.TextContent => ({
   type: "text",
   text,
   ...extras("Content.text", options)
 })
 
-/** An image: bytes, or base64. */
-export const image = (data: Uint8Array | string, mimeType: string, options: Options = {}): Model.ImageContent => ({
-  type: "image",
-  ...binary("Content.image", data, mimeType, options)
-})
+/** Creates an image block from bytes or base64. */
+export const image = (data: Uint8Array | string, mimeType: string, options: Options = {}): Model.ImageContent =>
+  Validate.checked({ type: "image", ...binary("Content.image", data, mimeType, options) })
 
-/** Audio: bytes, or base64. Since 2025-03-26; in 2024-11-05 a text in its place says that there was audio. */
-export const audio = (data: Uint8Array | string, mimeType: string, options: Options = {}): Model.AudioContent => ({
-  type: "audio",
-  ...binary("Content.audio", data, mimeType, options)
-})
+/**
+ * Creates an audio block from bytes or base64. Since 2025-03-26; 2024-11-05 clients receive a text block that mentions the audio instead.
+ */
+export const audio = (data: Uint8Array | string, mimeType: string, options: Options = {}): Model.AudioContent =>
+  Validate.checked({ type: "audio", ...binary("Content.audio", data, mimeType, options) })
 
-/** An embedded resource: its URI with its contents, text or bytes. */
+/** Creates an embedded resource block: a URI and its contents, as text or bytes. */
 export const resource = (
   uri: string,
   contents: string | Uint8Array,
   options: Options & { readonly mimeType?: string | undefined } = {}
 ): Model.EmbeddedResource => {
-  const mimeType = Validate.mimeType("Content.resource", options.mimeType)
+  const { mimeType } = options
   const about = { uri, ...(mimeType === undefined ? undefined : { mimeType }) }
-  return {
+  Validate.resource("Content.resource", about)
+  return Validate.checked({
     type: "resource",
     resource: typeof contents === "string" ? { ...about, text: contents } : { ...about, blob: Base64.encode(contents) },
     ...extras("Content.resource", options)
-  }
+  })
 }
 
-/** A link to a resource that the client may read. Since 2025-06-18; in older revisions a text that names it. */
+/**
+ * Creates a link to a resource that the client can read. Since 2025-06-18; older clients receive a text block that names the resource
+ * instead.
+ */
 export const link = (resource: Resource): Model.ResourceLink => {
-  Validate.mimeType("Content.link", resource.mimeType)
-  Validate.annotations("Content.link", resource.annotations)
-  Validate.icons("Content.link", resource.icons)
-  return { type: "resource_link", ...resource }
+  Validate.resource("Content.link", resource)
+  return Validate.checked({ type: "resource_link", ...resource })
 }

@@ -1,20 +1,20 @@
 /**
- * A result as it is on the wire: that of an extension's method, or one of another kind than the method's own (`resultType`, spec
- * 2026-07-28: basic/index).
+ * A result that is already in wire form. Either an extension method returned it, or its type differs from the method's usual result type
+ * (`resultType`, spec 2026-07-28: basic/index).
  *
- * Owns what a dispatcher must not encode again. Refuses kinds of which no extension is named.
+ * A dispatcher must not encode it again. A type outside the core protocol must name its extension.
  */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Identity } from "./Extension.ts"
 
-/** The kinds that the core protocol has. */
+/** Result types in the core protocol. */
 export type CoreResultType = "complete" | "input_required"
 
-/** An encoded result. In 2026-07-28 its `resultType` is written with it; older revisions have no such member. */
+/** An encoded result. It is sent with its `resultType` in 2026-07-28; older revisions have no such field. */
 export class EncodedResult {
   readonly resultType: string
   readonly wire: JsonObject
-  /** The extension whose kind of result it is: a caller that did not declare it gets -32603. Undefined for a kind of the core protocol. */
+  /** The extension that defines the type, or `undefined` for a core type. A caller that didn't declare the extension receives -32603. */
   readonly extension: Identity | undefined
 
   private constructor(resultType: string, wire: JsonObject, extension: Identity | undefined) {
@@ -23,22 +23,22 @@ export class EncodedResult {
     this.extension = extension
   }
 
-  /** A result of the core protocol's kinds. */
+  /** Creates a result with a core type. */
   static readonly core = (resultType: CoreResultType, wire: JsonObject): EncodedResult =>
     new EncodedResult(resultType, wire, undefined)
 
-  /** The result of another server as that wrote it, of any kind: that server has checked what its client declared. */
+  /** Creates a result of any type, exactly as another server sent it. That server has already checked what its client declared. */
   static readonly relayed = (resultType: string, wire: JsonObject): EncodedResult =>
     new EncodedResult(resultType, wire, undefined)
 
-  /** A result of a kind that an extension adds. Throws for a kind that the core protocol has. */
+  /** Creates a result with a type that an extension defines. Throws if the type belongs to the core protocol. */
   static readonly of = (extension: Identity, resultType: string, wire: JsonObject): EncodedResult => {
     if (resultType === "complete" || resultType === "input_required") {
-      throw new Error(`The extension ${extension.id} cannot add the type of result ${resultType}: MCP has it already`)
+      throw new Error(`The extension ${extension.id} cannot add the result type ${resultType}: MCP already defines it`)
     }
     return new EncodedResult(resultType, wire, extension)
   }
 }
 
-/** Whether it is an encoded result. */
+/** True if the value is an encoded result. */
 export const isEncodedResult = (u: unknown): u is EncodedResult => u instanceof EncodedResult

@@ -1,8 +1,8 @@
 /**
- * An extension of the protocol: own methods, notifications, subscriptions and keys of `_meta`, as one value that both sides share
- * (spec 2026-07-28: basic/versioning, extension negotiation). Handlers live in `Extensions` (server) and `ClientExtension` (client).
+ * A protocol extension: its methods, notifications, subscriptions and `_meta` keys as one value that both sides share (spec 2026-07-28:
+ * basic/versioning, extension negotiation). Handlers are registered with `Extensions` (server) and `ClientExtension` (client).
  *
- * Owns the shapes of an extension and where a revision declares it. Refuses ids without a prefix and names of methods that MCP has.
+ * IDs without a prefix and MCP's own method names are rejected.
  */
 import type { ClientCapabilities, ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
@@ -15,42 +15,42 @@ import type * as Schema from "effect/Schema"
 import { codecOf, messageOf, type Shape } from "./MessageCodec.ts"
 import type { AnyCodec, InvalidValue, TypeOf, ValueCodec } from "./ValueCodec.ts"
 
-/** The failure of a method that its extension declares, when the definition names no code. Own code outside the ranges of JSON-RPC and MCP. */
+/** Default error code for a method's declared failure. It is specific to this project and outside the ranges of JSON-RPC and MCP. */
 export const failureCode = -31422
-/** The key of a declared failure in the `data` of an error. */
+/** The key under which an error's `data` carries a declared failure. */
 export const failureKey = "effect-mcp/failure"
 
-/** What is known of a method beside its shapes. */
+/** Optional properties of a method, in addition to its schemas. */
 export interface RequestInfo {
-  /** The revisions that have the method. Default: those of its extension. */
+  /** Revisions that include the method. Default: all revisions of the extension. */
   readonly revisions?: ReadonlyArray<Version> | undefined
-  /** The param that the header `Mcp-Name` mirrors (2026-07-28: basic/transports/streamable-http). Default: none. */
+  /** Name of the param to copy to the `Mcp-Name` header (2026-07-28: basic/transports/streamable-http). Default: no header. */
   readonly nameParam?: string | undefined
-  /** Whether it only reads: a client may send it again when its connection was lost. Default false. */
+  /** True if the method only reads, so clients may retry it after losing the connection. Default false. */
   readonly readOnly?: boolean | undefined
   /**
-   * Whether its handler may ask the client, in rounds from 2026-07-28 on. Default true; with false `inputResponses` and `requestState` are
-   * params like any.
+   * True if the handler may ask the client questions, which takes several rounds since 2026-07-28. Default true. If false, `inputResponses`
+   * and `requestState` are ordinary params.
    */
   readonly mayAsk?: boolean | undefined
-  /** Whether it may run for long: a client asks for its progress, which starts the timeout anew. Default false. */
+  /** True if the method may run for a long time. Clients then request progress, which restarts the timeout. Default false. */
   readonly longRunning?: boolean | undefined
 }
 
-/** A method of an extension: params `P`, result `A` and declared failure `F`. `D` is the side that sends it. */
+/** An extension method with params `P`, result `A` and declared failure `F`. `D` is the side that sends the request. */
 export interface Request<P, A, F, D extends Sender = Sender> extends RequestInfo {
   readonly from: D
   readonly method: string
   readonly params: ValueCodec<P>
   readonly result: ValueCodec<A>
   readonly failure: ValueCodec<F> | undefined
-  /** The code of the JSON-RPC error that carries a declared failure. */
+  /** JSON-RPC error code for a declared failure. */
   readonly failureCode: number
-  /** The extension that the method is a part of; undefined until `make` has taken it. */
+  /** The extension that the method belongs to, or `undefined` until `make` sets it. */
   readonly extension: Identity | undefined
 }
 
-/** A notification of an extension, with params `P`. */
+/** An extension notification with params `P`. */
 export interface Notification<P, D extends Sender = Sender> {
   readonly from: D
   readonly method: string
@@ -58,36 +58,38 @@ export interface Notification<P, D extends Sender = Sender> {
   readonly extension: Identity | undefined
 }
 
-/** A kind of `subscriptions/listen` (2026-07-28): the member of its filter, and the value of that member. */
+/** A kind of `subscriptions/listen` (2026-07-28): a filter field and its value. */
 export interface Subscription<P> {
-  /** The member of `notifications` in the params of `subscriptions/listen`. */
+  /** Field name in the `notifications` param of `subscriptions/listen`. */
   readonly key: string
   readonly filter: ValueCodec<P>
   readonly extension: Identity | undefined
 }
 
-/** A key of `_meta` with a Schema. */
+/** A `_meta` key and the schema of its value. */
 export interface MetaKey<A> {
   readonly key: string
   readonly value: ValueCodec<A>
-  /** The value in a `_meta`; undefined where the key is absent. */
+  /** Reads the value from a `_meta` object. Returns `undefined` if the key is absent. */
   readonly read: (meta: JsonObject) => Effect.Effect<A | undefined, InvalidValue>
-  /** The entry to add to a `_meta`. */
+  /** Returns an entry to add to a `_meta` object. */
   readonly entry: (value: A) => Effect.Effect<JsonObject, InvalidValue>
 }
 
 /** The side that sends a message. */
 export type Sender = "client" | "server"
 
-/** What an extension is named by, and where it is declared. */
+/** Identifies an extension, and says where it is declared. */
 export interface Identity {
   readonly id: string
-  /** The revisions that the extension is offered in. */
+  /** Revisions in which the extension is available. */
   readonly revisions: ReadonlyArray<Version> | undefined
-  /** The capability that declares it, where it has one of its own. */
+  /** The dedicated capability that declares the extension, if it has one. */
   readonly capability: "tasks" | undefined
-  /** Whether its methods are served to a client that did not declare it. */
+  /** `served` if clients that didn't declare the extension may call its methods anyway. */
   readonly undeclared: "refused" | "served"
+  /** The capabilities field that declares the extension in sessions. */
+  readonly inSessions: "experimental" | "extensions"
 }
 
 type AnyRequest<D extends Sender> = Request<any, any, any, D> | Request<any, any, never, D>
@@ -96,7 +98,7 @@ type Notifications = { readonly [name: string]: Notification<any> }
 type Subscriptions = { readonly [name: string]: Subscription<any> }
 type MetaKeys = { readonly [name: string]: MetaKey<any> }
 
-/** An extension: the same value on server, client and in tests. */
+/** An extension. Servers, clients and tests share the same value. */
 export interface Extension<
   Reqs extends Requests<"client">,
   Qs extends Requests<"server">,
@@ -107,14 +109,14 @@ export interface Extension<
   SS
 > extends Identity {
   readonly description: string | undefined
-  /** The methods that a client sends. */
+  /** Methods that clients call. */
   readonly requests: Reqs
-  /** The methods that a server sends: a request in a session, a question inside a result from 2026-07-28 on. */
+  /** Methods that servers call. They are sent as a request in a session, and as a question in a result since 2026-07-28. */
   readonly questions: Qs
   readonly notifications: Ns
   readonly subscriptions: Subs
   readonly meta: Ms
-  /** What a client and a server declare with it. */
+  /** Settings that each side declares together with the extension. */
   readonly clientSettings: ValueCodec<CS>
   readonly serverSettings: ValueCodec<SS>
 }
@@ -125,15 +127,15 @@ export type Any = Extension<any, any, any, any, any, any, any>
 type TypeOfShape<S extends Shape | undefined> = undefined extends S ? {} : TypeOf<S>
 
 /**
- * The shapes of a method. `params` and `result` are fields of a struct, or schemas of objects; without them they are empty. `_meta` is no
- * part of them, unless a result has a field of that name.
+ * A method's schemas. `params` and `result` are struct fields or object schemas, and are empty by default. They don't include `_meta`,
+ * unless a result has a field with that name.
  */
 export interface RequestShapes<P extends Shape, A extends Shape, F extends AnyCodec> extends RequestInfo {
   readonly params?: P
   readonly result?: A
-  /** The schema of a failure that a peer with the same value receives typed. */
+  /** Failure schema. A peer that uses the same value receives matching failures as typed errors. */
   readonly failure?: F
-  /** The code of the JSON-RPC error that carries it. Default -31422. */
+  /** JSON-RPC error code for the failure. Default -31422. */
   readonly failureCode?: number
 }
 
@@ -155,19 +157,19 @@ const makeRequest = <D extends Sender, P extends Shape, A extends Shape, F exten
   }
 }
 
-/** A method that a client sends and a server answers. */
+/** Defines a method that a client calls and a server handles. */
 export const request = <const P extends Shape = {}, const A extends Shape = {}, F extends AnyCodec = Schema.Never>(
   method: string,
   shapes: RequestShapes<P, A, F> = {}
 ): Request<TypeOf<P>, TypeOf<A>, F["Type"], "client"> => makeRequest("client", method, shapes)
 
-/** A method that a server sends and a client answers, while the server handles a request. */
+/** Defines a method that a server calls while handling a request, and that the client handles. */
 export const question = <const P extends Shape = {}, const A extends Shape = {}, F extends AnyCodec = Schema.Never>(
   method: string,
   shapes: RequestShapes<P, A, F> = {}
 ): Request<TypeOf<P>, TypeOf<A>, F["Type"], "server"> => makeRequest("server", method, shapes)
 
-/** A notification that `from` sends. */
+/** Defines a notification sent by the `from` side. */
 export const notification = <D extends Sender, const P extends Shape = {}>(
   method: string,
   { from, params }: { readonly from: D; readonly params?: P }
@@ -178,16 +180,16 @@ export const notification = <D extends Sender, const P extends Shape = {}>(
   extension: undefined
 })
 
-/** A kind of `subscriptions/listen`; `filter` is the schema of what a client asks for. */
+/** Defines a kind of `subscriptions/listen`. `filter` is the schema of the value a client sends to subscribe. */
 export const subscription = <F extends AnyCodec>(key: string, filter: F): Subscription<F["Type"]> => ({
   key,
   filter: codecOf(`The filter ${key}`, filter),
   extension: undefined
 })
 
-/** A key of `_meta`, with the prefix of the extension. */
+/** Defines a `_meta` key that starts with the extension's prefix. */
 export const meta = <F extends AnyCodec>(key: string, schema: F): MetaKey<F["Type"]> => {
-  const value: ValueCodec<F["Type"]> = codecOf(`The key ${key} of _meta`, schema)
+  const value: ValueCodec<F["Type"]> = codecOf(`The _meta key ${key}`, schema)
   return {
     key,
     value,
@@ -196,7 +198,7 @@ export const meta = <F extends AnyCodec>(key: string, schema: F): MetaKey<F["Typ
   }
 }
 
-/** The parts of an extension; all are optional. */
+/** The parts of an extension. All of them are optional. */
 export interface Definition<
   Reqs extends Requests<"client">,
   Qs extends Requests<"server">,
@@ -206,31 +208,39 @@ export interface Definition<
   CS extends Shape | undefined,
   SS extends Shape | undefined
 > {
-  /** For documentation: what it adds, and what a side without it falls back to. */
+  /** Documentation: describes the extension and how a peer without it falls back. */
   readonly description?: string
   readonly requests?: Reqs
   readonly questions?: Qs
   readonly notifications?: Ns
   readonly subscriptions?: Subs
   readonly meta?: Ms
-  /** What a client declares with it. Default: an empty object. */
+  /** Settings that clients declare with the extension. Default: an empty object. */
   readonly clientSettings?: CS
-  /** What a server declares with it. Default: an empty object. */
+  /** Settings that servers declare with the extension. Default: an empty object. */
   readonly serverSettings?: SS
-  /** The revisions that it is offered in. Default: all. */
+  /** Revisions in which the extension is available. Default: all revisions. */
   readonly revisions?: ReadonlyArray<Version>
-  /** A capability of its own instead of an entry among the extensions, as tasks had in 2025-11-25. Default: none. */
+  /**
+   * Dedicated capability that declares the extension instead of an entry in `extensions`, like tasks in 2025-11-25. Default: an entry in
+   * `extensions`.
+   */
   readonly capability?: "tasks"
   /**
-   * What a request of a client that did not declare the extension gets: `refused` by -32021 with the declaration that it lacks, or
-   * `served`. Default `refused`.
+   * How to treat requests from a client that didn't declare the extension: `refused` rejects them with -32021 and the missing declaration;
+   * `served` handles them. Default `refused`.
    */
   readonly undeclared?: "refused" | "served"
+  /**
+   * The capabilities field that declares the extension in revisions with sessions, which have no field for extensions. Set `extensions` if
+   * other implementations read it there. Both fields are always read. Default `experimental`.
+   */
+  readonly inSessions?: "experimental" | "extensions"
 }
 
 /**
- * Describes an extension. `id` has a prefix in reverse DNS notation. Throws for an id or a key of `_meta` without one,
- * and for a method or subscription that MCP has or that is named twice.
+ * Defines an extension. `id` needs a prefix in reverse DNS notation. Throws if the ID or a `_meta` key has no prefix, or if MCP already
+ * defines one of the methods or subscriptions, or if one is defined twice.
  *
  * @example
  * ```ts
@@ -260,12 +270,13 @@ export const make = <
   id: string,
   definition: Definition<Reqs, Qs, Ns, Subs, Ms, CS, SS> = {}
 ): Extension<Reqs, Qs, Ns, Subs, Ms, TypeOfShape<CS>, TypeOfShape<SS>> => {
-  const { capability, clientSettings, description, revisions, serverSettings, undeclared = "refused" } = definition
+  const { capability, clientSettings, description, revisions, serverSettings } = definition
+  const { inSessions = "experimental", undeclared = "refused" } = definition
   if (!Meta.isExtensionId(id)) {
-    throw new Error(`The id of an extension has a prefix, such as com.example/name: ${JSON.stringify(id)}`)
+    throw new Error(`An extension id must have a prefix, such as com.example/name: ${JSON.stringify(id)}`)
   }
   checkNames(id, definition)
-  const identity: Identity = { id, revisions, capability, undeclared }
+  const identity: Identity = { id, revisions, capability, undeclared, inSessions }
   return {
     ...identity,
     description,
@@ -274,14 +285,14 @@ export const make = <
     notifications: owned(definition.notifications, identity),
     subscriptions: owned(definition.subscriptions, identity),
     meta: definition.meta ?? ({} as Ms), // the default of the type parameter
-    clientSettings: codecOf(`The settings of a client of ${id}`, clientSettings),
-    serverSettings: codecOf(`The settings of a server of ${id}`, serverSettings)
+    clientSettings: codecOf(`The client settings of ${id}`, clientSettings),
+    serverSettings: codecOf(`The server settings of ${id}`, serverSettings)
   }
 }
 
-/** The parts with the extension that they belong to. */
+/** Links the parts to their extension. */
 const owned = <T extends { readonly [name: string]: object }>(parts: T | undefined, extension: Identity): T =>
-  // Each part keeps its type: `extension` is a member that it has already.
+  // Each part keeps its type, because `extension` is already one of its fields.
   Object.fromEntries(Object.entries(parts ?? {}).map(([name, part]) => [name, { ...part, extension }])) as T
 
 const isKnown = (method: string): boolean =>
@@ -292,13 +303,15 @@ const isKnown = (method: string): boolean =>
     MethodInfo.serverNotifications
   ].some((table) => Object.hasOwn(table, method))
 
-/** Throws for a name that is empty, that MCP has, or that is there twice. */
+/** Throws if a name is empty, defined by MCP or used twice. */
 const checkOwn = (id: string, what: string, names: ReadonlyArray<string>, isKnown: (name: string) => boolean): void => {
   for (const [i, name] of names.entries()) {
     if (name === "" || isKnown(name)) {
-      throw new Error(`The extension ${id} cannot have the ${what} ${JSON.stringify(name)}: MCP has it, or it is empty`)
+      throw new Error(
+        `The extension ${id} cannot have the ${what} ${JSON.stringify(name)}: MCP already defines it, or it is empty`
+      )
     }
-    if (names.indexOf(name) !== i) throw new Error(`The extension ${id} has the ${what} ${name} twice`)
+    if (names.indexOf(name) !== i) throw new Error(`The extension ${id} defines the ${what} ${name} twice`)
   }
 }
 
@@ -315,45 +328,49 @@ const checkNames = (
   checkOwn(id, "subscription", kinds, (key) => Object.hasOwn(SubscriptionFilter.fields, key))
   const bare = Object.values<MetaKey<unknown>>(meta).find(({ key }) => !Meta.isExtensionId(key))
   if (bare !== undefined) {
-    throw new Error(`A key of _meta has a prefix, such as com.example/name; ${id} has ${JSON.stringify(bare.key)}`)
+    throw new Error(
+      `A _meta key must have a prefix, such as com.example/name, but ${id} has ${JSON.stringify(bare.key)}`
+    )
   }
 }
 
-/** Whether a revision has the extension. */
+/** True if the extension is available in the revision. */
 export const isIn = ({ revisions }: Pick<Identity, "revisions">, { version }: Pick<Revision, "version">): boolean =>
   revisions === undefined || revisions.includes(version)
 
-/** Whether some revision has both extensions. */
+/** True if both extensions are available in a common revision. */
 export const meet = (one: Identity, other: Identity): boolean =>
   one.revisions === undefined || one.revisions.some((version) => isIn(other, { version }))
 
 type Capabilities = ClientCapabilities | ServerCapabilities
 
-/** The settings of an extension among declared capabilities; undefined where they do not declare it, or the revision lacks it. */
+/** Returns an extension's settings from declared capabilities, or `undefined` if it isn't declared or isn't available in the revision. */
 export const settingsIn = (
-  extension: Omit<Identity, "undeclared">,
+  extension: Omit<Identity, "inSessions" | "undeclared">,
   revision: Pick<Revision, "rules" | "version">,
   capabilities: Capabilities
 ): JsonObject | undefined => {
   const { capability, id } = extension
   if (!isIn(extension, revision)) return undefined
   if (capability !== undefined) return capabilities[capability]
-  // Clients of older revisions declare extensions in either member.
+  // Clients of older revisions use either field to declare extensions.
   return entryOf(capabilities[revision.rules.extensions], id) ?? entryOf(capabilities.extensions, id)
 }
 
 const entryOf = (declared: { readonly [id: string]: JsonObject } | undefined, id: string): JsonObject | undefined =>
   declared !== undefined && Object.hasOwn(declared, id) ? declared[id] : undefined
 
-/** The capabilities that declare an extension with these settings, in the words of a revision. */
+/** Returns the capabilities that declare an extension with these settings, in the revision's format. */
 export const declarationOf = (
-  { capability, id }: Identity,
+  { capability, id, inSessions }: Identity,
   { rules }: Pick<Revision, "rules">,
   settings: JsonObject
-): Pick<Capabilities, "experimental" | "extensions" | "tasks"> =>
-  capability === undefined ? { [rules.extensions]: { [id]: settings } } : { [capability]: settings }
+): Pick<Capabilities, "experimental" | "extensions" | "tasks"> => {
+  const field = rules.extensions === "experimental" ? inSessions : rules.extensions
+  return capability === undefined ? { [field]: { [id]: settings } } : { [capability]: settings }
+}
 
-/** Whether a revision has a method of an extension. */
+/** True if an extension method is available in the revision. */
 export const hasMethod = (
   { extension, revisions }: Pick<Request<any, any, any>, "extension" | "revisions">,
   revision: Pick<Revision, "version">

@@ -1,23 +1,23 @@
-/** The codecs of what an extension sends: settings and filters, and the params and results of messages, which may have a `_meta`. */
+/** Codecs for extension messages: settings and filters, as well as params and results, which may have a `_meta` field. */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as SchemaAST from "effect/SchemaAST"
 import { type AnyCodec, type Fields, schemaOf, type ValueCodec, valueCodec } from "./ValueCodec.ts"
 
-/** Fields of a struct, or a schema. */
+/** Struct fields or a schema. */
 export type Shape = Fields | AnyCodec
 
-/** The codec of a value; without a shape it is an empty object. */
+/** Returns a codec for a value. If no shape is given, the value is an empty object. */
 export const codecOf = (where: string, shape: Shape = {}): ValueCodec<any> => valueCodec(schemaOf(where, shape))
 
-/** Whether the schema of an object has a field. */
+/** True if an object schema has this field. */
 const hasField = (schema: AnyCodec, field: string): boolean => {
   const encoded = SchemaAST.toEncoded(schema.ast)
   return SchemaAST.isObjects(encoded) && encoded.propertySignatures.some(({ name }) => name === field)
 }
 
 /**
- * The codec of params or of a result. Every message may have a `_meta`, which is no part of the value: a shape sees it only where it has a
- * field of that name.
+ * Returns a codec for params or a result. Any message may have a `_meta` field, but it is not part of the value unless the shape has a
+ * field with that name.
  */
 export const messageOf = (where: string, shape: Shape = {}): ValueCodec<any> => {
   const schema = schemaOf(where, shape)

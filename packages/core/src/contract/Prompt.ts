@@ -1,20 +1,21 @@
 /**
- * A prompt's contract: its name, its description and its arguments (spec: server/prompts). Handlers live in `Prompts`.
+ * A prompt's contract: its name, description and arguments (spec: server/prompts). Handlers are registered with `Prompts`.
  *
- * Arguments travel as strings, so each field's schema must encode to a string (`Schema.FiniteFromString` for a number).
+ * Arguments are sent as strings, so each field's schema must encode to a string (use `Schema.FiniteFromString` for a number).
  */
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
+import { InvalidToolSchema } from "@effect-mcp/protocol/internal/toolSchema"
 import type * as Model from "@effect-mcp/protocol/model/Prompt"
 import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
-import { type InvalidValue, invalidValue } from "./ValueCodec.ts"
+import { type InvalidValue, invalidValue, schemaOf } from "./ValueCodec.ts"
 
-/** The fields of a prompt's arguments. */
+/** Struct fields that describe a prompt's arguments. */
 export type ArgumentFields = { readonly [name: string]: Schema.Codec<any, string | undefined> }
 
-/** A prompt whose arguments are `A`: the server's handler and the client's call are typed by it. */
+/** A prompt with arguments `A`, which type both the server's handler and the client's call. */
 export interface Prompt<A> {
   readonly name: string
   readonly descriptor: Model.Prompt
@@ -22,18 +23,18 @@ export interface Prompt<A> {
   readonly encode: (args: A) => Effect.Effect<{ readonly [name: string]: string }, InvalidValue>
 }
 
-/** How the prompt is described to clients. */
+/** How a prompt is described to clients. */
 export interface Options {
   readonly description?: string | undefined
-  /** The name to show in a user interface. */
+  /** Display name for user interfaces. */
   readonly title?: string | undefined
   readonly icons?: ReadonlyArray<Icon> | undefined
   readonly meta?: { readonly [key: string]: unknown } | undefined
 }
 
 /**
- * Describes a prompt. A field that is `Schema.optionalKey` is an optional argument; its `title` and `description` annotations are shown.
- * Throws for an icon that is neither `https` nor `data`.
+ * Defines a prompt. Use `Schema.optionalKey` for optional arguments. Clients see each field's `title` and `description` annotations. Throws
+ * `InvalidToolSchema` if an argument is not a schema or doesn't encode to a string, or if an icon's URL is neither `https` nor `data`.
  *
  * @example
  * ```ts
@@ -56,7 +57,16 @@ export const make = <const A extends Schema.Struct.Fields & ArgumentFields = {}>
   options: Options & { readonly arguments?: A } = {}
 ): Prompt<Schema.Struct.Type<A>> => {
   const fields: ArgumentFields = options.arguments ?? {}
-  const schema: Schema.Codec<any, any> = Schema.Struct(fields)
+  const where = `The arguments of the prompt ${JSON.stringify(name)}`
+  const schema = schemaOf(where, fields)
+  if (Schema.isSchema(fields)) {
+    throw new InvalidToolSchema({ where, reason: "Expected a record of schemas, but received a schema" })
+  }
+  for (const [argument, { ast }] of Object.entries(fields)) {
+    if (isText(SchemaAST.toEncoded(ast))) continue
+    const reason = "It does not encode to a string. Use Schema.String or a codec such as Schema.FiniteFromString"
+    throw new InvalidToolSchema({ where: `${where}, field ${JSON.stringify(argument)}`, reason })
+  }
   const decode = Schema.decodeUnknownEffect(schema, { errors: "all" })
   const encode = Schema.encodeEffect(schema)
   const { description, title, icons, meta } = options
@@ -72,6 +82,28 @@ export const make = <const A extends Schema.Struct.Fields & ArgumentFields = {}>
       ...(meta === undefined ? undefined : { _meta: meta }),
       arguments: Object.entries(fields).map(([argument, field]) => describe(argument, field))
     }
+  }
+}
+
+/** True if a field's encoded values can only be strings or `undefined`. */
+const isText = (ast: SchemaAST.AST): boolean => {
+  switch (ast._tag) {
+    case "String":
+    case "TemplateLiteral":
+    case "Any":
+    case "Unknown":
+    case "Suspend":
+      return true
+    case "Literal":
+      return typeof ast.literal === "string"
+    case "Enum":
+      return ast.enums.every(([, value]) => typeof value === "string")
+    case "Union": {
+      const types = ast.types.filter(({ _tag }) => _tag !== "Undefined")
+      return types.length > 0 && types.every(isText)
+    }
+    default:
+      return false
   }
 }
 

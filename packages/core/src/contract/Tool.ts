@@ -1,7 +1,7 @@
 /**
- * A tool's contract: how it is described, and the codecs of its values (spec: server/tools). Handlers live in `Tools`.
+ * A tool's contract: its description and the codecs for its values (spec: server/tools). Handlers are registered with `Tools`.
  *
- * The same value types the server's handler and the client's call. Refuses names outside the specification's alphabet.
+ * The same value types both the server's handler and the client's call. Names may only use the characters the specification allows.
  */
 import type * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
@@ -23,29 +23,32 @@ import { rawCodec } from "./rawCodec.ts"
 export { type AnyTool, codec, descriptor, type Options } from "./ToolDescriptor.ts"
 export { type DescribedCodec, type Fields, InvalidValue, type ValueCodec } from "./ValueCodec.ts"
 
-/** What a handler of a tool without an output schema returns: the result's content, or the whole result. */
-export type ToolOutput = string | ContentBlock | ReadonlyArray<ContentBlock> | Model.CallToolResult
+/** Content of a result: text, one block, or several. */
+export type ToolContent = string | ContentBlock | ReadonlyArray<ContentBlock>
 
-/** A tool: its input `I`, the output `O` of a call, its declared failure `F`, and what a handler returns, `H` (`O` with an output schema). */
+/** Handler output for a tool without an output schema: content, or a complete result. */
+export type ToolOutput = ToolContent | Model.CallToolResult
+
+/** A tool with input `I`, output `O` and declared failure `F`. Its handler returns `H`, which is `O` if there is an output schema. */
 export interface Tool<I, O, F, H = O> extends Options {
   readonly name: string
   readonly input: ValueCodec<I>
-  /** Undefined without an output schema: a call then gives the whole result. */
+  /** Output codec, or `undefined` if there is no output schema. In that case, a call returns the complete result. */
   readonly output: ValueCodec<O & H> | undefined
   readonly failure: ValueCodec<F> | undefined
 }
 
-/** The names that every revision allows: 1 to 128 letters, digits, underscores, hyphens and dots (spec 2025-11-25: server/tools). */
+/** True if every revision allows the name: 1 to 128 letters, digits, underscores, hyphens and dots (spec 2025-11-25: server/tools). */
 export const isName = (name: string): boolean => /^[A-Za-z0-9_.-]{1,128}$/.test(name)
 
-const otherwise = ". For a JSON Schema there is Tool.raw"
+const otherwise = ". To use a JSON Schema, call Tool.raw"
 
 /**
- * Describes a tool. `input` and `output` are fields of a struct, or schemas. Without `input` the tool takes no arguments; without `output`
- * its handler returns content. `failure` is the schema of a failure that clients with the same Tool value receive typed.
+ * Defines a tool. `input` and `output` are struct fields or schemas. Omit `input` for a tool without arguments. Omit `output` if the
+ * handler returns content. A client that uses the same Tool value receives failures that match the `failure` schema as typed errors.
  *
- * Throws for a name outside of `A-Z a-z 0-9 _ . -`. A server makes the JSON Schemas (`descriptor`): `Tools.layer` throws for a schema that
- * JSON Schema cannot express.
+ * Throws if the name contains characters outside `A-Z a-z 0-9 _ . -`. JSON Schemas are generated later, on the server (`descriptor`), so it
+ * is `Tools.layer` that throws if JSON Schema cannot express a schema.
  *
  * @example
  * ```ts
@@ -90,8 +93,8 @@ export const make = <
 }
 
 /**
- * Describes a tool by JSON Schemas that are advertised verbatim. Values are validated, not decoded. Throws for a schema that cannot be
- * compiled.
+ * Defines a tool from JSON Schemas. Values are validated but not decoded. A server lists the schemas unchanged, unless
+ * a host would reject them; see its option `portability`. Throws if a schema doesn't compile.
  *
  * @example
  * ```ts
@@ -124,7 +127,8 @@ export const raw = <O extends JsonSchema.JsonObject | undefined = undefined>(
   )
 
 /**
- * Describes a tool by codecs of its values, such as those of another schema library. `I` is what its handler gets, `H` what it gives.
+ * Defines a tool from codecs, for example from codecs that were built with another schema library. The handler receives
+ * `I` and returns `H`.
  *
  * @example
  * ```ts
@@ -152,7 +156,7 @@ export const fromCodecs = <I, H = ToolOutput, F = never>(
   }
 ): Tool<I, unknown, F, H> => build(name, options, options.input, options.output, options.failure)
 
-/** `make` and `raw` state the types of the tool, from the schemas that the codecs are made of. */
+/** Builds a tool. `make` and `raw` assert its types, which they derive from the schemas. */
 const build = (
   name: string,
   options: Options,
@@ -160,7 +164,8 @@ const build = (
   output: ValueCodec<any> | undefined,
   failure: ValueCodec<any> | undefined
 ): any => {
-  if (!isName(name)) throw new Error(`A tool's name is 1 to 128 of A-Z a-z 0-9 _ . - : ${JSON.stringify(name)}`)
+  if (!isName(name))
+    throw new Error(`A tool's name must have 1 to 128 characters of A-Z a-z 0-9 _ . - : ${JSON.stringify(name)}`)
   const { annotations, description, icons, meta, task, title } = options
   if (icons !== undefined) Validate.icons(`Tool ${name}`, icons)
   return { name, description, title, annotations, icons, meta, task, input, output, failure }

@@ -1,34 +1,35 @@
 /**
- * What a server lists of a tool (spec: server/tools): how it is described, and the JSON Schemas of its values.
+ * A tool's description in the tool list (spec: server/tools), including its JSON Schemas.
  *
- * A module of its own, which a client of plain schemas does not load: it makes JSON Schemas.
+ * This is a separate module because it generates JSON Schemas, which a client with plain schemas doesn't need to load.
  */
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import type * as Model from "@effect-mcp/protocol/model/Tool"
+import { memoize } from "effect/Function"
 import type * as Schema from "effect/Schema"
 import { codecSchema } from "./codecSchema.ts"
-import { type AnyValueCodec, type DescribedCodec, valueCodec } from "./ValueCodec.ts"
+import { type AnyValueCodec, type DescribedCodec, isPlain, valueCodec } from "./ValueCodec.ts"
 
 /** How a tool is described to clients. */
 export interface Options {
-  /** For the model: what the tool does and when to use it. */
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string
-  /** The name to show in a user interface. */
+  /** Display name for user interfaces. */
   readonly title?: string | undefined
-  /** Hints for clients, untrusted by them. */
+  /** Hints for clients. Clients should not rely on them. */
   readonly annotations?: Model.ToolAnnotations | undefined
   readonly icons?: ReadonlyArray<Icon> | undefined
   readonly meta?: { readonly [key: string]: unknown } | undefined
   /**
-   * Whether a call may (`optional`) or must (`required`) outlive its request as a task, at a server with `Tasks` of the package tasks.
-   * Default: it is answered by its request.
+   * Allows (`optional`) or forces (`required`) calls to outlive their request as a task, on a server with `Tasks` from the tasks package.
+   * Default: calls cannot be tasks, and the request waits for the result.
    */
   readonly task?: "optional" | "required" | undefined
 }
 
-/** Any tool, by what its descriptor is made of. */
+/** The parts of a tool that its descriptor is created from. */
 export interface AnyTool extends Options {
   readonly name: string
   readonly input: AnyValueCodec
@@ -36,19 +37,17 @@ export interface AnyTool extends Options {
   readonly failure: AnyValueCodec | undefined
 }
 
-/** Throws where a rule of `x-mcp-header` is broken. */
+/** Throws if an `x-mcp-header` annotation is invalid. */
 const checked = (name: string, inputSchema: JsonSchema.JsonObject): JsonSchema.JsonObject => {
   const [problem] = HeaderParams.parse(inputSchema).problems
-  if (problem !== undefined) throw new Error(`The input of ${name} breaks a rule of x-mcp-header: ${problem.message}`)
+  if (problem !== undefined) throw new Error(`The input of ${name} has an invalid x-mcp-header: ${problem.message}`)
   return inputSchema
 }
 
-const descriptors = new WeakMap<AnyTool, Model.Tool>()
-
 /**
- * The descriptor of a tool, made once. The JSON Schemas of plain schemas are made when they are read.
+ * Returns a tool's descriptor. It is only created once, and the JSON Schemas of plain schemas are only generated when they are read.
  *
- * Throws for a schema that JSON Schema cannot express, and a broken rule of `x-mcp-header`.
+ * Throws if JSON Schema cannot express a schema, or if an `x-mcp-header` annotation is invalid.
  *
  * @example
  * ```ts
@@ -60,34 +59,41 @@ const descriptors = new WeakMap<AnyTool, Model.Tool>()
  * console.log(JSON.stringify(Tool.descriptor(Greet).inputSchema["required"])) // => ["name"]
  * ```
  */
-export const descriptor = (tool: AnyTool): Model.Tool => {
-  const known = descriptors.get(tool)
-  if (known !== undefined) return known
+export const descriptor: (tool: AnyTool) => Model.Tool = memoize((tool: AnyTool): Model.Tool => {
   const { annotations, description, icons, meta, name, task, title } = tool
   const side = (which: string): string => `The ${which} of the tool ${JSON.stringify(name)}`
   if (tool.input.jsonSchema !== undefined) checked(name, tool.input.jsonSchema)
   const input = codecSchema(side("input"), tool.input, (schema) => checked(name, JsonSchema.input(schema)))
   const output = tool.output && codecSchema(side("output"), tool.output, (schema) => JsonSchema.output(schema).schema)
-  // Not advertised, but a failure travels as JSON.
+  // The failure schema isn't advertised, but failures are sent as JSON.
   if (tool.failure !== undefined) codecSchema(side("failure"), tool.failure)
   let inputSchema: Model.Tool["inputSchema"] | undefined
-  const made = {
+  const described = {
     name,
     description,
     ...(title === undefined ? undefined : { title }),
     ...(annotations === undefined ? undefined : { annotations }),
     ...(icons === undefined ? undefined : { icons }),
     ...(task === undefined ? undefined : { execution: { taskSupport: task } }),
-    ...(meta === undefined ? undefined : { _meta: meta }),
-    get inputSchema() {
-      return (inputSchema ??= { ...input(), type: "object" })
-    }
+    ...(meta === undefined ? undefined : { _meta: meta })
   }
-  if (output !== undefined) Object.defineProperty(made, "outputSchema", { enumerable: true, get: output })
-  descriptors.set(tool, made)
-  return made
-}
+  const made: Model.Tool = isPlain(tool.input)
+    ? {
+        ...described,
+        get inputSchema() {
+          return (inputSchema ??= { ...input(), type: "object" })
+        }
+      }
+    : { ...described, inputSchema: { ...input(), type: "object" } }
+  if (output === undefined) return made
+  const property = tool.output !== undefined && isPlain(tool.output) ? { get: output } : { value: output() }
+  return Object.defineProperty(made, "outputSchema", { enumerable: true, ...property })
+})
 
-/** The codec of a schema and its JSON Schema, for `fromCodecs`. Throws for a schema that JSON Schema cannot express. */
+/** True if the schema is generated when it is first read, which is only the case for plain schemas. */
+export const isPending = (tool: Model.Tool, key: "inputSchema" | "outputSchema"): boolean =>
+  Object.getOwnPropertyDescriptor(tool, key)?.get !== undefined
+
+/** Returns a codec and JSON Schema for a schema, for use with `fromCodecs`. Throws if JSON Schema cannot express the schema. */
 export const codec = <A>(schema: Schema.Codec<A, unknown>): DescribedCodec<A> =>
   Object.assign(valueCodec(schema), { jsonSchema: JsonSchema.fromSchema(schema) })

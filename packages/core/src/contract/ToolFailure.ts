@@ -1,10 +1,10 @@
 /**
- * A failure for the model to read: a tool result with `isError`, never a protocol error (spec: server/tools, error handling).
+ * A failure the model should read. It becomes a tool result with `isError`, never a protocol error (spec: server/tools, error handling).
  */
 import * as Data from "effect/Data"
 
 /**
- * Fails a tool's handler with a message for the model.
+ * Makes a tool handler fail with a message for the model.
  *
  * @example
  * ```ts

@@ -1,85 +1,78 @@
-/** A value on the wire and its Schema: what tools, prompts and extensions declare of their params and results. */
+/** Codecs for values on the wire: how tools, prompts and extensions declare their params and results. */
 import { issue } from "@effect-mcp/protocol/Codecs"
-import * as PlainCopy from "@effect-mcp/protocol/internal/PlainCopy"
-import { InvalidToolSchema } from "@effect-mcp/protocol/internal/InvalidToolSchema"
-import { isPlainStruct } from "@effect-mcp/protocol/internal/PlainSchema"
+import { InvalidToolSchema, isPlainStruct, PlainCopy, wireSchema } from "@effect-mcp/protocol/internal/toolSchema"
 import { withoutStack } from "@effect-mcp/protocol/internal/stack"
-import { wireSchema } from "@effect-mcp/protocol/internal/WireSchema"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { memoize } from "effect/Function"
 import * as Schema from "effect/Schema"
 
-/** A value does not fit its schema; `message` says where and why. */
+/** A value doesn't match its schema. `message` says where and why. */
 export class InvalidValue extends Data.TaggedError("InvalidValue")<{ readonly message: string }> {}
 
-/** The error of a schema as one of the value. */
+/** Converts a schema error to an `InvalidValue` error. */
 export const invalidValue = (error: { readonly message: string }): InvalidValue =>
   withoutStack(() => new InvalidValue({ message: issue(error) }))
 
-/** One value of a contract (the input of a tool, the params of a method) as it is on the wire. */
+/** Converts a value, such as a tool's input or a method's params, to and from its wire form. */
 export interface ValueCodec<A> {
-  /** The Effect Schema that it is made of, of which a server makes its JSON Schema. */
+  /** The underlying Effect Schema. A server generates the JSON Schema from it. */
   readonly schema?: AnyCodec | undefined
   readonly decode: (wire: unknown) => Effect.Effect<A, InvalidValue>
   readonly encode: (value: A) => Effect.Effect<unknown, InvalidValue>
 }
 
-/** A codec and the JSON Schema that agrees with it. */
+/** A codec with a matching JSON Schema. */
 export interface DescribedCodec<A> extends ValueCodec<A> {
   readonly jsonSchema: JsonObject
 }
 
-/** Any codec, by what its JSON Schema is made of. */
+/** The parts of a codec that are needed to generate its JSON Schema. */
 export interface AnyValueCodec {
   readonly schema?: Schema.Constraint | undefined
   readonly jsonSchema?: JsonObject | undefined
 }
 
-/** Fields of a struct whose values need no services to be decoded or encoded. */
+/** Struct fields whose values can be decoded and encoded without services. */
 export type Fields = { readonly [name: string]: Schema.Codec<any, any> }
 export type AnyCodec = Schema.Codec<any, any>
 export type TypeOf<I> = I extends AnyCodec ? I["Type"] : I extends Fields ? Schema.Struct.Type<I> : never
 
-/** A schema that is known to need no services: the types of the caller refuse any other. */
+/** Casts a schema that is known to need no services, because its caller's types guarantee it. */
 export const withoutServices = (schema: Schema.Top): Schema.Codec<unknown, unknown> =>
-  // Services are in the type of a schema alone.
+  // Services only exist in a schema's type.
   schema as Schema.Codec<any, any>
 
-const plain = new WeakMap<object, boolean>()
+const isPlainSchema = memoize(({ ast }: Schema.Constraint): boolean => isPlainStruct(ast))
 
-/** A plain schema has none of the annotations that send an argument in a header, too. */
-export const isPlain = ({ schema }: AnyValueCodec): boolean => {
-  if (schema === undefined) return false
-  const found = plain.get(schema) ?? isPlainStruct(schema.ast)
-  plain.set(schema, found)
-  return found
-}
+/** True for a plain schema. A plain schema has no annotations that copy an argument to a header. */
+export const isPlain = ({ schema }: AnyValueCodec): boolean => schema !== undefined && isPlainSchema(schema)
 
 const notPlain: PlainCopy.Copy = () => PlainCopy.none
 
-/** The parser is made when it is first needed, so a server starts without it. */
+/** Returns a codec for a schema. The parser is created on first use, so that servers start faster. */
 export const valueCodec = <A>(schema: Schema.Codec<A, any>): ValueCodec<A> => {
   const parser = () => {
     const codec = wireSchema(schema)
     return {
       decode: Schema.decodeUnknownEffect(codec),
-      // Slower: only error messages need all issues.
+      // Slower, and only needed because error messages list all issues.
       explain: Schema.decodeUnknownEffect(codec, { errors: "all" }),
       encode: Schema.encodeEffect(codec)
     }
   }
   let made: ReturnType<typeof parser> | undefined
   let copy: PlainCopy.Copy | undefined
-  /** The value past the parser, where that is known to give the same. */
+  /** Copies the value without the parser, if the result is known to be the same. */
   const copied = (value: unknown): Exit.Exit<A> | undefined => {
     try {
       const found = (copy ??= PlainCopy.of(schema.ast) ?? notPlain)(value)
-      // What a schema reads, and writes, is the same for a plain one.
+      // A plain schema has the same type on both sides.
       return found === PlainCopy.none ? undefined : Exit.succeed(found as A) // a copy has the type of its schema
     } catch {
-      // A check or a getter of the value throws: a defect of the effect that the parser gives.
+      // A check or getter threw. The parser turns that into a defect of its effect.
       return undefined
     }
   }
@@ -98,8 +91,8 @@ export const valueCodec = <A>(schema: Schema.Codec<A, any>): ValueCodec<A> => {
 const isCodec = (fields: unknown): fields is AnyCodec => Schema.isSchema(fields)
 
 /**
- * The schema of fields, or the schema itself. Throws `InvalidToolSchema` for a value that the types do not allow, as JavaScript may give.
- * `otherwise` is what the error advises.
+ * Returns a struct schema for fields, or the schema itself. Throws `InvalidToolSchema` for any other value, which is
+ * only possible in JavaScript. `otherwise` is the suggestion in the error message.
  */
 export const schemaOf = (where: string, fields: Fields | AnyCodec, otherwise = ""): AnyCodec => {
   if (isCodec(fields)) return fields
@@ -112,19 +105,19 @@ export const schemaOf = (where: string, fields: Fields | AnyCodec, otherwise = "
     field === undefined ? "an Effect Schema or a record of them" : "an Effect Schema such as Schema.String"
   throw new InvalidToolSchema({
     where: field === undefined ? where : `${where}, field ${JSON.stringify(field)}`,
-    reason: `${kindOf(given)} is given, but ${expected} is expected${otherwise}`
+    reason: `Expected ${expected}, but received ${kindOf(given)}${otherwise}`
   })
 }
 
-/** Whether it is a schema of another library (https://standardschema.dev). */
+/** True for a schema from another library (https://standardschema.dev). */
 const isStandard = (u: unknown): u is { readonly "~standard": unknown } =>
   ((typeof u === "object" && u !== null) || typeof u === "function") && "~standard" in u
 
 const kindOf = (given: unknown): string => {
   if (isStandard(given)) {
     const { vendor }: { readonly vendor?: unknown } = isJsonObject(given["~standard"]) ? given["~standard"] : {}
-    return `A Standard Schema${typeof vendor === "string" ? ` of ${vendor}` : ""}`
+    return `a Standard Schema${typeof vendor === "string" ? ` from ${vendor}` : ""}`
   }
-  if (Array.isArray(given)) return "An array"
-  return given === null ? "null" : given === undefined ? "undefined" : `A value of type ${typeof given}`
+  if (Array.isArray(given)) return "an array"
+  return given === null ? "null" : given === undefined ? "undefined" : `a value of type ${typeof given}`
 }

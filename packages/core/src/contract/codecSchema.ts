@@ -1,11 +1,11 @@
-/** The JSON Schemas of codecs. A module of its own: what no server lists needs no maker of JSON Schemas. */
+/** Generates JSON Schemas for codecs. A separate module, so that only code that lists JSON Schemas loads the generator. */
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import type * as Schema from "effect/Schema"
 import type { AnyValueCodec } from "./ValueCodec.ts"
 
 /**
- * The JSON Schema of a codec, made at once, or when it is first read where a plain schema makes certain that there is one. Throws
- * `InvalidToolSchema` with `where` for a schema that JSON Schema cannot express.
+ * Returns a codec's JSON Schema. It is generated immediately, or on first read for a plain schema, which is guaranteed to have one. Throws
+ * `InvalidToolSchema` with `where` if JSON Schema cannot express the schema.
  */
 export const codecSchema = (
   where: string,
@@ -15,7 +15,7 @@ export const codecSchema = (
   const { jsonSchema, schema } = codec
   if (jsonSchema !== undefined) return () => jsonSchema
   if (schema === undefined) {
-    const reason = "Its codec has neither a jsonSchema nor the Effect Schema that it is made of. Add a jsonSchema"
+    const reason = "Its codec has neither a jsonSchema nor an underlying Effect Schema. Add a jsonSchema"
     throw new JsonSchema.InvalidToolSchema({ where, reason })
   }
   return JsonSchema.later(schema, () => {

@@ -1,5 +1,5 @@
-/** The codec of values that a JSON Schema describes: they are validated, not decoded. */
-import { check as checkSchema } from "@effect-mcp/protocol/internal/PreparedSchema"
+/** A codec for values described by a JSON Schema. They are validated but not decoded. */
+import { check as checkSchema } from "@effect-mcp/protocol/internal/toolSchema"
 import type * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import type { Validator } from "@effect-mcp/protocol/JsonSchemaValidator"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -7,10 +7,10 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { type DescribedCodec, InvalidValue } from "./ValueCodec.ts"
 
-/** Imported when a value is first validated: the interpreter is 8 KiB of a bundle, and most programs describe values by Effect schemas. */
+/** Imported when the first value is validated, because the interpreter adds 8 KiB to a bundle and most programs use Effect schemas. */
 const interpreter = () => import("@effect-mcp/protocol/JsonSchemaValidator")
 
-/** Throws for a schema that cannot be compiled. */
+/** Creates the codec. Throws if the schema doesn't compile. */
 export const rawCodec = (jsonSchema: JsonSchema.JsonObject): DescribedCodec<JsonSchema.JsonObject> => {
   checkSchema(jsonSchema)
   let validator: Validator | undefined

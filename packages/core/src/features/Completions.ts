@@ -1,7 +1,7 @@
 /**
- * Suggestions for arguments of prompts and resource templates (spec: server/utilities/completion).
+ * Autocompletion for prompt arguments and resource template variables (spec: server/utilities/completion).
  *
- * A completer is registered with the prompt or the template that it completes. A result has at most 100 values.
+ * Completers are registered together with the prompt or template they belong to. A result has at most 100 values.
  */
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
@@ -11,18 +11,18 @@ import * as Record from "effect/Record"
 import { HandlerContext } from "./HandlerContext.ts"
 import type { QueryServices } from "../request/RequestContext.ts"
 
-/** Values in order of relevance; with `total` where there are more than these. */
+/** Suggested values, most relevant first. Set `total` if more values exist than are returned. */
 export type Suggestions =
   | ReadonlyArray<string>
   | { readonly values: ReadonlyArray<string>; readonly total?: number; readonly hasMore?: boolean }
 
-/** Suggests values for one argument. `value` is its text so far; `others` are the values of the arguments that are set already. */
+/** Suggests values for one argument. `value` is the text typed so far; `others` contains the arguments that already have values. */
 export type Completer<R = never> = (
   value: string,
   others: { readonly [argument: string]: string }
 ) => Effect.Effect<Suggestions, McpError.McpError, R>
 
-/** Answers `completion/complete`: a server's registries, or a client's view of a server. */
+/** Handles `completion/complete`, using a server's registries or a client's view of a server. */
 export class Completions extends Context.Service<
   Completions,
   {
@@ -30,14 +30,14 @@ export class Completions extends Context.Service<
   }
 >()("@effect-mcp/core/Completions") {}
 
-/** The most values of one result. */
+/** Maximum number of values in a result. */
 export const maxValues = 100
 
-/** The result of suggestions: the first 100 values, and how many there are. */
+/** Converts suggestions to a result with the first 100 values and the total. */
 export const resultOf = (suggestions: Suggestions): CompleteResult => {
   const given = isList(suggestions) ? { values: suggestions } : suggestions
   const values = given.values.slice(0, maxValues)
-  // With `hasMore` only the completer knows how many there are.
+  // With `hasMore`, only the completer knows the total.
   const total = given.total ?? (given.hasMore === true ? undefined : given.values.length)
   const hasMore = given.hasMore === true || (total ?? 0) > values.length
   return { completion: total === undefined ? { values, hasMore } : { values, total, hasMore } }
@@ -45,7 +45,7 @@ export const resultOf = (suggestions: Suggestions): CompleteResult => {
 const isList = (suggestions: Suggestions): suggestions is ReadonlyArray<string> => Array.isArray(suggestions)
 
 /**
- * A completer over fixed choices: those that start with the text so far, without regard to case.
+ * Suggests the choices that start with the text typed so far, ignoring case.
  *
  * @example
  * ```ts
@@ -62,13 +62,59 @@ export const choices =
   (value) =>
     Effect.sync(() => values.filter((choice) => choice.toLowerCase().startsWith(value.toLowerCase())))
 
-/** The completer of an argument. Names that every object inherits are no arguments. */
+/**
+ * Returns a choice's rank for the text typed so far (lower is better), or `undefined` if it doesn't match. Both are in
+ * lower case.
+ */
+const rankOf = (choice: string, typed: string): number | undefined => {
+  const at = choice.indexOf(typed)
+  if (at === 0) return 0
+  if (at > 0) return isLetter.test(choice.charAt(at - 1)) ? 2 : 1
+  let matched = 0
+  for (let place = 0; place < choice.length && matched < typed.length; place++) {
+    if (choice.charCodeAt(place) === typed.charCodeAt(matched)) matched++
+  }
+  return matched === typed.length ? 3 : undefined
+}
+const isLetter = /[\p{L}\p{N}]/u
+
+/**
+ * Suggests the choices that contain the typed characters in the same order, ignoring case. Choices that start with the
+ * text come first, then those with a word that starts with it, then those that contain it. Equal matches keep the given
+ * order.
+ *
+ * @example
+ * ```ts
+ * import { Completions } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * const branch = Completions.fuzzy(["unmain", "fix/main-page", "main", "made-in"])
+ *
+ * console.log(JSON.stringify(Effect.runSync(branch("main", {})))) // => ["main","fix/main-page","unmain","made-in"]
+ * ```
+ */
+export const fuzzy = (values: ReadonlyArray<string>): Completer => {
+  const choices = values.map((value) => ({ value, lower: value.toLowerCase() }))
+  return (typed) =>
+    Effect.sync(() => {
+      const lower = typed.toLowerCase()
+      return choices
+        .flatMap(({ lower: choice, value }) => {
+          const rank = rankOf(choice, lower)
+          return rank === undefined ? [] : [{ rank, value }]
+        })
+        .toSorted((one, other) => one.rank - other.rank)
+        .map(({ value }) => value)
+    })
+}
+
+/** Returns an argument's completer. Ignores inherited names such as `toString`. */
 export const ownCompleter = <R>(
   completers: { readonly [argument: string]: Completer<R> },
   argument: string
 ): Completer<R> | undefined => (Object.hasOwn(completers, argument) ? completers[argument] : undefined)
 
-/** The completers with the services that their layer captured; what remains are those of a query. */
+/** Provides completers with the services their layer captured. The remaining services come from the query. */
 export const inQuery = <R>(
   completers: { readonly [argument: string]: Completer<R> | undefined },
   services: Context.Context<Exclude<R, QueryServices>>
@@ -83,7 +129,7 @@ export const inQuery = <R>(
   )
 }
 
-/** Completers without suggestions if a variable has a value that no URI of the template can have. */
+/** Wraps completers so that they suggest nothing if a variable's value cannot occur in any of the template's URIs. */
 export const confined = <R>(
   completers: { readonly [variable: string]: Completer<R> },
   admits: (name: string, value: string) => boolean

@@ -1,4 +1,4 @@
-/** The types of an extension's handlers at a server: what each part is answered with, and which services the handlers need. */
+/** Types for an extension's handlers on a server: the result of each part, and the services the handlers need. */
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import type * as Effect from "effect/Effect"
@@ -8,33 +8,33 @@ import type { Any, Notification, Request, Subscription } from "../contract/Exten
 import type { AskError } from "../request/ClientInput.ts"
 import type { Principal } from "../transport/Principal.ts"
 
-/** The caller that an extension is declared to. */
+/** The caller an extension is declared to. */
 export interface ExtensionCaller {
-  /** As the transport knows it; middleware has no part in what is declared. */
+  /** Principal from the transport. Middleware has no effect on declarations. */
   readonly principal: Principal["Service"]
   readonly revision: Revision
-  /** Whether all messages of the connection come from one client: stdio, sockets, memory. False over HTTP. */
+  /** True if all messages on the connection come from one client: stdio, sockets and in-memory transports. False over HTTP. */
   readonly duplex: boolean
 }
 
-/** How a handler of a method fails: as the method declares, by a question, or by a JSON-RPC error. */
+/** Errors a method's handler may fail with: the method's declared failure, a failed question, or a JSON-RPC error. */
 export type HandlerError<F> = F | AskError | McpError.McpError
 
-/** A notification of an extension with its params, for a stream of a subscription: see `Extensions.message`. */
+/** An extension notification with its params, to send to a subscription's stream; see `Extensions.message`. */
 export interface SubscriptionMessage {
   readonly notification: Notification<any, "server">
   readonly params: unknown
 }
 
-/** What a server grants of a subscription. */
+/** The part of a subscription that the server grants. */
 export interface Granted<P, R> {
-  /** The part of the filter that is honoured, which the acknowledgement lists. */
+  /** The part of the filter that the server accepts, as reported to the client. */
   readonly granted: P
-  /** Notifications of the extension; pulled as fast as the client reads. Its end does not end the subscription. */
+  /** Notifications, pulled as fast as the client reads them. The subscription stays open after the stream ends. */
   readonly messages: Stream.Stream<SubscriptionMessage, never, R>
 }
 
-/** A result that is encoded already is written unchanged, and is not held against the schema of the method. */
+/** A request handler. An already encoded result is sent unchanged, without checking it against the method's schema. */
 type RequestHandler<Q> =
   Q extends Request<infer P, infer A, infer F, any>
     ? (params: P) => Effect.Effect<A | EncodedResult, HandlerError<F>, any>
@@ -46,28 +46,28 @@ type SubscriptionHandler<S> =
     ? (filter: P) => Effect.Effect<Granted<P, any> | undefined, McpError.McpError, any>
     : never
 
-/** The names of the notifications that a client sends. */
+/** Names of the notifications that clients send. */
 type FromClient<Ns> = { readonly [K in keyof Ns]: Ns[K] extends Notification<any, "client"> ? K : never }[keyof Ns]
 
 type RequestHandlers<Reqs> = { readonly [K in keyof Reqs]: RequestHandler<Reqs[K]> }
 type NotificationHandlers<Ns> = { readonly [K in FromClient<Ns>]: NotificationHandler<Ns[K]> }
 type SubscriptionHandlers<Subs> = { readonly [K in keyof Subs]: SubscriptionHandler<Subs[K]> }
 
-/** A member that may be left out where it would be empty. */
+/** A property that is optional if there is nothing to put in it. */
 type Member<Name extends string, Handlers> = keyof Handlers extends never
   ? { readonly [K in Name]?: Handlers }
   : { readonly [K in Name]: Handlers }
 type Settings<SS> = SS | ((caller: ExtensionCaller) => SS | undefined)
 type SettingsMember<SS> = {} extends SS ? { readonly settings?: Settings<SS> } : { readonly settings: Settings<SS> }
 
-/** The handlers of an extension: one for each of its requests, notifications of clients and subscriptions, and its settings. */
+/** An extension's handlers: one for each request, client notification and subscription, plus the extension's settings. */
 export type Handlers<X extends Any> = Member<"requests", RequestHandlers<X["requests"]>> &
   Member<"notifications", NotificationHandlers<X["notifications"]>> &
   Member<"subscriptions", SubscriptionHandlers<X["subscriptions"]>> &
   SettingsMember<SettingsOf<X>> & {
     /**
-     * Requests per second and caller of each of its methods that the option `rateLimit` of the server does not name; twice as many may come
-     * in one burst. Default: not limited.
+     * Maximum requests per second and caller, for each method that isn't listed in the server's `rateLimit` option. Bursts may be twice as
+     * large. Default: unlimited.
      */
     readonly rateLimit?: number | undefined
   }
@@ -78,7 +78,7 @@ export type SettingsOf<X extends Any> = X["serverSettings"] extends { readonly d
     : never
   : never
 
-/** Handlers that belong to no part of the extension: their type is an error. */
+/** Turns handlers that don't match any part of the extension into a compile error. */
 export type NoOthers<H, X extends Any> = {
   readonly [M in keyof H]: M extends "requests" | "notifications" | "subscriptions"
     ? { readonly [K in keyof H[M]]: K extends keyof X[M] ? H[M][K] : never }
@@ -93,7 +93,7 @@ type ServicesOfHandler<F> = F extends (...args: any) => Effect.Effect<infer A, i
   : never
 type ServicesOfPart<P> = { readonly [K in keyof P]: ServicesOfHandler<P[K]> }[keyof P]
 
-/** The services that handlers need, those of the request included. */
+/** Services the handlers need, including the services each request provides. */
 export type ServicesOf<H> =
   | (H extends { readonly requests: infer P } ? ServicesOfPart<P> : never)
   | (H extends { readonly notifications: infer P } ? ServicesOfPart<P> : never)

@@ -1,8 +1,9 @@
 /**
- * Extensions at a server: `Extensions.layer` offers one for as long as the layer lives, and its handlers use its client's half by
+ * Extensions on a server. `Extensions.layer` registers an extension for the lifetime of the layer. Its handlers reach the client through
  * `declared`, `ask` and `notify`.
  *
- * Its methods are requests like any: supervised, cancellable, with progress, in the middleware and the limits of the server.
+ * Extension methods are ordinary requests: they are supervised and cancellable, report progress, and go through the server's middleware and
+ * limits.
  */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -50,69 +51,70 @@ export type {
 } from "./ExtensionHandlers.ts"
 export { ask, declared, notify, type NotifyOptions } from "../request/ExtensionMessages.ts"
 
-/** A method of an extension, as a server's registry holds it. */
+/** A registered extension method. */
 export interface MethodEntry {
   readonly request: Request<any, any, any, "client">
-  /** Answers it: from params to result as they are on the wire, the params without `_meta`. */
+  /** Handles a request. Params (without `_meta`) and result are in wire form. */
   readonly call: (
     params: JsonObject,
     request: HandledRequest
   ) => Effect.Effect<EncodedResult, McpError.McpError, RequestServices>
 }
 
-/** A notification that clients send, as a server's registry holds it. */
+/** A registered notification that clients send. */
 export interface NotificationEntry {
   readonly notification: Notification<any, "client">
   readonly receive: (params: JsonObject) => Effect.Effect<void, McpError.McpError, RequestServices>
 }
 
-/** A kind of subscription, as a server's registry holds it. */
+/** A registered kind of subscription. */
 export interface SubscriptionEntry {
   readonly subscription: Subscription<any>
-  /** Undefined where it is not granted. `granted` is on the wire. */
+  /** Opens a subscription. Returns `undefined` if the server doesn't grant it. `granted` is in wire form. */
   readonly listen: (
     filter: unknown
   ) => Effect.Effect<Granted<unknown, never> | undefined, McpError.McpError, RequestServices>
 }
 
-/** An extension, as a server's registry holds it. */
+/** A registered extension. */
 export interface ExtensionEntry extends Identity {
   readonly contract: Any
-  /** Whether it is offered to a caller. */
+  /** True if the extension is available to a caller. */
   readonly offered: (caller: ExtensionCaller) => boolean
-  /** Whether all callers are offered the same. */
+  /** True if the extension is the same for every caller. */
   readonly isSameForAll: boolean
-  /** What is declared to a caller; undefined where it is not offered. */
+  /** Returns the settings declared to a caller, or `undefined` if the extension isn't available to the caller. */
   readonly settings: (caller: ExtensionCaller) => Effect.Effect<JsonObject | undefined>
-  /** Requests per second and caller of each of its methods; undefined: not limited. The server may say otherwise. */
+  /** Maximum requests per second and caller for each method, or `undefined` for no limit. The server may override it. */
   readonly rateLimit?: number | undefined
   readonly methods: ReadonlyArray<MethodEntry>
   readonly notifications: ReadonlyArray<NotificationEntry>
   readonly subscriptions: ReadonlyArray<SubscriptionEntry>
 }
 
-/** Where extensions register. An id, a method or a kind of subscription that is taken is a defect. */
+/** The extension registry. Registering an ID, a method or a kind of subscription twice is a defect. */
 export class ExtensionRegistry extends Context.Service<
   ExtensionRegistry,
   { readonly register: (entry: ExtensionEntry) => Effect.Effect<void, never, Scope.Scope> }
 >()("@effect-mcp/core/ExtensionRegistry") {}
 
-/** One notification of a subscription's stream. */
+/** Creates a notification to send to a subscription's stream. */
 export const message = <P>(notification: Notification<P, "server">, params: NoInfer<P>): SubscriptionMessage => ({
   notification,
   params
 })
 
 /**
- * Offers `extension` for as long as the layer lives: closing it first lets the requests in flight end, and ends its subscriptions. Services
- * of the handlers stay in the layer's requirements; those of the request (`RequestServices`) do not.
+ * Offers `extension` for the lifetime of the layer. When the layer closes, requests in flight are allowed to finish before the
+ * subscriptions are closed. Services that the handlers need remain in the layer's requirements, except for the ones that each request
+ * provides (`RequestServices`).
  *
- * `settings` is what the server declares, or a function of the caller: undefined offers the extension not to this caller, to which its
- * methods do not exist. Two extensions of one id, or with one method, are a defect that names both places; so is a schema that JSON Schema
- * cannot express.
+ * `settings` are the settings the server declares, or a function that computes them for each caller. If the function returns `undefined`,
+ * the extension and its methods don't exist for that caller. Registering two extensions with the same ID or method is a defect that names
+ * both places. A schema that JSON Schema cannot express is also a defect.
  *
- * A handler may fail with its method's declared failure, a failed question, or `McpError`. An `EncodedResult` is written as it is. Handlers
- * of `notifications` run one after the other for each connection.
+ * A handler may fail with its method's declared failure, a failed question, or `McpError`. An `EncodedResult` is sent unchanged.
+ * Notification handlers run one at a time for each connection.
  *
  * @example
  * ```ts
@@ -145,11 +147,11 @@ export const layer = <X extends Any, const H extends Handlers<X>>(
     }
   )
 
-/** Throws for a schema that JSON Schema cannot express: the contract of a server has them all. */
+/** Throws if JSON Schema cannot express a schema. All of the schemas are part of the server's contract. */
 const checkSchemas = (extension: Any): void => {
   const { clientSettings, id, meta, notifications, questions, requests, serverSettings, subscriptions } = extension
-  codecSchema(`The settings of a client of ${id}`, clientSettings)
-  codecSchema(`The settings of a server of ${id}`, serverSettings)
+  codecSchema(`The client settings of ${id}`, clientSettings)
+  codecSchema(`The server settings of ${id}`, serverSettings)
   for (const { failure, method, params, result } of [...requestsOf(requests), ...requestsOf(questions)]) {
     codecSchema(`The params of ${method}`, params)
     codecSchema(`The result of ${method}`, result)
@@ -160,12 +162,12 @@ const checkSchemas = (extension: Any): void => {
   }
   for (const { filter, key } of Object.values<Subscription<any>>(subscriptions))
     codecSchema(`The filter ${key}`, filter)
-  for (const { key, value } of Object.values<MetaKey<any>>(meta)) codecSchema(`The key ${key} of _meta`, value)
+  for (const { key, value } of Object.values<MetaKey<any>>(meta)) codecSchema(`The _meta key ${key}`, value)
 }
 const requestsOf = (parts: PartsByName<Request<any, any, any>>) => Object.values(parts)
 
 type Handler = (value: any) => Effect.Effect<any, any, any>
-/** Handlers without their types, which `layer` has checked. */
+/** Handlers without their types, which `layer` has already checked. */
 interface Parts {
   readonly settings?: unknown
   readonly rateLimit?: number | undefined
@@ -176,7 +178,7 @@ interface Parts {
 type HandlersByName = { readonly [name: string]: Handler }
 type PartsByName<P> = { readonly [name: string]: P }
 
-/** The parts of one kind with their handlers; a part without one is a defect, since JavaScript may leave it out. */
+/** Pairs each part with its handler. A missing handler, which is only possible in JavaScript, is a defect. */
 const paired = <P, A>(
   id: string,
   parts: PartsByName<P>,
@@ -198,7 +200,7 @@ const fromClient = (all: PartsByName<Notification<any>>): PartsByName<Notificati
   )
 
 const entryOf = <R>(extension: Any, parts: Parts, context: HandlerContext<R>): ExtensionEntry => {
-  const { capability, id, revisions, serverSettings, undeclared } = extension
+  const { capability, id, inSessions, revisions, serverSettings, undeclared } = extension
   const { settings = {} } = parts
   const settingsOf = (caller: ExtensionCaller): unknown =>
     typeof settings === "function" ? settings(caller) : settings
@@ -207,6 +209,7 @@ const entryOf = <R>(extension: Any, parts: Parts, context: HandlerContext<R>): E
     revisions,
     capability,
     undeclared,
+    inSessions,
     contract: extension,
     rateLimit: parts.rateLimit,
     offered: (caller) => settingsOf(caller) !== undefined,
@@ -241,7 +244,7 @@ const entryOf = <R>(extension: Any, parts: Parts, context: HandlerContext<R>): E
 const decoded = <P>(what: string, params: Effect.Effect<P, InvalidValue>): Effect.Effect<P, McpError.McpError> =>
   Effect.mapErrorEager(params, ({ message }) => McpError.invalidParams(`Invalid params for ${what}: ${message}`))
 
-/** Decodes params, runs the handler and encodes its result, each once. */
+/** Decodes the params, runs the handler and encodes its result, each exactly once. */
 const caller = <R>(
   { failure, failureCode, method, params, result }: Request<any, any, any, "client">,
   handler: Handler,
@@ -257,7 +260,7 @@ const caller = <R>(
         return Effect.fail(new McpError.McpError({ code: failureCode, message, data: { [failureKey]: encoded } }))
       },
       onFailure: ({ message }) =>
-        Effect.die(new Error(`The failure of ${method} does not fit its failure schema: ${message}`))
+        Effect.die(new Error(`The failure of ${method} does not match its failure schema: ${message}`))
     })
   }
   const handle = context.handler<[unknown], unknown, unknown>(handler)
@@ -287,7 +290,7 @@ const caller = <R>(
 
 const complete = (wire: JsonObject): EncodedResult => EncodedResult.core("complete", wire)
 
-// By class, not by tag: a declared failure may have the tag Timeout.
+// By class, not by tag, because a declared failure may also have the tag Timeout.
 const isAskError = (error: unknown): error is AskError =>
   error instanceof Declined || error instanceof CapabilityMissing || error instanceof Closed || error instanceof Timeout
 
@@ -306,8 +309,8 @@ const listener = <R>(
   context: HandlerContext<R>
 ): SubscriptionEntry["listen"] => {
   const unfit = ({ message }: InvalidValue) =>
-    Effect.die(new Error(`What is granted of the subscription ${key} does not fit its schema: ${message}`))
-  // The stream runs after its handler, with the services of the handler.
+    Effect.die(new Error(`The granted part of the subscription ${key} does not match its schema: ${message}`))
+  // The stream runs after its handler has returned, with the handler's services.
   const handle = context.provided((value: unknown) =>
     Effect.flatMap(handler(value), (granted) =>
       granted === undefined

@@ -1,11 +1,12 @@
 /**
- * The context of a handler: the services that its layer captured, those of the request, and a list of References.
+ * A handler's context: the services its layer captured, the services of the request, and a list of References.
  *
- * The context of the calling fiber is never merged over it: a handler must not see services of its caller.
+ * The calling fiber's context is never merged into it, because a handler must not see its caller's services.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { memoize } from "effect/Function"
 import * as References from "effect/References"
 import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
@@ -25,7 +26,7 @@ import { RequestContext, type RequestServices } from "../request/RequestContext.
 import { Roots } from "../request/Roots.ts"
 import { Sampling } from "../request/Sampling.ts"
 
-/** The keys of the services and References that a handler gets from its request. */
+/** Keys of the services and References that a handler receives from the request. */
 const requestKeys: ReadonlyArray<string> = [
   RequestContext.key,
   Principal.key,
@@ -43,29 +44,29 @@ const requestKeys: ReadonlyArray<string> = [
   References.MinimumLogLevel.key
 ]
 
-/** The scheduler that handlers of a request run on. Default: that of their layer. */
+/** Scheduler for a request's handlers. Default: the scheduler of their layer. */
 export class HandlerScheduler extends Context.Service<HandlerScheduler, Scheduler.Scheduler>()(
   "@effect-mcp/core/features/HandlerScheduler"
 ) {}
 
-/** The request that a handler serves. */
+/** The request a handler runs for. */
 export interface HandledRequest {
   /** True if nothing runs between the request and its handler. Middleware sets it to false. */
   eager: boolean
-  /** Calls `release` once the request has ended. For eager requests only: they always run, so that they always end. */
+  /** Calls `release` when the request has ended. Only for eager requests, which are guaranteed to run and therefore to end. */
   readonly atEnd: (release: () => void) => void
-  /** A handler in the context of its layer, with the services of the request. Called right before its effect runs. */
+  /** Runs a handler in its layer's context, with the request's services. Called right before the effect runs. */
   readonly run: <A, E, R, S extends RequestServices>(
     handler: Effect.Effect<A, E, R>,
     context: HandlerContext<R, S>
   ) => Effect.Effect<A, E, S>
-  /** `use` of the caller of the request. */
+  /** Runs `use` with the request's caller. */
   readonly withCaller: <A, E, R>(
     use: (principal: Principal["Service"]) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, R | Principal>
   /**
-   * Runs `effect` so that it can be stopped. `onStart` receives a function that stops it, and returns a function to call when it has ended.
-   * Stopping interrupts the effect; after its finalizers the request is answered with `instead`.
+   * Runs `effect` so that it can be stopped. `onStart` receives a function that stops it, and returns a function to call when the effect
+   * has ended. Stopping interrupts the effect. After its finalizers have run, `instead` is the response.
    */
   readonly stoppable: <E, R>(
     effect: Effect.Effect<CallToolResult, E, R>,
@@ -74,13 +75,13 @@ export interface HandledRequest {
   ) => Effect.Effect<CallToolResult, E, R>
 }
 
-/** Runs handlers outside of a request, in the context of the running fiber. */
+/** Runs handlers outside a request, in the current fiber's context. */
 export const deferred: HandledRequest = {
   eager: false,
   atEnd: () => {},
   run: (handler, context) => context.provide(handler),
   withCaller: (use) => Effect.flatMap(Principal, use),
-  // A fiber that was interrupted cannot continue, so the effect runs in another one.
+  // An interrupted fiber cannot continue, so the effect runs in a separate fiber.
   stoppable: (effect, instead, onStart) =>
     inOwnFiber(
       Effect.withFiber((own) => {
@@ -105,7 +106,7 @@ export const deferred: HandledRequest = {
 
 type Services = ReadonlyMap<string, unknown>
 
-/** Whether `inner`, in which middleware runs, has of its request what `outer` has, so that a handler needs no mix of them. */
+/** True if middleware left the request's services unchanged between `outer` and `inner`, so that a handler doesn't need a mix of them. */
 const isUnchanged = (outer: Services, inner: Services): boolean => {
   if (!(outer instanceof LazyContext && inner instanceof LazyContext && inner.isOfRequest(outer))) return false
   const before = outer.below
@@ -116,8 +117,8 @@ const isUnchanged = (outer: Services, inner: Services): boolean => {
 }
 
 /**
- * Runs effects in a context that middleware was called in, with the services of the request that it has replaced since. Nearly all middleware
- * replaces none: then it is that context, and no service of the request is made.
+ * Runs effects in the context in which middleware was called, plus any request services that middleware has replaced since. Most middleware
+ * replaces nothing. The context is then used unchanged, and no request service has to be created.
  */
 export const returningTo = <S extends RequestServices>(outer: Context.Context<S>) => {
   let made: HandlerContext<S, S> | undefined
@@ -129,17 +130,15 @@ export const returningTo = <S extends RequestServices>(outer: Context.Context<S>
     )
 }
 
-/** The context of the handlers of one layer: `R`, of which the request supplies `S`. */
+/** The context for one layer's handlers: `R`, of which the request provides `S`. */
 export class HandlerContext<R, S extends RequestServices = RequestServices> {
   private readonly base: Map<string, unknown>
   private readonly forwardsLogs: boolean
-  // By ambient map: the requests of a connection share one.
-  private readonly known = new WeakMap<Services, Services>()
 
-  /** `captured` must hold all of `R` beside the request's services `S`: the type of its layer says so. */
+  /** `captured` must contain everything in `R` except the request's services `S`. The layer's type guarantees that. */
   constructor(captured: Context.Context<Exclude<R, S>>, options: { readonly forwardsLogs?: boolean } = {}) {
     const base = new Map(captured.mapUnsafe)
-    // Logs of a handler go to the loggers of its layer and to the client; logs of code around handlers are not for the client.
+    // A handler's logs go to its layer's loggers and to the client. Logs from code around handlers don't go to the client.
     const { forwardsLogs = true } = options
     if (forwardsLogs) {
       base.set(References.CurrentLoggers.key, new Set([...Context.get(captured, References.CurrentLoggers), forwarder]))
@@ -148,23 +147,23 @@ export class HandlerContext<R, S extends RequestServices = RequestServices> {
     this.forwardsLogs = forwardsLogs
   }
 
-  /** Runs the effect in this context when it runs. */
+  /** Runs the effect in this context. */
   provide<A, E>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, S> {
     return exitOf(effect) ?? Effect.updateContext(effect, this.inside)
   }
 
-  /** The handler, in this context, with the services that its request makes. */
+  /** Wraps a handler so that it runs in this context, with the services its request creates. */
   handler<Args extends ReadonlyArray<unknown>, A, E>(
     handler: (...args: Args) => Effect.Effect<A, E, R>
   ): (...args: Args) => Effect.Effect<A, E | McpError, R> {
     const provided = Provided.among(this.base)
     const handle = (...args: Args) => checkedEffect("A handler", handler(...args))
     if (provided === undefined) return handle
-    // No line of the handler runs before its services are made: they may refuse the request.
+    // The services are created before the handler runs, because creating them may reject the request.
     return (...args) => Provided.within(provided, () => handle(...args))
   }
 
-  /** The same, which runs in this context. */
+  /** Like `handler`, for code that already runs in this context. */
   provided<Args extends ReadonlyArray<unknown>, A, E>(
     handler: (...args: Args) => Effect.Effect<A, E, R>
   ): (...args: Args) => Effect.Effect<A, E | McpError, S> {
@@ -172,18 +171,14 @@ export class HandlerContext<R, S extends RequestServices = RequestServices> {
     return (...args) => this.provide(handle(...args))
   }
 
-  /** The services below those of a request, for a request over `ambient`. */
-  readonly over = (ambient: Services): Services => {
-    const mix = this.known.get(ambient)
-    if (mix !== undefined) return mix
-    const made = this.mixed(ambient)
-    this.known.set(ambient, made)
-    return made
-  }
+  /**
+   * Returns the context without the request's own services. Requests on the same connection share one `ambient` map.
+   */
+  readonly over = memoize((ambient: Services): Services => this.mixed(ambient))
 
   readonly inside = (ambient: Context.Context<S>): Context.Context<R> => {
     const services = ambient.mapUnsafe
-    // A LazyContext does not make the services of the request here.
+    // With a LazyContext, the request's services are not created here.
     if (!(services instanceof LazyContext)) return Context.makeUnsafe<R>(this.mixed(services))
     return Context.makeUnsafe<R>(services.over(services.shared ? this.over : (below) => this.mixed(below)))
   }

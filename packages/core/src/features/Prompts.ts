@@ -1,11 +1,12 @@
 /**
- * The prompts of a peer, behind one tag: a registry on the server, a proxy on the client.
+ * All of a peer's prompts as one service: a registry on the server, a proxy on the client.
  *
- * `Prompts.layer` registers a prompt for as long as the layer lives, with the completers of its arguments.
+ * `Prompts.layer` registers a prompt and its argument completers for the lifetime of the layer.
  */
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Model from "@effect-mcp/protocol/model/Prompt"
+import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -20,38 +21,38 @@ import type { Principal } from "../transport/Principal.ts"
 import type { Prompt } from "../contract/Prompt.ts"
 import type { QueryServices, RequestServices } from "../request/RequestContext.ts"
 
-/** A source of prompts. `get` gives `undefined` for a name that the source does not have. */
+/** A source of prompts. `get` returns `undefined` if the source has no prompt with the name. */
 export interface PromptSource {
   readonly list: Effect.Effect<ReadonlyArray<Model.Prompt>, McpError.McpError, QueryServices>
   readonly get: (
     params: Model.GetPromptParams
   ) => Effect.Effect<Model.GetPromptResult, McpError.McpError, RequestServices> | undefined
-  /** The completer of an argument of one of its prompts; `undefined` where there is none. */
+  /** Returns the completer for an argument of one of the source's prompts, or `undefined` if there is none. */
   readonly completerOf?: (name: string, argument: string) => Completer<QueryServices> | undefined
-  /** One event whenever `list` may answer differently. */
+  /** Emits whenever the result of `list` may have changed. */
   readonly changes: Stream.Stream<void>
 }
 
-/** The prompts that a program gets, wherever they are. */
+/** The prompts a program can use, local or remote. */
 export class Prompts extends Context.Service<Prompts, PromptSource>()("@effect-mcp/core/Prompts") {}
 
-/** A prompt as a registry holds it. */
+/** A registered prompt. */
 export interface PromptEntry {
   readonly prompt: Model.Prompt
   readonly get: (
     params: Model.GetPromptParams
   ) => Effect.Effect<Model.GetPromptResult, McpError.McpError, RequestServices>
   readonly complete: { readonly [argument: string]: Completer<QueryServices> }
-  /** Whether a caller sees the prompt; otherwise it does not exist. Default true. */
+  /** Returns true if the caller may see the prompt. To all other callers, the prompt doesn't exist. Default: visible to everyone. */
   readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
 }
 
-/** Where feature layers register. A name that is taken is a defect. */
+/** The prompt registry. Registering a name twice is a defect. */
 export class PromptRegistry extends Context.Service<
   PromptRegistry,
   {
     readonly register: (entry: PromptEntry) => Effect.Effect<void, never, Scope.Scope>
-    /** Adds all prompts of a source; `prefix` comes before their names. For two of one name see `ToolRegistry.mount`. */
+    /** Adds all prompts of a source and prepends `prefix` to their names. `ToolRegistry.mount` explains how name clashes are resolved. */
     readonly mount: (
       source: PromptSource,
       options?: { readonly prefix?: string }
@@ -59,12 +60,12 @@ export class PromptRegistry extends Context.Service<
   }
 >()("@effect-mcp/core/PromptRegistry") {}
 
-/** What a handler returns: the text of one user message, one message, several, or the whole result. */
+/** Handler output: the text of a single user message, one message, several messages, or a complete result. */
 export type PromptOutput = string | Model.PromptMessage | ReadonlyArray<Model.PromptMessage> | Model.GetPromptResult
 
-/** A message of the user. */
+/** Creates a user message. */
 export const user = (content: ContentBlock | string): Model.PromptMessage => ({ role: "user", content: block(content) })
-/** A message of the assistant. */
+/** Creates an assistant message. */
 export const assistant = (content: ContentBlock | string): Model.PromptMessage => ({
   role: "assistant",
   content: block(content)
@@ -72,10 +73,18 @@ export const assistant = (content: ContentBlock | string): Model.PromptMessage =
 const block = (content: ContentBlock | string): ContentBlock =>
   typeof content === "string" ? { type: "text", text: content } : content
 
-/** The result of a handler. */
-export const resultOf = (output: PromptOutput, description: string | undefined): Model.GetPromptResult => {
+/** Converts a handler's output to a result. Throws if a block violates the specification. */
+const resultOf = (output: PromptOutput, { description, name }: Model.Prompt): Model.GetPromptResult => {
+  const messages =
+    typeof output === "string"
+      ? [user(output)]
+      : isResult(output)
+        ? output.messages
+        : isMessages(output)
+          ? output
+          : [output]
+  for (const { content } of messages) Validate.blocks(`The prompt ${name}`, [content])
   if (isResult(output)) return output
-  const messages = typeof output === "string" ? [user(output)] : isMessages(output) ? output : [output]
   return description === undefined ? { messages } : { description, messages }
 }
 const isMessages = (output: Exclude<PromptOutput, string>): output is ReadonlyArray<Model.PromptMessage> =>
@@ -84,14 +93,15 @@ const isResult = (output: PromptOutput): output is Model.GetPromptResult =>
   typeof output === "object" && !isMessages(output) && "messages" in output
 
 type Completers<R> = { readonly [argument: string]: Completer<R> }
-/** The type error of a completer whose argument the prompt does not have. */
+/** Compile error for a completer whose name is not one of the prompt's arguments. */
 type Stray<C, A> = string extends keyof C
   ? unknown
   : { readonly [K in Exclude<keyof C, keyof A>]: { readonly "The prompt has no argument of this name": K } }
 type ServicesOf<C> = { readonly [K in keyof C]: C[K] extends Completer<infer R> ? R : never }[keyof C]
 
 /**
- * Offers `prompt` for as long as the layer lives. Arguments that do not fit are answered by -32602. Two prompts of one name are a defect.
+ * Offers `prompt` for the lifetime of the layer. Requests with invalid arguments fail with -32602. Registering two prompts with the same
+ * name is a defect.
  *
  * @example
  * ```ts
@@ -120,9 +130,12 @@ export const layer = <A, R, C = {}>(
   prompt: Prompt<A>,
   handler: (args: A) => Effect.Effect<PromptOutput, AskError | McpError.McpError, R>,
   options: {
-    /** Completers by argument; their services stay in the layer's requirements. A name that is no argument of the prompt does not compile. */
+    /**
+     * Completers by argument name. Their services remain in the layer's requirements. A name that isn't one of the prompt's arguments is a
+     * compile error.
+     */
     readonly complete?: (C & Completers<unknown> & Stray<C, NoInfer<A>>) | undefined
-    /** Whether a caller sees the prompt; otherwise it does not exist. Default true. */
+    /** Returns true if the caller may see the prompt. To all other callers, the prompt doesn't exist. Default: visible to everyone. */
     readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
   } = {}
 ): Layer.Layer<never, never, PromptRegistry | Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>> =>
@@ -145,7 +158,7 @@ export const layer = <A, R, C = {}>(
               Effect.fail(McpError.invalidParams(`Invalid arguments for prompt ${prompt.name}: ${message}`)),
             onSuccess: (args) =>
               messages(args).pipe(
-                Effect.map((output) => resultOf(output, prompt.descriptor.description)),
+                Effect.map((output) => resultOf(output, prompt.descriptor)),
                 Effect.catch((error) =>
                   error instanceof McpError.McpError ? Effect.fail(error) : askErrorToMcp(error)
                 )

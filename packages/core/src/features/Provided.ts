@@ -1,8 +1,8 @@
 /**
- * Services that are made for each request (`Middleware.provide` of the server): a feature's layer captures a marker in the place of such a
- * service, and its handlers see the value that their request made.
+ * Services that are created for each request (`Middleware.provide` in the server package). A layer captures a marker instead of such a
+ * service, and its handlers receive the value created for their request.
  *
- * A request makes each of them at most once, in its Scope. Without markers nothing here runs.
+ * Each request creates a service at most once, in its Scope. Without markers, none of this code runs.
  */
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
@@ -12,23 +12,24 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { RequestServices } from "../request/RequestContext.ts"
 
-/** How a request makes one service. */
+/** Describes how a request creates a service. */
 export interface Provision {
-  /** The key of its tag. */
+  /** Key of the service. */
   readonly key: string
   readonly make: Effect.Effect<unknown, McpError, RequestServices>
 }
 
 type Services = ReadonlyMap<string, unknown>
 
+/** Keyed by marker, because a marker rejects all property access. */
 export const provisions = new WeakMap<object, Provision>()
 
-/** What a layer sees in the place of the service: any use of it, outside of a handler, is a defect that names the service. */
+/** Stands in for the service in a layer. Using it outside a handler is a defect that names the service. */
 export const marker = (provision: Provision): object => {
   const refuse = (): never => {
     throw new Error(
-      `${provision.key} is made for each request: handlers have it, layers and streams of changes do not. ` +
-        "Require it in the effect of a handler, or make what needs it by Middleware.provide, too."
+      `${provision.key} is built for each request, so it is available in handlers but not in layers or change streams. ` +
+        "Require it in a handler's effect, or build the service that needs it with Middleware.provide, too."
     )
   }
   const made = new Proxy(() => {}, {
@@ -41,7 +42,7 @@ export const marker = (provision: Provision): object => {
   return made
 }
 
-/** The services among these that each request makes; undefined where there are none. */
+/** Returns the services that each request creates, or `undefined` if there are no such services. */
 export const among = (services: Services): ReadonlyArray<Provision> | undefined => {
   const found: Array<Provision> = []
   for (const value of services.values()) {
@@ -51,19 +52,19 @@ export const among = (services: Services): ReadonlyArray<Provision> | undefined 
   return found.length === 0 ? undefined : found
 }
 
-/** The services that one request has made. */
+/** The services that a request has created. */
 export class Provided extends Context.Service<Provided, ProvidedServices>()("@effect-mcp/core/Provided") {}
 
-/** One service of one request, from the first step of its `make` on. */
+/** A request's service, from the first step of its `make`. */
 class Made {
   readonly provision: Provision
-  /** That of another provision. */
+  /** The next service of the same request. */
   readonly next: Made | undefined
-  /** How making it ended. A fiber that is interrupted leaves it undefined: another one makes it again. */
+  /** The exit of `make`. If the fiber is interrupted it stays `undefined`, and another fiber tries again. */
   exit: Exit.Exit<unknown, McpError> | undefined = undefined
-  /** The fiber that makes it. */
+  /** The fiber that is running `make`. */
   private maker: Fiber.Fiber<unknown, unknown> | undefined = undefined
-  /** Completes when it is no longer being made; made by the first fiber that waits. */
+  /** Completes when `make` is no longer running. Created by the first fiber that waits. */
   private ended: Deferred.Deferred<void> | undefined = undefined
 
   constructor(provision: Provision, next: Made | undefined) {
@@ -71,7 +72,7 @@ class Made {
     this.next = next
   }
 
-  /** Whether this fiber is to make it: no other fiber is, or the one that was has ended between two steps. */
+  /** True if this fiber should run `make`: no other fiber is running it, or the one that was has ended between two steps. */
   claim(fiber: Fiber.Fiber<unknown, unknown>): boolean {
     const { maker } = this
     if (maker !== undefined && maker !== fiber && maker.pollUnsafe() === undefined) return false
@@ -79,7 +80,7 @@ class Made {
     return true
   }
 
-  /** Completes when it is no longer being made. */
+  /** Completes when `make` is no longer running. */
   get isEnded(): Effect.Effect<unknown> {
     const { maker } = this
     const ended = Deferred.await((this.ended ??= Deferred.makeUnsafe()))
@@ -94,7 +95,7 @@ class Made {
   }
 }
 
-/** A list: most requests make one service or two. */
+/** A linked list, because most requests only create one or two services. */
 export class ProvidedServices {
   private first: Made | undefined = undefined
 
@@ -105,12 +106,12 @@ export class ProvidedServices {
 }
 
 const requestOf = (fiber: Fiber.Fiber<unknown, unknown>): ProvidedServices =>
-  // Outside of a server there is no request: each handler makes its own.
+  // Outside a server there is no request, so each handler creates its own services.
   Context.getOrUndefined(fiber.context, Provided) ?? new ProvidedServices()
 
 /**
- * What `use` gives with the service, which the first fiber of the request that asks makes; a fiber that comes meanwhile waits, and makes it
- * where that one was interrupted. It runs in the context of a handler.
+ * Runs `use` with the service. The first fiber in the request that needs the service creates it. Other fibers wait, and one of them creates
+ * it if the first is interrupted. Runs in a handler's context.
  */
 const using = <A, E, R>(
   provision: Provision,
@@ -135,12 +136,12 @@ const using = <A, E, R>(
     })
   })
 
-/** The service of the request. It runs in the context of a handler. */
+/** Returns the request's service. Runs in a handler's context. */
 export const made = (provision: Provision): Effect.Effect<unknown, McpError> => using(provision, Effect.succeed)
 
 type Above<R> = (context: Context.Context<R>) => Context.Context<R>
 
-/** What `handle` gives, once these services are made, and with them. It runs in the context of its handler. */
+/** Creates these services and then runs `handle` with them. Runs in the handler's context. */
 export const within = <A, E, R>(
   wanted: ReadonlyArray<Provision>,
   handle: () => Effect.Effect<A, E, R>,
@@ -150,7 +151,7 @@ export const within = <A, E, R>(
   const provision = wanted[index]
   if (provision === undefined) return above === undefined ? handle() : Effect.updateContext(handle(), above)
   return using(provision, (service) =>
-    // Effect puts the service above those of the context, without a copy, and keeps what it caches of them.
+    // Effect adds the service to the context without copying it, and keeps its cache of the services.
     within(wanted, handle, index + 1, (context) =>
       Context.addUnsafe<R, never, unknown>(above === undefined ? context : above(context), provision.key, service)
     )

@@ -1,8 +1,8 @@
 /**
- * The resources of a peer, behind one tag: a registry on the server, a proxy on the client.
+ * All of a peer's resources as one service: a registry on the server, a proxy on the client.
  *
- * A resource is a URI with a `read`; a template is a family of URIs (RFC 6570). `changes` makes either subscribable: each event of that
- * stream is one update, and the stream runs only while there are subscribers.
+ * A resource is a URI with a `read` effect. A template is a family of URIs (RFC 6570). Pass a `changes` stream to make either of them
+ * subscribable: each element announces an update. The stream only runs while there are subscribers.
  */
 import * as Base64 from "effect/encoding/Base64"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
@@ -33,52 +33,62 @@ import { type QueryServices, RequestContext, type RequestServices } from "../req
 
 export type { Variables, VariablesOf } from "./templateVariables.ts"
 
-/** There is no such resource, or the caller must not know of it. Answered by -32002, or -32602 from 2026-07-28 on. */
+/** The resource doesn't exist, or the caller must not know about it. The error code is -32002, or -32602 since 2026-07-28. */
 export class ResourceNotFound extends Data.TaggedError("ResourceNotFound")<{ readonly uri: string }> {
   override get message(): string {
     return `Resource not found: ${excerpt(this.uri)}`
   }
 }
 
-/** What a `read` returns: text, bytes, or contents with URIs and types of their own. */
+/** Output of a `read`: text, bytes, or contents with their own URIs and media types. */
 export type ResourceOutput = string | Uint8Array | ReadonlyArray<ResourceContents> | Model.ReadResourceResult
-/** The failures of a `read`. */
+/** Errors a `read` may fail with. */
 export type ReadError = ResourceNotFound | AskError | McpError.McpError
 
-/** A source of resources. `read` and `watch` give `undefined` for a URI that the source does not have. */
+/** A source of resources. `read` and `watch` return `undefined` if the source has no resource at the URI. */
 export interface ResourceSource {
   readonly list: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, QueryServices>
   readonly templates: Effect.Effect<ReadonlyArray<Model.ResourceTemplate>, McpError.McpError, QueryServices>
   readonly read: (
     params: Model.ReadResourceParams
   ) => Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices> | undefined
-  /** Updates of one resource, shared by all callers; `undefined` when it cannot be subscribed to. Runs while it has subscribers. */
+  /**
+   * Updates to one resource, shared by all callers, or `undefined` if the resource has no subscriptions. Runs while there are subscribers.
+   */
   readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
-  /** Whether one of its templates matches a URI, where several sources offer it; as `UriTemplate.matches` does. */
+  /**
+   * Returns true if one of the source's templates matches the URI, like `UriTemplate.matches`. Needed if several sources have the same
+   * template.
+   */
   readonly matches: (uriTemplate: string, uri: string) => boolean
-  /** The completer of a variable of one of its templates; `undefined` where there is none. */
+  /** Returns the completer for a variable in one of the source's templates, or `undefined` if there is none. */
   readonly completerOf?: (uriTemplate: string, variable: string) => Completer<QueryServices> | undefined
-  /** One event whenever the lists may answer differently. */
+  /** Emits whenever the resource or template list may have changed. */
   readonly changes: Stream.Stream<void>
 }
 
-/** The resources that a program reads, wherever they are. */
+/** The resources a program can read, local or remote. */
 export class Resources extends Context.Service<Resources, ResourceSource>()("@effect-mcp/core/Resources") {}
 
 /**
- * Whether a caller may know of a resource. Called before it is listed, read, completed or subscribed to: with the URI of a template's
- * member, or without one for the template itself.
+ * Returns true if the caller may know about a resource. Called before a resource is listed, read, completed or subscribed to. For a
+ * template it is called with the member's URI, or without a URI to check the template itself.
  */
 export type Visible = (principal: Principal["Service"], uri?: string) => boolean
 
-/** Updates that all subscribers share: a type error names the request services in `R`, since no request runs the stream. */
+/**
+ * An update stream shared by all subscribers. It runs outside any request, so a request service in `R` is a compile error that names the
+ * service.
+ */
 export type ResourceChanges<R> = Stream.Stream<unknown, never, R> & Shared<R>
 type Shared<R> = [Extract<R, RequestServices>] extends [never]
   ? unknown
-  : { readonly "`changes` runs once for all subscribers and has no services of a request": Extract<R, RequestServices> }
+  : {
+      readonly "`changes` runs once for all subscribers, so it cannot use request services": Extract<R, RequestServices>
+    }
 type Read = Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices>
 
-/** A resource as a registry holds it. */
+/** A registered resource. */
 export interface ResourceEntry {
   readonly resource: Model.Resource
   readonly read: Read
@@ -86,43 +96,43 @@ export interface ResourceEntry {
   readonly visible?: Visible | undefined
 }
 
-/** A template as a registry holds it. */
+/** A registered template. */
 export interface TemplateEntry {
   readonly template: Model.ResourceTemplate
-  /** The names of its variables. */
+  /** Variable names in the template. */
   readonly variables: ReadonlyArray<string>
-  /** `undefined` for a URI that the template does not match. */
+  /** Returns `undefined` if the template doesn't match the URI. */
   readonly read: (uri: string) => Read | undefined
   readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
-  /** Whether its members can be subscribed to at all. */
+  /** True if clients can subscribe to resources that match the template. */
   readonly watchable: boolean
-  /** Members to list by name. */
+  /** Matching resources to include in the resource list. */
   readonly list?: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, QueryServices> | undefined
   readonly complete: { readonly [variable: string]: Completer<QueryServices> }
   readonly visible?: Visible | undefined
 }
 
-/** Where feature layers register. A URI or template that is taken is a defect. */
+/** The resource registry. Registering a URI or template twice is a defect. */
 export class ResourceRegistry extends Context.Service<
   ResourceRegistry,
   {
     readonly register: (entry: ResourceEntry) => Effect.Effect<void, never, Scope.Scope>
     readonly registerTemplate: (entry: TemplateEntry) => Effect.Effect<void, never, Scope.Scope>
     /**
-     * Adds all resources and templates of a source; `prefix` comes before each URI, also in contents. For one URI of several sources see
-     * `ToolRegistry.mount`; its updates come from all of them.
+     * Adds all resources and templates of a source and prepends `prefix` to each URI, including the URIs in contents. `ToolRegistry.mount`
+     * explains how clashes are resolved; updates come from every source with the URI.
      */
     readonly mount: (
       source: ResourceSource,
       options?: { readonly prefix?: string }
     ) => Effect.Effect<void, never, Scope.Scope>
-    /** Announces that the `list` of a template has changed. */
+    /** Announces that a template's `list` has changed. */
     readonly changed: Effect.Effect<void>
   }
 >()("@effect-mcp/core/ResourceRegistry") {}
 
 interface Described {
-  /** The name for programs; `title` is the one to show. */
+  /** Programmatic name. `title` is the display name. */
   readonly name: string
   readonly title?: string | undefined
   readonly description?: string | undefined
@@ -132,35 +142,35 @@ interface Described {
   readonly meta?: { readonly [key: string]: unknown } | undefined
 }
 
-/** One resource. */
+/** Options for registering a resource. */
 export interface Options extends Described {
   readonly uri: string
-  /** In bytes, before any encoding. */
+  /** Size in bytes, before encoding. */
   readonly size?: number | undefined
-  /** How long a read stays fresh, and for which callers (2026-07-28 on). Default: stale at once and private. */
+  /** How long a read stays fresh, and whether caches may share it (since 2026-07-28). Default: immediately stale and private. */
   readonly cache?: CacheHint.CacheHint | undefined
-  /** Whether a caller may know of it. Default true. */
+  /** Returns true if the caller may know about the resource. Default: visible to everyone. */
   readonly visible?: Visible | undefined
 }
 
-/** A family of resources. */
+/** Options for registering a resource template. */
 export interface TemplateOptions<RL, RC> extends Described {
   /**
-   * RFC 6570. `{name}` stays within a path segment: its value is neither "." nor "..", and holds no "/", "\\" or NUL, however these are
-   * encoded. `{+path}` crosses slashes and may climb: `read` has to check it.
+   * RFC 6570 template. `{name}` matches within one path segment: the value can't be "." or "..", and can't contain "/", "\\" or NUL in any
+   * encoding. `{+path}` also matches slashes and may contain "..", so `read` has to check the value.
    */
   readonly uriTemplate: string
-  /** Variables that may have any value, like `{+path}`. A name that the template does not have is a defect. */
+  /** Variables that may have any value, as with `{+path}`. Naming a variable that isn't in the template is a defect. */
   readonly unconfined?: ReadonlyArray<string> | undefined
-  /** Members to list beside the template itself. */
+  /** Matching resources to include in the resource list, in addition to the template itself. */
   readonly list?: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, RL> | undefined
   readonly complete?: { readonly [variable: string]: Completer<RC> } | undefined
-  /** As for a single resource. */
+  /** Same as for a single resource. */
   readonly cache?: CacheHint.CacheHint | undefined
   readonly visible?: Visible | undefined
 }
 
-/** The fields that resources and templates share. One that the specification does not allow is a defect. */
+/** Returns the fields that resources and templates have in common. A field that violates the specification is a defect. */
 const describe = (options: Described) => {
   const { name, title, description, mimeType, annotations, icons, meta } = options
   Validate.mimeType(`Resource ${name}`, mimeType)
@@ -177,26 +187,34 @@ const describe = (options: Described) => {
   }
 }
 
-/** The result of a `read` of `uri`. */
-export const resultOf = (output: ResourceOutput, uri: string, mimeType?: string): Model.ReadResourceResult => {
+/** Converts the output of a `read` to a result for `uri`. Throws if contents written by hand violate the specification. */
+const resultOf = (output: ResourceOutput, uri: string, mimeType?: string): Model.ReadResourceResult => {
   const type = (fallback: string) => mimeType ?? fallback
   if (typeof output === "string") return { contents: [{ uri, mimeType: type("text/plain"), text: output }] }
   if (output instanceof Uint8Array) {
     return { contents: [{ uri, mimeType: type("application/octet-stream"), blob: Base64.encode(output) }] }
   }
-  return isContents(output) ? { contents: output } : output
+  const result = isContents(output) ? { contents: output } : output
+  for (const part of result.contents) Validate.contents(`The resource ${excerpt(uri)}`, part)
+  return result
 }
 const isContents = (output: Exclude<ResourceOutput, string | Uint8Array>): output is ReadonlyArray<ResourceContents> =>
   Array.isArray(output)
 
-/** A handler's failures as errors of the revision. */
+/** Dies if a member that a template lists violates the specification. */
+const checkMembers = (members: ReadonlyArray<Model.Resource>): Effect.Effect<void> =>
+  Effect.sync(() => {
+    for (const member of members) Validate.resource(`The listed resource ${member.name}`, member)
+  })
+
+/** Converts a handler's failures to protocol errors of the client's revision. */
 const recover = (error: ReadError): Effect.Effect<never, McpError.McpError, RequestContext> => {
   if (error instanceof McpError.McpError) return Effect.fail(error)
   if (error instanceof ResourceNotFound) return notFound(error.uri)
   return askErrorToMcp(error)
 }
 
-/** The error for an unknown resource: -32002, or -32602 from 2026-07-28 on. */
+/** Fails with the error for an unknown resource: -32002, or -32602 since 2026-07-28. */
 export const notFound = (uri: string): Effect.Effect<never, McpError.McpError, RequestContext> =>
   Effect.flatMap(RequestContext, ({ revision }) => {
     const code = revision.rules.resourceNotFound
@@ -204,13 +222,13 @@ export const notFound = (uri: string): Effect.Effect<never, McpError.McpError, R
     return Effect.fail(withoutStack(() => new McpError.McpError({ code, message, data: { uri } })))
   })
 
-/** Whether it has a scheme, and no character that must be percent-encoded (RFC 3986). */
+/** True if the string has a scheme and contains only characters that RFC 3986 allows unescaped. */
 export const isUri = (uri: string): boolean =>
   /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$/.test(uri)
 
 /**
- * Offers one resource for as long as the layer lives. With `changes` it can be subscribed to: the stream runs once for all callers to
- * which the resource is `visible`; a check inside `read` does not prevent subscriptions. An invalid `uri` is a defect.
+ * Offers one resource for the lifetime of the layer. Pass `changes` to make it subscribable. That stream runs once for all callers who may
+ * see the resource (`visible`), so an access check inside `read` doesn't prevent subscriptions. An invalid `uri` is a defect.
  *
  * @example
  * ```ts
@@ -242,7 +260,7 @@ export const layer = <E extends ReadError, R, RW = never>(
     const contents = new HandlerContext<R>(services).provided(() => read)
     const { uri, mimeType, size, visible } = options
     const cache = CacheHint.ofRead(options)
-    if (!isUri(uri)) return Effect.die(new Error(`Not a URI (RFC 3986): ${JSON.stringify(uri)}`))
+    if (!isUri(uri)) return Effect.die(new Error(`Not a valid URI (RFC 3986): ${JSON.stringify(uri)}`))
     return registry.register({
       resource: { uri, ...describe(options), ...(size === undefined ? undefined : { size }) },
       read: contents().pipe(
@@ -255,8 +273,9 @@ export const layer = <E extends ReadError, R, RW = never>(
   })
 
 /**
- * Offers a family of resources for as long as the layer lives. `read` gets the variables of the requested URI. `changes` makes members
- * subscribable and runs once for all subscribers of a member. A template that is not RFC 6570 is a defect.
+ * Offers a family of resources for the lifetime of the layer. `read` receives the variables parsed from the requested URI. Pass `changes`
+ * to make each matching resource subscribable; the stream runs once per resource, no matter how many subscribers it has. An invalid RFC
+ * 6570 template is a defect.
  *
  * @example
  * ```ts
@@ -317,7 +336,7 @@ export const layerTemplate = <
           return variables && changes && Stream.provideContext(changes(variables, uri), services)
         },
         watchable: changes !== undefined,
-        list: list === undefined ? undefined : new HandlerContext<RL, QueryServices>(services).provided(() => list)(),
+        list: list && Effect.tap(new HandlerContext<RL, QueryServices>(services).provided(() => list)(), checkMembers),
         complete: confined(inQuery(options.complete ?? {}, services), (name, value) =>
           UriTemplate.admits(template.success, name, value, { unconfined })
         ),

@@ -1,14 +1,15 @@
 /**
- * A Map of entries that come and go thousands of times a second: requests in flight.
+ * A Map for entries that are added and removed thousands of times per second, such as requests in flight.
  *
- * It is made anew before V8 makes many tables for it: old tables keep entries alive for young garbage collections (`bench/NOTES.md`).
+ * It is recreated before V8 has to allocate many tables for it, because old tables keep entries alive across minor garbage collections
+ * (`bench/NOTES.md`).
  */
 
-/** Keys that were deleted before the Map is made anew, and at least as many as are left. */
+/** Number of deleted keys after which the Map is recreated, as long as no more keys than that are left. */
 const renewal = 512
 
 export class BusyMap<K, V> {
-  /** A single entry needs no Map. */
+  /** A single entry doesn't need a Map. */
   private alone: readonly [K, V] | undefined = undefined
   private map: Map<K, V> | undefined = undefined
   private deleted = 0
@@ -43,27 +44,27 @@ export class BusyMap<K, V> {
     return (this.alone === undefined ? 0 : 1) + (this.map?.size ?? 0)
   }
 
-  /** The oldest entry. */
+  /** Returns the oldest entry. */
   first(): readonly [K, V] | undefined {
     if (this.alone !== undefined) return this.alone
     const next = this.map?.entries().next()
     return next?.done === false ? next.value : undefined
   }
 
-  /** A copy of the keys, so that entries may come and go while it is read. */
+  /** Returns a copy of the keys, so that entries can be added and removed while iterating. */
   keys(): ReadonlyArray<K> {
     const others = this.map === undefined ? [] : [...this.map.keys()]
     return this.alone === undefined ? others : [this.alone[0], ...others]
   }
 
-  /** A copy of the values, so that entries may come and go while it is read. */
+  /** Returns a copy of the values, so that entries can be added and removed while iterating. */
   values(): ReadonlyArray<V> {
     const others = this.map === undefined ? [] : [...this.map.values()]
     return this.alone === undefined ? others : [this.alone[1], ...others]
   }
 }
 
-/** A Set of the same kind; it may change while it is iterated, which goes over a copy. */
+/** A Set based on `BusyMap`. It can be changed while iterating, because iteration uses a copy. */
 export class BusySet<A> implements Iterable<A> {
   private readonly entries = new BusyMap<A, A>()
 

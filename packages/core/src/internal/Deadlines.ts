@@ -1,8 +1,8 @@
 /**
- * Deadlines of many entries, watched by one fiber: requests, streams and sessions wait in thousands, and few are late.
+ * Watches the deadlines of many entries with a single fiber: thousands of requests, streams and sessions wait, but only a few are late.
  *
- * Owns the fiber. It exists only while there is a deadline: Workers forbid timers in global scope, and a timer keeps a process alive.
- * Refuses to hold the entries: `look` finds those that are due. `DeadlineQueue` holds entries that all wait equally long.
+ * The fiber only exists while there is a deadline, because Workers don't allow timers in global scope, and because a timer keeps a process
+ * alive. The entries are stored elsewhere, and `look` finds the ones that are due. `DeadlineQueue` stores entries with the same delay.
  */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -12,12 +12,14 @@ import { BusyMap } from "./BusyMap.ts"
 /** Runs an effect in the scope that the deadlines belong to. */
 export type Fork = (effect: Effect.Effect<void>) => Fiber.Fiber<unknown, unknown>
 
-/** How long the fiber sleeps on after the last deadline was met, in milliseconds: the next one need not start it anew. */
+/**
+ * How long the fiber keeps sleeping after the last deadline, in milliseconds, so that the next deadline doesn't have to start a new one.
+ */
 const linger = 1000
 
-/** What holds the entries. */
+/** Stores the entries. */
 export interface Entries {
-  /** Ends the entries that are due at `now` and returns the next deadline: Infinity where no entry is left. */
+  /** Ends the entries due at `now` and returns the next deadline, or Infinity if there are no entries left. */
   look(now: number): number
 }
 
@@ -25,11 +27,11 @@ export class Deadlines {
   private readonly clock: Clock.Clock
   private readonly fork: Fork
   private readonly entries: Entries
-  /** The fiber that sleeps until `wakesAt`; undefined before the first deadline, ended where `wakesAt` is Infinity. */
+  /** The fiber that sleeps until `wakesAt`. `undefined` before the first deadline. It has ended if `wakesAt` is Infinity. */
   private watch: Fiber.Fiber<unknown, unknown> | undefined = undefined
-  /** When `look` is called next: Infinity where no fiber runs, -Infinity while `look` runs. */
+  /** When `look` is called next. Infinity if no fiber is running, -Infinity while `look` is running. */
   private wakesAt = Infinity
-  /** How often `begin` was called while a fiber ran. */
+  /** Number of calls to `begin` while a fiber was running. */
   private begun = 0
 
   constructor(clock: Clock.Clock, fork: Fork, entries: Entries) {
@@ -38,20 +40,21 @@ export class Deadlines {
     this.entries = entries
   }
 
-  /** Milliseconds of the monotonic clock: the time of day may be set while an entry waits. */
+  /** Milliseconds on the monotonic clock, because the system time may change while an entry is waiting. */
   get now(): number {
     return Number(this.clock.monotonicTimeNanosUnsafe()) / 1e6
   }
 
-  /** Calls `look` at `due`, unless it is called earlier. Called for each new deadline; `now` is not later than the clock. */
+  /** Calls `look` at `due`, unless it is called earlier. Has to be called for each new deadline. `now` must not be ahead of the clock. */
   add(due: number, now: number): void {
     if (this.isLost(now)) this.wake(now + 1)
     else if (due < this.wakesAt) this.wake(due)
   }
 
   /**
-   * Calls `look` after `delay` milliseconds, unless the fiber runs: for entries whose deadlines are looked at in rounds. Infinity is
-   * never. Every POST begins: a lost fiber is noticed by one of 16 calls, for the clock costs more than the rest.
+   * Calls `look` after `delay` milliseconds unless the fiber is already running. For entries whose deadlines are checked periodically.
+   * Infinity means never. Every POST calls this, so only one call in 16 checks for a lost fiber: reading the clock costs more than
+   * everything else here.
    */
   begin(delay: number): void {
     if (delay === Infinity) return
@@ -59,14 +62,14 @@ export class Deadlines {
     else if ((++this.begun & 15) === 0 && this.isLost(this.now)) this.wake(this.now + 1)
   }
 
-  /** Called when no entry is left: the fiber ends within a second. */
+  /** Call this when there are no entries left. The fiber then ends within a second. */
   relax(): void {
     if (this.wakesAt === Infinity) return
     const { now } = this
     this.add(now + linger, now)
   }
 
-  /** Runs what ends one entry: an error that it throws is logged, and other entries are still looked at. */
+  /** Runs an effect that ends an entry. If it throws, the error is logged and the remaining entries are still checked. */
   attempt(end: () => void): void {
     try {
       end()
@@ -75,13 +78,13 @@ export class Deadlines {
     }
   }
 
-  /** Ends the fiber. No deadline is met any more. */
+  /** Ends the fiber. Deadlines are no longer enforced. */
   close(): void {
     this.wakesAt = -Infinity
     this.watch?.interruptUnsafe()
   }
 
-  /** Whether the fiber overslept. Workers discard the timers of a request that has ended: such a fiber never wakes. */
+  /** True if the fiber has overslept. Workers discard a request's timers when the request ends, so its fiber never wakes up. */
   private isLost(now: number): boolean {
     return this.wakesAt !== -Infinity && now - this.wakesAt > linger
   }
@@ -98,7 +101,7 @@ export class Deadlines {
   }
 
   private run(): Effect.Effect<void> {
-    // Entries that `look` ends may add deadlines: its result covers them.
+    // Entries that `look` ends may add deadlines. The result of `look` includes them.
     this.wakesAt = -Infinity
     let next = this.now + linger
     this.attempt(() => (next = this.entries.look(this.now)))
@@ -107,22 +110,22 @@ export class Deadlines {
   }
 }
 
-/** Entries that all wait equally long: the first to be added is the first to be due. */
+/** Entries with the same delay, so they are due in the order they were added. */
 export class DeadlineQueue<K> implements Entries {
-  /** When each entry is due, in the order of their deadlines. */
+  /** When each entry is due, earliest first. */
   private readonly entries = new BusyMap<K, number>()
   private readonly delay: number
   private readonly deadlines: Deadlines
   private readonly overdue: (entry: K) => void
 
-  /** `delay`: milliseconds; Infinity is never. `overdue` is called once for an entry that was not removed in time. */
+  /** `delay` is in milliseconds; Infinity means never. `overdue` is called once for each entry that isn't removed in time. */
   constructor(delay: number, clock: Clock.Clock, fork: Fork, overdue: (entry: K) => void) {
     this.delay = delay
     this.overdue = overdue
     this.deadlines = new Deadlines(clock, fork, this)
   }
 
-  /** Waits from now on; an entry that waited already starts anew. */
+  /** Adds an entry. If it is already waiting, its delay starts over. */
   add(entry: K): void {
     if (this.delay === Infinity) return
     const { now } = this.deadlines

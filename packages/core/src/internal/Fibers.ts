@@ -1,6 +1,4 @@
-/**
- * The fibers of an owner: an `effect/FiberSet` for thousands of fibers that come and go in a second (see `BusyMap`).
- */
+/** A set of fibers, like `effect/FiberSet`, but for thousands of fibers that start and end within a second (see `BusyMap`). */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { BusyMap } from "./BusyMap.ts"
@@ -9,7 +7,7 @@ export class Fibers {
   private readonly running = new BusyMap<Fiber.Fiber<unknown, unknown>, Fiber.Fiber<unknown, unknown>>()
   private ended = false
 
-  /** Owns the fiber until it ends. After `end` it is interrupted. */
+  /** Adds a fiber until it ends. After `end`, added fibers are interrupted. */
   add(fiber: Fiber.Fiber<unknown, unknown>): void {
     if (fiber.pollUnsafe() !== undefined) return
     this.running.set(fiber, fiber)
@@ -17,12 +15,12 @@ export class Fibers {
     if (this.ended) fiber.interruptUnsafe()
   }
 
-  /** The fibers that run. */
+  /** Returns the running fibers. */
   all(): ReadonlyArray<Fiber.Fiber<unknown, unknown>> {
     return this.running.values()
   }
 
-  /** Interrupts all fibers and waits for them; fibers added later are interrupted. */
+  /** Interrupts all fibers and waits for them to end. Fibers added later are interrupted. */
   readonly end: Effect.Effect<void> = Effect.suspend(() => {
     this.ended = true
     return Fiber.interruptAll(this.all())

@@ -1,9 +1,10 @@
 /**
- * The services of one request as a map that makes each when it is first read: most handlers use one or two of ten.
+ * A request's services as a map that creates each service when it is first read, because most handlers only use one or two of ten.
  *
- * The fast path of `RequestServices` (server) and of `HandlerContext`. A test compares it with a plain map of the same services.
+ * This is the fast path of `RequestServices` (server) and `HandlerContext`. A test compares it with a plain map of the same services.
  */
 import type * as Context from "effect/Context"
+import { memoize } from "effect/Function"
 
 type Services = ReadonlyMap<string, unknown>
 
@@ -12,7 +13,7 @@ interface ServiceFactory<Request> {
   readonly make: (request: Request) => unknown
 }
 
-/** How one service of a request is made. */
+/** Describes how to create one of a request's services. */
 export const service = <I, S, Request>(
   tag: Context.Key<I, S>,
   make: (request: Request) => S
@@ -21,7 +22,7 @@ export const service = <I, S, Request>(
   make
 })
 
-/** The index of a service in the table. */
+/** Index of a service in the table. */
 class Slot {
   readonly index: number
   constructor(index: number) {
@@ -29,24 +30,16 @@ class Slot {
   }
 }
 
-/** How each service of a request is made. */
+/** Describes how to create each of a request's services. */
 export class ServiceTable<Request> {
   readonly makers: ReadonlyArray<(request: Request) => unknown>
   readonly slots: ReadonlyMap<string, Slot>
-  private readonly layouts = new WeakMap<Services, Services>()
+  /** Adds slots for the request's services to `base`. All requests with the same `base` share the map. */
+  readonly over = memoize((base: Services): Services => this.layout(base))
 
   constructor(factories: ReadonlyArray<ServiceFactory<Request>>) {
     this.slots = new Map(factories.map(({ key }, i) => [key, new Slot(i)]))
     this.makers = factories.map(({ make }) => make)
-  }
-
-  /** `base` with the slots of the request's services: one map for all requests over it. */
-  over(base: Services): Services {
-    const known = this.layouts.get(base)
-    if (known !== undefined) return known
-    const layout = this.layout(base)
-    this.layouts.set(base, layout)
-    return layout
   }
 
   layout(base: Services): Services {
@@ -55,14 +48,14 @@ export class ServiceTable<Request> {
 }
 
 /**
- * The services of `request` above those of `base`. `base` is not changed. With `shared`, requests over one `base` share its layout; a base that
- * one request has is not copied to be read.
+ * Returns the services of `request` on top of `base`, which stays unchanged. With `shared`, requests with the same
+ * `base` share its layout. A base that only one request uses is not copied when it is read.
  */
 export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
   private readonly base: Services
   private readonly table: ServiceTable<Request>
   private readonly request: Request
-  /** Shared by all maps of the request. */
+  /** Shared by all of the request's maps. */
   private readonly made: Array<unknown>
   readonly shared: boolean
   private layout: Services | undefined
@@ -84,22 +77,22 @@ export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
     this.layout = shared ? table.over(base) : undefined
   }
 
-  /** The same services above another base: what `change` makes of this one. */
+  /** Returns the same services on top of the context that `change` returns. */
   over(change: (base: Services) => Services): LazyContext<Request> {
     return new LazyContext(change(this.base), this.table, this.request, this.made, this.shared)
   }
 
-  /** Whether both are the services of one request. */
+  /** True if both belong to the same request. */
   isOfRequest(other: LazyContext<unknown>): boolean {
     return this.made === other.made
   }
 
-  /** Whether the request makes the service. */
+  /** True if the request creates the service. */
   makes(key: string): boolean {
     return this.table.slots.has(key)
   }
 
-  /** The services below those of the request. */
+  /** The context without the request's own services. */
   get below(): Services {
     return this.base
   }
@@ -118,7 +111,7 @@ export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
     return this.layout === undefined ? this.table.slots.has(key) || this.base.has(key) : this.layout.has(key)
   }
 
-  /** Effect asks for it at each look-up. */
+  /** Effect reads the size on each lookup. */
   get size(): number {
     if (this.layout !== undefined) return this.layout.size
     if (this.count !== undefined) return this.count
@@ -131,7 +124,7 @@ export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
     return (this.layout ??= this.table.layout(this.base))
   }
 
-  /** All services, made: for code that copies the map. */
+  /** Creates and returns all services, for code that copies the map. */
   private whole(): Services {
     if (this.all !== undefined) return this.all
     this.all = new Map(Array.from(this.laidOut.keys(), (key) => [key, this.get(key)]))

@@ -1,30 +1,32 @@
 /**
- * Amounts of one resource that callers hold: bytes, conversations, tasks. Every limit per caller counts with this module.
+ * Counts how much of a resource each caller holds: bytes, connections, tasks. All per-caller limits use this module.
  *
- * There is a bound for all callers and one for each. Some resources can be taken back: a body that arrives, a call that waits. Beyond a
- * bound the caller that holds the most loses its oldest one (`oldestOfHeaviest`), so that no caller loses anything to one that holds more. Any other resource is refused to the caller that asks for it. Callers without a key cannot be told apart: they only count in the total.
+ * There is a limit for all callers together and a limit for each caller. Some resources can be reclaimed, such as a body that is still
+ * arriving or a call that is waiting. When a limit is exceeded, the caller with the largest share loses its oldest holding
+ * (`oldestOfHeaviest`), so that no caller ever loses something to a caller with more. For any other resource, the request for more is
+ * rejected. Callers without a key cannot be distinguished, so they only count toward the total.
  */
 import { BusyMap } from "./BusyMap.ts"
 
 export interface Bounds {
-  /** Amount that all callers may hold together. */
+  /** Maximum amount for all callers together. */
   readonly total: number
-  /** Amount that one caller may hold. */
+  /** Maximum amount for one caller. */
   readonly perCaller: number
 }
 
-/** Bounds of a resource of which one caller may hold a part, from 0 to 1. */
+/** Returns the limits for a resource. `share` is the fraction one caller may hold, from 0 to 1. */
 export const boundsOf = (total: number, share: number): Bounds => ({ total, perCaller: Math.ceil(total * share) })
 
-/** The bound that an amount exceeds. */
+/** The limit that was exceeded. */
 export type Exceeded = keyof Bounds
 
-/** A caller by `callerKey`. Empty or `undefined` if neither its principal nor its address is known. */
+/** A caller, as identified by `callerKey`. Empty or `undefined` if neither its principal nor its address is known. */
 type Key = string | undefined
 
 export class Shares {
   readonly bounds: Bounds
-  /** Amount that all callers hold. */
+  /** Amount held by all callers. */
   total = 0
   private readonly held = new BusyMap<string, number>()
 
@@ -32,18 +34,18 @@ export class Shares {
     this.bounds = bounds
   }
 
-  /** Amount that a caller holds. */
+  /** Returns the amount a caller holds. */
   of(caller: Key): number {
     return (caller && this.held.get(caller)) || 0
   }
 
-  /** The bound that is exceeded if a caller holds this much more, or `undefined` if none is. */
+  /** Returns the limit that would be exceeded if the caller held this much more, or `undefined` if there is room. */
   exceededBy(caller: Key, more: number): Exceeded | undefined {
     if (caller && this.of(caller) + more > this.bounds.perCaller) return "perCaller"
     return this.total + more > this.bounds.total ? "total" : undefined
   }
 
-  /** Counts an amount that the caller holds from now on, even beyond a bound. A negative amount is one that it no longer holds. */
+  /** Adds to the amount a caller holds, even if that exceeds a limit. Pass a negative amount to release. */
   add(caller: Key, amount: number): void {
     this.total += amount
     if (!caller) return
@@ -53,15 +55,28 @@ export class Shares {
   }
 }
 
-/** A holding that can be taken back from its caller. */
+/** A holding that can be reclaimed from its caller. */
 export interface Holding {
   readonly caller: Key
 }
 
 /**
- * The oldest holding of the caller that holds the most. `holdings` are in the order of their age. If several callers hold the most, it is
- * that of `asking` if it is one of them, else the oldest of all of theirs.
+ * Returns the first holding of the caller that holds the most according to `held`. In a tie, `asking` loses if it is among these callers;
+ * otherwise the caller with the first holding does.
  */
+export const firstOfHeaviest = <A extends Holding>(
+  holdings: ReadonlyArray<A>,
+  held: (caller: Key) => number,
+  asking?: Key
+): A | undefined => {
+  // Spreading this many arguments could overflow the stack.
+  const most = holdings.reduce((amount, { caller }) => Math.max(amount, held(caller)), 0)
+  const heaviest = holdings.filter(({ caller }) => held(caller) === most)
+  const own = asking === undefined ? undefined : heaviest.find(({ caller }) => caller === asking)
+  return own ?? heaviest[0]
+}
+
+/** Same as `firstOfHeaviest`, if `holdings` is everything the callers hold, oldest first. `amountOf` returns the size of each holding. */
 export const oldestOfHeaviest = <A extends Holding>(
   holdings: ReadonlyArray<A>,
   amountOf: (holding: A) => number = () => 1,
@@ -69,9 +84,5 @@ export const oldestOfHeaviest = <A extends Holding>(
 ): A | undefined => {
   const amounts = new Map<Key, number>()
   for (const one of holdings) amounts.set(one.caller, (amounts.get(one.caller) ?? 0) + amountOf(one))
-  // A spread of this many arguments can overflow the stack.
-  const most = Array.from(amounts.values()).reduce((one, two) => Math.max(one, two), 0)
-  const heaviest = (caller: Key) => amounts.get(caller) === most
-  const own = asking !== undefined && heaviest(asking)
-  return holdings.find(({ caller }) => (own ? caller === asking : heaviest(caller)))
+  return firstOfHeaviest(holdings, (caller) => amounts.get(caller) ?? 0, asking)
 }

@@ -1,9 +1,9 @@
-/** Calls of several functions, such as observers, none of which keeps the later ones from being called. */
+/** Calls several functions, such as observers. If one fails, the others are still called. */
 import { isPromiseLike } from "./callback.ts"
 
 /**
- * Calls each one, also after one that throws; then throws as the first of those did. Returns a promise of the promises that they return,
- * which a function of JavaScript may.
+ * Calls each function even if one throws, then throws the first error. If functions return promises, which JavaScript allows, returns a
+ * promise for all of them.
  */
 export const callEach = <A>(all: Iterable<A>, call: (one: A) => unknown): unknown => {
   const thrown: Array<unknown> = []

@@ -1,18 +1,18 @@
 /**
- * How deeply a JSON text is nested, found without parsing it: a message is bounded before any code walks it.
+ * Measures the nesting depth of JSON text without parsing it, so that a message is checked before any code walks it.
  *
- * Every scan is linear in the length of the text; most texts are not scanned at all.
+ * Each scan is linear in the length of the text, and most texts don't have to be scanned at all.
  */
 
 const quote = 34
 const backslash = 92
-/** `[` and `{`, and `]` and `}`, differ in one bit. */
+/** `[` and `{` differ in one bit, and so do `]` and `}`. */
 const opening = 123
 const closing = 125
 const isOpening = (code: number): boolean => (code | 32) === opening
 const isClosing = (code: number): boolean => (code | 32) === closing
 
-/** The index of the quote that ends the string at `start`; the length of the text where there is none. */
+/** Returns the index of the quote that closes the string starting at `start`, or the length of the text if there is none. */
 const endOfString = (text: string, start: number): number => {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let before = end - 1
@@ -22,7 +22,7 @@ const endOfString = (text: string, start: number): number => {
   return text.length
 }
 
-/** Whether the text has more than `limit` opening brackets, those inside strings included. */
+/** True if the text contains more than `limit` opening brackets, including brackets inside strings. */
 const hasMoreBrackets = (text: string, limit: number): boolean => {
   let count = 0
   for (const bracket of ["{", "["]) {
@@ -31,9 +31,9 @@ const hasMoreBrackets = (text: string, limit: number): boolean => {
   return false
 }
 
-/** Whether a JSON text is nested deeper than `limit`. A text shorter than twice the limit is not scanned. */
+/** True if JSON text is nested deeper than `limit`. Text shorter than twice the limit isn't scanned. */
 export const isDeeper = (text: string, limit: number): boolean => {
-  // Each level has two brackets.
+  // Each level needs two brackets.
   if (text.length < 2 * limit || !hasMoreBrackets(text, limit)) return false
   let depth = 0
   for (let at = 0; at < text.length; at++) {
@@ -46,13 +46,13 @@ export const isDeeper = (text: string, limit: number): boolean => {
   return false
 }
 
-/** An object or array of one level of a text: its text, and its depth (1 where it holds no other). */
+/** An object or array at one level of a text, and its depth (1 if it doesn't contain another object or array). */
 export interface NestedText {
   readonly text: string
   readonly depth: number
 }
 
-/** The text with every object and array below `level` emptied, and the parts of that level, in order. */
+/** Returns the text with every object and array below `level` emptied, and the parts at that level, in order. */
 export const outline = (
   text: string,
   level: number

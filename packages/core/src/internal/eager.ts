@@ -1,8 +1,8 @@
 /**
- * Effects that have already ended.
+ * Effects that have already completed.
  *
- * An `Exit` is an Effect that does nothing when it runs: it needs no fiber, no services and no finalizers, so a request that is one is
- * answered at once.
+ * An `Exit` is an Effect with nothing left to do. It needs no fiber, services or finalizers, so a request whose effect is an `Exit`
+ * receives its response immediately.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -13,20 +13,23 @@ import * as Fiber from "effect/Fiber"
 const success: unknown = Object.getPrototypeOf(Exit.void)
 const failure: unknown = Object.getPrototypeOf(Exit.fail(undefined))
 
-/** `Exit.isExit`, which looks for a name in a value of any shape: a dozen times for each request, 30 ns each. */
+/**
+ * Like `Exit.isExit`, but cheaper. `Exit.isExit` looks up a name in values of any shape, which takes 30 ns and happens a dozen times per
+ * request.
+ */
 const isExit = (effect: unknown): boolean => {
-  // JavaScript may give no effect at all.
+  // In JavaScript, this may not be an effect at all.
   if (typeof effect !== "object" || effect === null) return false
   const prototype: unknown = Object.getPrototypeOf(effect)
   return prototype === success || prototype === failure || Exit.isExit(effect)
 }
 
-/** The exit of an effect that has ended; undefined for one that has to run. */
+/** Returns the exit of an effect that has already completed, or `undefined` if the effect has to run. */
 export const exitOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Exit.Exit<A, E> | undefined =>
   // An Exit among the effects of these types has these types.
   isExit(effect) ? (effect as Exit.Exit<A, E>) : undefined
 
-/** The effect that `make` gives, outside of any fiber: what `make` throws is a defect there, too. */
+/** Returns the effect `make` returns, outside of any fiber. If `make` throws, returns an effect that dies with the error. */
 export const attempt = <A, E, R>(make: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
   try {
     return make()
@@ -36,8 +39,8 @@ export const attempt = <A, E, R>(make: () => Effect.Effect<A, E, R>): Effect.Eff
 }
 
 /**
- * Runs `effect` uninterruptibly in a separate fiber and returns its exit. Interrupting the caller interrupts that fiber with the same
- * annotations, which tell finalizers why the request ends, and waits for them.
+ * Runs `effect` uninterruptibly in a separate fiber and returns its exit. Interrupting the caller interrupts that fiber and waits for it.
+ * The annotations, which tell finalizers why the request is ending, are passed on.
  */
 export const inOwnFiber = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.contextWith((context: Context.Context<R>) => {
@@ -45,14 +48,14 @@ export const inOwnFiber = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effe
     return fiber.pollUnsafe() ?? join(fiber)
   })
 
-/** The fiber's exit; an interruption waits for the fiber's finalizers and keeps their defects. */
+/** Returns the fiber's exit. On interruption, waits for the fiber's finalizers and keeps their defects. */
 const join = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<A, E> =>
   Effect.onExit(
     Effect.callback<A, E>((resume) => Effect.sync(fiber.addObserver(resume))),
     (exit) => {
       if (fiber.pollUnsafe() !== undefined) return Effect.void
       const interrupt = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isInterruptReason) : undefined
-      // The annotations say why the request ends: its finalizers read them.
+      // The annotations tell finalizers why the request is ending.
       fiber.interruptUnsafe(interrupt?.fiberId, interrupt && Context.makeUnsafe(interrupt.annotations))
       return Effect.flatMap(Fiber.await(fiber), (exit) => {
         const dies = Exit.isFailure(exit) ? exit.cause.reasons.filter(Cause.isDieReason) : []

@@ -1,21 +1,21 @@
-/** Parts that load later must be parts of the same program: this refuses loaders that would load every module a second time. */
+/** Checks that lazily loaded modules belong to the running program, because some loaders would load every module a second time. */
 
-/** CommonJS's own variable; a file that runs as an ES module has none. */
+/** CommonJS's `module` variable. It doesn't exist in a file that runs as an ES module. */
 declare const module: unknown
 
-/** An import of a file beside this one, in the text of a function. */
+/** Matches the import of a relative path in a function's source. */
 const ofFile = /\bimport\(\s*["'`]\./
 
 /**
- * Returns `load`. Throws if a loader turned these files into CommonJS and left their imports as they are, as tsx does for programs without
- * "type": "module": `load` would then return ES modules with other classes and keys than the modules that are running.
+ * Returns `load`. Throws if a loader such as tsx has compiled these files to CommonJS but left their imports unchanged, as it does in
+ * programs without "type": "module". In that case, `load` would return ES modules whose classes and keys differ from the running modules.
  */
 export const lateImport = <P>(load: () => Promise<P>): (() => Promise<P>) => {
-  // The evaluated text of `node -e` has a global of that name.
+  // Code evaluated with `node -e` has a global variable with this name.
   const isCommonJs = typeof module === "object" && module !== Reflect.get(globalThis, "module")
   if (isCommonJs && ofFile.test(String(load))) {
     throw new Error(
-      `effect-mcp runs as ES modules only, and this loader turned it into CommonJS: add "type": "module" to your package.json, or name your file .mts.`
+      `effect-mcp only runs as ES modules, but this loader converted it to CommonJS: add "type": "module" to your package.json, or rename your file to .mts.`
     )
   }
   return load

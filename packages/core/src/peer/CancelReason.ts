@@ -1,16 +1,16 @@
 /**
- * The reason of a cancellation (spec: basic/patterns/cancellation): an annotation of the interruption, so that it reaches the finalizers of
- * a handler and the requests that the handler waits for.
+ * The reason for a cancellation (spec: basic/patterns/cancellation). It is attached to the interruption as an annotation, so that the
+ * handler's finalizers and the requests the handler is waiting for can read it.
  */
 import { beginning } from "@effect-mcp/protocol/Excerpt"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 
-/** The key of the annotation. */
+/** Annotation key. */
 export class CancelReason extends Context.Service<CancelReason, string>()("@effect-mcp/core/CancelReason") {}
 
 /**
- * The annotation to interrupt a fiber with.
+ * Returns an annotation to interrupt a fiber with.
  *
  * @example
  * ```ts
@@ -24,8 +24,8 @@ export class CancelReason extends Context.Service<CancelReason, string>()("@effe
 export const annotation = (reason: string): Context.Context<never> => Context.make(CancelReason, reason)
 
 /**
- * The reason of an interruption, cut at 200 characters; undefined where it has none. It may be a text of the other side: `excerpt` makes
- * it fit for a log or a terminal.
+ * Returns the reason for an interruption, truncated to 200 characters, or `undefined` if there is no reason. The text may come from the
+ * other peer, so pass it through `excerpt` before you write it to a log or terminal.
  *
  * @example
  * ```ts

@@ -1,7 +1,8 @@
 /**
- * The requests of the other side: which run, which wait for a permit, how each ends and whether it is answered.
+ * Requests from the other peer. Tracks which requests are running or waiting for a permit, how each one ends, and whether it receives a
+ * response.
  *
- * Synchronous. Tables are made when they are first needed: a server may hold many conversations in which no request runs.
+ * All operations are synchronous. Tables are created on first use, because a server may have many idle connections.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { beginning, excerpt } from "@effect-mcp/protocol/Excerpt"
@@ -23,20 +24,28 @@ import type { PeerHandlers, Options, Peer, ReceivedEnd } from "./types.ts"
 
 const uninterruptible: Effect.RunOptions = { uninterruptible: true }
 
+/**
+ * Maximum total size of requests waiting for a permit, in characters of JSON. All of them come from the same peer, so there are no limits
+ * per caller. Over HTTP, the endpoint also limits request bodies per caller.
+ */
+const maxPendingSize = 64 * 1024 * 1024
+
+const sizeOf = (request: JsonRpc.Request): number => JSON.stringify(request).length
+
 /** Stays empty. */
 const none = new BusyMap<JsonRpc.Id, InboundRequest>()
 
-/** An id as an error shows it; a failure may have none. */
+/** Formats an ID for an error message. An error response may have no ID. */
 export const nameOf = (id: JsonRpc.Id | null | undefined): string =>
   id === undefined ? "undefined" : excerpt(JSON.stringify(id))
 
-/** Starts a fiber, which runs until it waits before this returns. */
+/** Starts a fiber. It runs until it first suspends before this function returns. */
 export type RunFork = (
   effect: Effect.Effect<unknown, McpError.McpError>,
   options?: Effect.RunOptions
 ) => Fiber.Fiber<unknown, McpError.McpError>
 
-/** Waits for the end of requests. */
+/** Waits for requests to end. */
 interface Waiter {
   readonly isDone: () => boolean
   readonly latch: Deferred.Deferred<void>
@@ -48,9 +57,11 @@ export class InboundRequests {
   private readonly options: Options
   private readonly clock: Clock.Clock
   private readonly runFork: RunFork
-  /** `none` while no request runs: an empty Map is a good part of an idle conversation. */
+  /** `none` while no request is running, because an empty Map would be a large part of an idle connection's memory. */
   private running: BusyMap<JsonRpc.Id, InboundRequest> = none
   private pending: Map<JsonRpc.Id, InboundRequest> | undefined = undefined
+  /** Total size of the requests in `pending`. */
+  private pendingSize = 0
   private waiters: Set<Waiter> | undefined = undefined
   private starting = false
   private subscriptions = 0
@@ -71,7 +82,7 @@ export class InboundRequests {
     return this.options.pending ?? 1024
   }
 
-  /** How many requests can be in flight at all, subscriptions apart. */
+  /** Maximum number of requests in flight, not counting subscriptions. */
   get limit(): number {
     return this.permits + this.maxPending
   }
@@ -80,7 +91,7 @@ export class InboundRequests {
     return this.clock.currentTimeMillisUnsafe()
   }
 
-  /** Requests that hold a permit. */
+  /** Number of requests that have a permit. */
   private get busy(): number {
     return this.running.size - this.subscriptions
   }
@@ -93,14 +104,14 @@ export class InboundRequests {
     return this.running.get(id) ?? this.pending?.get(id)
   }
 
-  // ---- arrival and answer
+  // ---- receiving and responding
 
   receive(request: JsonRpc.Request, envelope: Envelope, sink: Sink): void {
     const { handlers, maxPending, options, permits } = this
     const { observer } = handlers
     const arrived = observer === undefined ? 0 : observer.now()
     if (this.find(request.id) !== undefined) {
-      // Ids are unique per sender; a second use must never disturb the first.
+      // IDs are unique per sender. Reusing one must never disturb the first request.
       sink.noAnswer?.(request.id)
       return handlers.dropped?.(`Request id ${nameOf(request.id)} is already in flight`)
     }
@@ -115,7 +126,12 @@ export class InboundRequests {
     if (isSubscription ? this.subscriptions < maxPending : this.busy < permits) return this.start(entry)
     this.pending ??= new Map()
     if (!isSubscription && this.pending.size < maxPending) {
+      entry.size = sizeOf(request)
+      if (this.pendingSize + entry.size > maxPendingSize) {
+        return this.refuse(entry, McpError.limitExceeded(`More than ${maxPendingSize} bytes of requests are waiting`))
+      }
       entry.since = this.now
+      this.pendingSize += entry.size
       this.pending.set(request.id, entry)
       return handlers.changed?.()
     }
@@ -126,11 +142,11 @@ export class InboundRequests {
     const effect = attempt(() => this.handlers.request(entry))
     const done = exitOf(effect)
     if (done !== undefined) {
-      // It was answered within the call that brought it: no cancel can have named it.
+      // The response is sent within the call that delivered the request, so it can't have been cancelled.
       answer(entry.sink, response(entry.request.id, undefined, done))
       return this.observed(entry, done)
     }
-    // A handler may be cancelled from its first step on.
+    // A handler can be cancelled from its first step on.
     this.register(entry)
     entry.fiber = this.runFork(effect, this.handlers.masksInterruption === true ? uninterruptible : undefined)
     if (entry.fiber.pollUnsafe() === undefined) entry.since ??= this.now
@@ -160,7 +176,7 @@ export class InboundRequests {
     for (const { isDone, latch } of this.waiters) if (isDone()) Deferred.doneUnsafe(latch, Exit.void)
   }
 
-  /** The response to a subscription that this side has interrupted; undefined for others. */
+  /** Returns the response for a subscription this peer has interrupted, or `undefined` for any other request. */
   private ending(
     { ended, isSubscription, request }: InboundRequest,
     exit: Exit.Exit<unknown, McpError.McpError>
@@ -172,13 +188,14 @@ export class InboundRequests {
     return result === undefined ? undefined : JsonRpc.success(request.id, result)
   }
 
-  // A loop, not a recursion of handlers that complete at once.
+  // A loop instead of recursion, because handlers may complete immediately.
   private startPending(): void {
     if (this.starting || this.pending === undefined) return
     this.starting = true
     for (const [id, next] of this.pending) {
       if (this.busy >= this.permits) break
       this.pending.delete(id)
+      this.pendingSize -= next.size
       const { observer } = this.handlers
       if (observer !== undefined) next.waited = observer.now() - next.arrived
       this.start(next)
@@ -201,12 +218,12 @@ export class InboundRequests {
 
   // ---- cancellation and interruption
 
-  /** Ends the request that a cancel names; false when there is none. */
+  /** Ends the request named in a cancellation. Returns false if there is no such request. */
   cancel(params: JsonRpc.Params | undefined): boolean {
     const id = params?.requestId
     const entry = JsonRpc.isId(id) ? this.find(id) : undefined
     if (entry === undefined) return false
-    // Initialization cannot be cancelled.
+    // Initialization can't be cancelled.
     if (entry.request.method === "initialize") return true
     const reason = typeof params?.reason === "string" ? beginning(params.reason) : undefined
     this.end(entry, "cancelled", reason)
@@ -214,7 +231,7 @@ export class InboundRequests {
     return true
   }
 
-  /** Interrupts one request, or all; false when there is none. */
+  /** Interrupts one request, or all requests. Returns false if there was nothing to interrupt. */
   interrupt(reason: string, id?: JsonRpc.Id): boolean {
     const all = id === undefined ? [...(this.pending?.values() ?? []), ...this.running.values()] : [this.find(id)]
     const entries = all.filter((entry) => entry !== undefined)
@@ -225,13 +242,14 @@ export class InboundRequests {
   private end(entry: InboundRequest, ended: Exclude<InboundRequest["ended"], undefined>, reason: string | undefined) {
     if (ended === "cancelled") entry.cancelled = true
     if (entry.ended !== undefined) {
-      // A cancelled request is not answered, whatever interrupted it first.
+      // A cancelled request receives no response, even if something else interrupted it first.
       if (ended === "cancelled") entry.ended = ended
       return
     }
     entry.ended = ended
     const { request, sink } = entry
     if (this.pending?.delete(request.id) === true) {
+      this.pendingSize -= entry.size
       if (ended !== "cancelled") this.refuse(entry, McpError.interrupted(ended.reason))
       else {
         sink.noAnswer?.(request.id)
@@ -239,23 +257,23 @@ export class InboundRequests {
       }
       return this.handlers.changed?.()
     }
-    // A signal, never an await: finalizers must not stall the reader.
+    // Doesn't wait, because finalizers must not block the reader.
     entry.fiber?.interruptUnsafe(undefined, reason === undefined ? undefined : CancelReason.annotation(reason))
   }
 
-  // ---- views and waits
+  // ---- views and waiting
 
-  /** Those that run, then those that wait for a permit. */
+  /** Running requests, followed by requests waiting for a permit. */
   get open(): ReadonlyArray<InboundRequest> {
     return [...this.running.values(), ...(this.pending?.values() ?? [])]
   }
 
-  /** Waits until no request runs or waits; subscriptions do not count. */
+  /** Waits until no request is running or waiting. Subscriptions don't count. */
   get idle(): Effect.Effect<void> {
     return this.until(() => this.isIdle)
   }
 
-  /** Waits until no subscription is in flight; each has been answered by then. */
+  /** Waits until no subscription is open. By then, each one has received its response. */
   get subscriptionsEnded(): Effect.Effect<void> {
     return this.until(() => this.subscriptions === 0)
   }
@@ -273,7 +291,7 @@ export class InboundRequests {
     })
   }
 
-  /** Waits for the fibers that run now. */
+  /** Waits for the fibers that are currently running. */
   get awaitFibers(): Effect.Effect<void> {
     return Effect.asVoid(Fiber.awaitAll(this.running.values().flatMap((entry) => entry.fiber ?? [])))
   }

@@ -1,4 +1,4 @@
-/** A request of the other side, from its arrival to its answer. */
+/** A request from the other peer, from its arrival to its response. */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
@@ -6,7 +6,7 @@ import type * as Fiber from "effect/Fiber"
 import type { Envelope, Sink } from "../transport/Transport.ts"
 import type { Exchange, InFlightState, OpenRequest, Peer } from "./types.ts"
 
-/** Registered before its fiber starts. A request that is answered at once never is. */
+/** Registered before its fiber starts. A request that completes immediately is never registered. */
 export class InboundRequest implements Exchange, OpenRequest {
   readonly request: JsonRpc.Request
   readonly envelope: Envelope
@@ -15,13 +15,15 @@ export class InboundRequest implements Exchange, OpenRequest {
   readonly isSubscription: boolean
   cancelled = false
   registered = false
-  /** When it came, once it has to wait. */
+  /** Size in characters of JSON. Only set if the request has to wait for a permit. */
+  size = 0
+  /** When the request arrived. Only set if it has to wait. */
   since: number | undefined = undefined
   fiber: Fiber.Fiber<unknown, McpError> | undefined = undefined
-  /** Set where the peer is observed. */
+  /** Only set if the peer is observed. */
   arrived = 0
   waited = 0
-  /** Why it was interrupted. `cancelled`: by its sender, so it is not answered. */
+  /** Why the request was interrupted. `cancelled` means that its sender cancelled it, so no response is sent. */
   ended: "cancelled" | { readonly reason: string } | undefined = undefined
   progress: ProgressParams | undefined = undefined
   asked = 0

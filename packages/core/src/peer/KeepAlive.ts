@@ -1,4 +1,4 @@
-/** Pings of the other side, so that a dead connection is noticed (spec: basic/utilities/ping). */
+/** Pings the other peer to detect dead connections (spec: basic/utilities/ping). */
 import type { Peer } from "./types.ts"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -6,20 +6,23 @@ import { TransportError } from "../transport/Transport.ts"
 
 /** When to ping, and when to give up. */
 export interface KeepAlive {
-  /** The pause between pings. */
+  /** Interval between pings. */
   readonly every: Duration.Input
-  /** How long a ping may take. Default 10 seconds. */
+  /** How long to wait for a response. Default 10 seconds. */
   readonly timeout?: Duration.Input | undefined
-  /** How many pings in a row must fail to end the conversation. Default 3. */
+  /** Number of consecutive failed pings after which the connection is closed. Default 3. */
   readonly failures?: number | undefined
 }
 
-/** Sends one ping and waits for its answer. */
+/** Sends a ping and waits for the response. */
 export type Ping = (options: {
   readonly timeout: Duration.Input
 }) => Effect.Effect<unknown, { readonly message: string }>
 
-/** Pings until too many in a row fail, and then aborts the peer. `ping`: the request to send, for revisions without the method. */
+/**
+ * Pings the other peer until too many consecutive pings fail, then aborts the connection. `ping` sends the request, for revisions without a
+ * ping method.
+ */
 export const keepAlive = (
   peer: Peer,
   options: KeepAlive,
@@ -33,9 +36,9 @@ export const keepAlive = (
     onSuccess: () => Effect.sync(() => (failed = 0))
   })
   const aborted = Effect.sync(() =>
-    peer.abort(new TransportError({ reason: "KeepAlive", message: "The other side does not answer pings" }))
+    peer.abort(new TransportError({ reason: "KeepAlive", message: "The other side is not responding to pings" }))
   )
-  // Not `Effect.repeat`: with the schedules that it imports it is half a KiB of a small program.
+  // Not `Effect.repeat`, because its schedules would add half a KiB to a small program.
   const next: Effect.Effect<void> = Effect.flatMap(Effect.andThen(Effect.sleep(every), once), (count) =>
     count >= failures ? aborted : next
   )

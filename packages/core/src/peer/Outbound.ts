@@ -1,6 +1,5 @@
-/**
- * The requests that a peer has sent and that are not answered yet: a continuation each, with its timeout and its progress.
- */
+/** Requests that this peer has sent and is waiting for. Each is a continuation with its timeout and progress. */
+import { BoundedMap } from "../internal/BoundedMap.ts"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { withoutStack } from "@effect-mcp/protocol/internal/stack"
@@ -22,63 +21,63 @@ import * as TraceContext from "./TraceContext.ts"
 import * as Spans from "./Spans.ts"
 import type { RequestHeaders, Sink, TransportError } from "../transport/Transport.ts"
 
-/** The conversation, or the exchange of this request, ended before the answer. `cause` says why, unless it ended in order. */
+/** The connection, or the exchange for this request, ended before the response arrived. `cause` says why, unless it ended normally. */
 export class Closed extends Data.TaggedError("Closed")<{
   readonly message: string
   readonly cause?: TransportError | undefined
-  /** Whether the other side has certainly not acted on the request. Default false. */
+  /** True if the other peer definitely hasn't acted on the request. Default false. */
   readonly unsent?: boolean | undefined
 }> {}
 
-/** There was no answer in time. The other side was told that the request is cancelled. */
+/** The response didn't arrive in time. The other peer was told that the request is cancelled. */
 export class Timeout extends Data.TaggedError("Timeout")<{ readonly method: string; readonly message: string }> {}
 
-/** Why a request has no result. */
+/** Errors a request may fail with. */
 export type RequestError = McpError.McpError | Closed | Timeout
 
-/** Options of one request. */
+/** Options for one request. */
 export interface RequestOptions {
-  /** The request of the other side that this one relates to: HTTP sends it on that request's stream. */
+  /** ID of the other peer's request that this request is related to. Over HTTP, it is sent on that request's stream. */
   readonly relatedTo?: JsonRpc.Id | undefined
-  /** Asks for progress. Called for each event, in the reader: it must not block. */
+  /** Requests progress, and is called with each event. It runs while messages are being read, so it must not block. */
   readonly onProgress?: ((event: ProgressParams) => void) | undefined
   /**
-   * Called with a result: whether progress still belongs to the request, as that of a task does (2025-11-25: tasks, progress), until `end`
-   * is called. Default: it does not.
+   * Called with the result. Returns true if the request should keep receiving progress until `end` is called, as for a task (2025-11-25:
+   * tasks, progress). Default: progress ends with the result.
    */
   readonly outlives?: ((result: unknown, end: () => void) => boolean) | undefined
   /**
-   * Called with a result that comes after all, once the request was cancelled: gives what undoes it. Kept for the last 64 requests of the
-   * conversation that were cancelled. Default: a late result is dropped.
+   * Called with a result that arrives after the request was cancelled. Returns an effect that undoes what the request did. Remembered for
+   * the last 64 cancelled requests on the connection. Default: late results are dropped.
    */
   readonly late?: ((result: unknown) => Effect.Effect<void> | undefined) | undefined
-  /** How long to wait for the answer. Default: without a limit (clients set 60 seconds). */
+  /** How long to wait for the response. Default: no limit (clients set 60 seconds). */
   readonly timeout?: Duration.Input | undefined
-  /** Whether every progress event starts the wait anew. Default true. */
+  /** Whether to restart the timeout on every progress event. Default true. */
   readonly resetOnProgress?: boolean | undefined
-  /** How long to wait in total, whatever the progress. Default: without a limit. */
+  /** Maximum total time to wait, even if there is progress. Default: no limit. */
   readonly maxTotal?: Duration.Input | undefined
-  /** Called with the id of the request on the wire, before it is sent. */
+  /** Called with the request's ID before the request is sent. */
   readonly onSend?: ((id: JsonRpc.Id) => void) | undefined
-  /** `false` for `initialize`, which must not be cancelled. */
+  /** Set it to `false` for `initialize`, which must not be cancelled. */
   readonly cancellable?: boolean | undefined
-  /** Sent with the request where the transport has headers. */
+  /** Headers to send with the request, if the transport has headers. */
   readonly headers?: RequestHeaders | undefined
 }
 
-/** A request of this peer that waits for its answer, as it is now. */
+/** A request sent by this peer that is waiting for its response. */
 export interface SentRequest {
   readonly id: JsonRpc.Id
   readonly method: string
-  /** The request of the other side that it relates to. */
+  /** ID of the other peer's request that this request is related to. */
   readonly relatedTo: JsonRpc.Id | undefined
-  /** When it was made, in milliseconds since the epoch. */
+  /** When the request was sent, in milliseconds since 1970. */
   readonly since: number
-  /** The same object for as long as the request waits. */
+  /** Identifies the request: the same object for as long as it is waiting. */
   readonly identity: object
 }
 
-/** What is told when a request is sent, and when it no longer waits. */
+/** Called when a request is sent, and when it stops waiting. */
 interface Watcher {
   readonly changed?: (() => void) | undefined
 }
@@ -87,14 +86,14 @@ interface Waiting {
   readonly method: string
   readonly options: RequestOptions
   readonly timeout: number
-  /** When it was made, as the deadlines count time. */
+  /** When the request was sent, on the clock used for deadlines. */
   readonly began: number
   readonly hardDeadline: number
   deadline: number
   resume: (effect: Effect.Effect<unknown, RequestError>) => void
 }
 
-/** Requests that were cancelled, and whose result is still awaited, at most; the oldest are forgotten. */
+/** Maximum number of cancelled requests whose late result is still handled. The oldest are forgotten first. */
 const maxCancelled = 64
 
 const millis = (input: Duration.Input | undefined): number => {
@@ -104,24 +103,24 @@ const millis = (input: Duration.Input | undefined): number => {
 
 const dueAt = ({ deadline, hardDeadline }: Waiting): number => Math.min(deadline, hardDeadline)
 
-/** Its parts are made when they are first needed: most conversations of a server send no request. */
+/** Creates its parts on first use, because most server connections never send a request. */
 export class OutboundRequests implements Entries {
   sink: Sink
-  /** Made by the first request that is sent: most sessions of a server never send one. */
+  /** Created by the first request, because most server sessions never send one. */
   private madeDeadlines: Deadlines | undefined = undefined
   private readonly clock: Clock.Clock
   private readonly fork: Fork
   private readonly watcher: Watcher
   private waiting: BusyMap<JsonRpc.Id, Waiting> | undefined = undefined
-  /** Options of requests that have been answered, and whose progress has not ended. */
+  /** Options of requests that have a response but still receive progress. */
   private outlived: Map<JsonRpc.Id, RequestOptions> | undefined = undefined
-  /** What undoes the results of requests that were cancelled. */
+  /** Undo effects for late responses to cancelled requests. */
   private cancelled: Map<JsonRpc.Id, NonNullable<RequestOptions["late"]>> | undefined = undefined
   private closed: Closed | undefined = undefined
   private gone: Deferred.Deferred<never, Closed> | undefined = undefined
   private nextId: number
 
-  /** `firstId`: from 1, since some peers treat a falsy id as absent. */
+  /** `firstId` starts at 1, because some peers treat a falsy ID as absent. */
   constructor(sink: Sink, clock: Clock.Clock, runFork: Fork, watcher: Watcher, firstId = 1) {
     this.sink = sink
     this.clock = clock
@@ -134,7 +133,7 @@ export class OutboundRequests implements Entries {
     return (this.madeDeadlines ??= new Deadlines(this.clock, this.fork, this))
   }
 
-  /** Forgets a request that waits; false when it did not wait. */
+  /** Removes a waiting request. Returns false if it wasn't waiting. */
   private remove(id: JsonRpc.Id): boolean {
     if (this.waiting?.delete(id) !== true) return false
     if (this.waiting.size === 0 && this.closed === undefined) this.deadlines.relax()
@@ -168,21 +167,21 @@ export class OutboundRequests implements Entries {
         trace === undefined && token === undefined
           ? params
           : { ...params, _meta: { ...trace, ...TraceContext.metaOf(params), ...token } }
-      // Registered before it is sent: the answer may come within this very call.
+      // Registered before it is sent, because the response may arrive during this call.
       waiting.set(id, entry)
       try {
         entry.options.onSend?.(id)
         sink.send(JsonRpc.request(id, entry.method, complete), "data", relatedTo, headers)
       } catch (defect) {
-        // The params are not JSON, or `onSend` throws: nothing was sent, and there is nothing to cancel.
+        // The params are not JSON, or `onSend` threw. Nothing was sent, so there is nothing to cancel.
         waiting.delete(id)
         return resume(Effect.die(defect))
       }
-      // When the request was made: another look at the clock is saved.
+      // Reuses the time at which the request was created, to avoid reading the clock again.
       this.deadlines.add(dueAt(entry), entry.began)
       this.watcher.changed?.()
     })
-    // A request that still waits here was interrupted: every other end removes it first.
+    // A request that is still waiting at this point was interrupted; in every other case it has already been removed.
     return Effect.onExit(sent, (exit) => {
       if (Exit.isFailure(exit) && this.remove(id)) {
         this.cancel(id, entry, CancelReason.of(exit.cause) ?? "The caller was interrupted")
@@ -198,13 +197,11 @@ export class OutboundRequests implements Entries {
   }
 
   private awaitLate(id: JsonRpc.Id, late: NonNullable<RequestOptions["late"]>): void {
-    const cancelled = (this.cancelled ??= new Map())
-    const [oldest] = cancelled.keys()
-    if (oldest !== undefined && cancelled.size >= maxCancelled) cancelled.delete(oldest)
-    cancelled.set(id, late)
+    this.cancelled ??= new BoundedMap(maxCancelled)
+    this.cancelled.set(id, late)
   }
 
-  /** Takes the answer to a request that was cancelled; false for any other. */
+  /** Handles a response to a cancelled request. Returns false for any other response. */
   private answerLate(id: JsonRpc.Id, response: JsonRpc.Response): boolean {
     const late = this.cancelled?.get(id)
     if (late === undefined) return false
@@ -214,7 +211,7 @@ export class OutboundRequests implements Entries {
     return true
   }
 
-  /** Waits for room in the outbox, or for the end of the conversation. */
+  /** Waits for room in the outbox, or for the connection to end. */
   private get room(): Effect.Effect<void, Closed> {
     return Effect.suspend(() => {
       if (this.closed !== undefined) return Effect.fail(unsent(this.closed))
@@ -223,14 +220,14 @@ export class OutboundRequests implements Entries {
     })
   }
 
-  /** Waits for room, at most until the deadline of the request. */
+  /** Waits for room, but not longer than the request's deadline. */
   private roomFor(entry: Waiting): Effect.Effect<void, Closed | Timeout> {
     const left = dueAt(entry) - this.deadlines.now
     if (left === Infinity) return this.room
     return Effect.timeoutOrElse(this.room, { duration: left, orElse: () => Effect.fail(late(entry)) })
   }
 
-  /** Ends the requests that are late, and gives the next deadline. */
+  /** Ends overdue requests and returns the next deadline. */
   look(now: number): number {
     const { waiting } = this
     for (const id of waiting?.keys() ?? []) {
@@ -283,7 +280,7 @@ export class OutboundRequests implements Entries {
     return this.sink.writable() ? send : Effect.andThen(this.roomFor(entry), send)
   }
 
-  /** Settles the request that is answered; false when none of that id waits. */
+  /** Completes the request that the response belongs to. Returns false if no such request is waiting. */
   answer(response: JsonRpc.Response): boolean {
     const { id } = response
     if (id === undefined || id === null) return false
@@ -299,7 +296,7 @@ export class OutboundRequests implements Entries {
     )
   }
 
-  /** Whether a request of that id waits. */
+  /** True if a request with this ID is waiting. */
   has(id: unknown): boolean {
     return JsonRpc.isId(id) && this.waiting?.has(id) === true
   }
@@ -308,7 +305,7 @@ export class OutboundRequests implements Entries {
     return this.settle(id, Effect.fail(error))
   }
 
-  /** Fails a request that waits, and cancels it at the other side; false when there is none. */
+  /** Fails a waiting request and cancels it on the other peer. Returns false if there is no such request. */
   giveUp(id: JsonRpc.Id, reason: string): boolean {
     const entry = this.waiting?.get(id)
     if (entry === undefined || !this.fail(id, McpError.interrupted(reason))) return false
@@ -316,7 +313,7 @@ export class OutboundRequests implements Entries {
     return true
   }
 
-  /** The requests that wait, the oldest first. */
+  /** The waiting requests, oldest first. */
   get sent(): ReadonlyArray<SentRequest> {
     const { waiting } = this
     if (waiting === undefined || waiting.size === 0) return []
@@ -349,7 +346,7 @@ export class OutboundRequests implements Entries {
   close(cause: Option.Option<TransportError> | undefined): void {
     const transportError = cause === undefined ? undefined : Option.getOrUndefined(cause)
     const message = transportError?.message ?? "The connection is closed"
-    // A stack of the place that closes it helps no request, and costs more than the rest of the end of a session.
+    // A stack trace of the code that closes the connection is of no use, and costs more than everything else when a session ends.
     const closed = (this.closed ??= withoutStack(() => new Closed({ message, cause: transportError })))
     if (this.gone !== undefined) Deferred.doneUnsafe(this.gone, Effect.fail(closed))
     for (const id of this.waiting?.keys() ?? []) this.settle(id, Effect.fail(closed))

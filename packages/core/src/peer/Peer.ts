@@ -1,9 +1,10 @@
 /**
- * One end of a conversation, as an actor. Server sessions and clients are both one.
+ * One end of a connection, implemented as an actor. Both server sessions and clients are peers.
  *
- * Routes what arrives: requests of the other side to `Inbound`, answers and progress to `Outbound`, notifications to the role. Synchronous:
- * a request that waits is a fiber, a sent request a waiting continuation. The reader never writes, nor waits for a handler, a permit or a
- * full outbox. Closing the scope interrupts the fibers, waits for their finalizers and fails outstanding requests with `Closed`.
+ * Routes incoming messages: requests to `Inbound`, responses and progress to `Outbound`, notifications to the role. Routing is synchronous:
+ * each pending request is a fiber, and each sent request is a pending continuation. Reading messages never writes, and never waits for a
+ * handler, a permit or a full outbox. Closing the scope interrupts the fibers, waits for their finalizers and fails outstanding requests
+ * with `Closed`.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
@@ -40,9 +41,9 @@ export type {
   Watcher
 } from "./types.ts"
 
-/** A peer whose owner has to close it. */
+/** A peer that its owner must close. */
 export interface PeerWithoutTransport extends Peer {
-  /** Interrupts the requests that run and waits for them; fails outstanding ones. */
+  /** Interrupts running requests, waits for them to end, and fails outstanding requests. */
   readonly close: (exit: Exit.Exit<void, TransportError>) => Effect.Effect<void>
 }
 
@@ -58,7 +59,7 @@ class Router implements PeerWithoutTransport {
   private readonly outbound: OutboundRequests
   private readonly closed = Deferred.makeUnsafe<void, TransportError>()
   private closing = false
-  /** Ends the reader, where there is one. */
+  /** Stops the reader, if there is one. */
   stopReading: ((end: Effect.Effect<never, TransportError>) => void) | undefined = undefined
 
   constructor(sink: Sink, handlers: PeerHandlers, options: Options, clock: Clock.Clock, runFork: RunFork) {
@@ -72,7 +73,7 @@ class Router implements PeerWithoutTransport {
     this.outbound = new OutboundRequests(sink, clock, runFork, handlers, options.firstId)
   }
 
-  // ---- what arrives
+  // ---- incoming messages
 
   receive(inbound: Inbound, sink: Sink = this.sink): void {
     if (this.closing) return
@@ -95,7 +96,7 @@ class Router implements PeerWithoutTransport {
   private receiveSingle(single: Single, sink: Sink): void {
     if (single._tag === "Message") return this.receiveMessage(single.message, single.envelope, sink)
     if (!single.response) return this.answerInvalid(single.id, single.error, sink)
-    // A response is never answered, not even with an error.
+    // Never respond to a response, not even with an error.
     if (single.id === undefined || !this.outbound.fail(single.id, single.error)) {
       this.handlers.dropped?.(single.error.message)
     }
@@ -105,7 +106,7 @@ class Router implements PeerWithoutTransport {
     this.watcher?.("received", message)
     if (JsonRpc.isResponse(message)) {
       if (!this.outbound.answer(message)) {
-        this.handlers.dropped?.(`An answer to no request: ${nameOf(message.id)}`)
+        this.handlers.dropped?.(`A response to an unknown request: ${nameOf(message.id)}`)
       }
     } else if (JsonRpc.isRequest(message)) this.inbound.receive(message, envelope, sink)
     else this.receiveNotification(message, envelope)
@@ -116,7 +117,7 @@ class Router implements PeerWithoutTransport {
     if (method === "notifications/progress") return this.outbound.progress(params)
     if (method === "notifications/cancelled") {
       if (this.inbound.cancel(params)) return
-      // It may name a request that this peer has sent: the server ends a subscription so (2026-07-28).
+      // The ID may belong to one of this peer's requests, because that is how a server ends a subscription (2026-07-28).
       if (!this.outbound.has(params?.requestId)) return
     }
     this.handlers.notification(notification, envelope, this)
@@ -126,7 +127,7 @@ class Router implements PeerWithoutTransport {
     sink.send(JsonRpc.failure(id ?? this.options.unreadableId?.(), error), "control")
   }
 
-  // ---- what leaves
+  // ---- outgoing messages
 
   watch(watcher: Watcher | undefined): void {
     this.watcher = watcher
@@ -169,7 +170,7 @@ class Router implements PeerWithoutTransport {
     return this.outbound.giveUp(id, reason)
   }
 
-  // ---- requests of the other side
+  // ---- requests from the other peer
 
   get inFlight(): Effect.Effect<ReadonlyArray<InFlight>> {
     return Effect.sync(() => {
@@ -194,11 +195,11 @@ class Router implements PeerWithoutTransport {
     return this.inbound.subscriptionsEnded
   }
 
-  // ---- the end
+  // ---- closing
 
   end(): void {
     if (this.stopReading === undefined) this.runFork(this.close(Exit.void))
-    // An interrupted reader is an end in order.
+    // An interrupted reader counts as a normal close.
     else this.stopReading(Effect.interrupt)
   }
 
@@ -211,7 +212,7 @@ class Router implements PeerWithoutTransport {
     return Deferred.await(this.closed)
   }
 
-  /** After the other side ended: no answer can arrive any more, but those of this side may still leave. */
+  /** Runs after the other peer has closed the connection. No more responses can arrive, but this peer may still send its own. */
   get finish(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { grace } = this.options
@@ -224,9 +225,9 @@ class Router implements PeerWithoutTransport {
     return Effect.suspend(() => {
       if (!this.closing) this.options.ended?.()
       this.closing = true
-      // Closing the scope is an end in order, though it interrupts the reader.
+      // Closing the scope is a normal end, although it interrupts the reader.
       const inOrder = Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)
-      // Before `closed`: code that waits for the end must find that requests fail.
+      // Must happen before `closed`, so that code waiting for the end sees its requests fail.
       this.outbound.close(Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : undefined)
       Deferred.doneUnsafe(this.closed, inOrder ? Exit.void : exit)
       this.inbound.interrupt("The connection is closing")
@@ -236,7 +237,7 @@ class Router implements PeerWithoutTransport {
 }
 
 /**
- * Starts the reader in the scope. Handlers run with the services of the calling fiber (clock, tracer, loggers).
+ * Starts reading in the scope. Handlers run with the calling fiber's services (clock, tracer, loggers).
  *
  * @example
  * ```ts
@@ -281,7 +282,7 @@ export const make = Effect.fnUntraced(function* (
   return peer
 })
 
-/** A peer without a reader and without a fiber of its own: its owner calls `receive` and closes it. Handlers run by `runFork`. */
+/** Creates a peer without a reader or a fiber. The owner calls `receive` and closes the peer. Handlers run with `runFork`. */
 export const makeWithoutTransport = (
   sink: Sink,
   handlers: PeerHandlers,

@@ -1,9 +1,9 @@
 /**
- * Spans of requests, questions and notifications, by OpenTelemetry's semantic conventions for MCP and GenAI (in development; read at
- * version 1.44.0 of November 2026).
+ * Creates spans for requests, questions and notifications, following OpenTelemetry's semantic conventions for MCP and GenAI (in
+ * development, as of version 1.44.0 from November 2026).
  *
- * Where the program has no tracer there is no span, and no cost. Refuses to record results and headers, and arguments unless `RecordedArguments` asks
- * for them.
+ * Without a tracer there are no spans, and this costs nothing. Results and headers are never recorded. Arguments are only recorded if
+ * `RecordedArguments` says so.
  */
 import { withoutSecrets } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -15,6 +15,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import { memoize } from "effect/Function"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import { digest } from "../internal/digest.ts"
@@ -22,22 +23,22 @@ import type { Lane, Sink } from "../transport/Transport.ts"
 import { parentOf } from "./parentOf.ts"
 import { isTraced, metaOf, withEntries } from "./TraceContext.ts"
 
-/** Attributes that a transport or a session knows; what is undefined is left out. */
+/** Attributes provided by a transport or session. `undefined` attributes are omitted. */
 export interface Surroundings {
   readonly session?: string | undefined
-  /** Whether knowing the id of the session admits to it, as over HTTP: spans get a digest. Default false. */
+  /** True if the session ID grants access to the session, as over HTTP. Spans then contain a digest instead. Default false. */
   readonly isSecret?: boolean | undefined
-  /** The version of the protocol. */
+  /** Protocol version. */
   readonly revision?: string | undefined
-  /** The kind of the transport, as views show it: `http`, `sse`, `stdio` and others. */
+  /** Transport kind, as shown in views: `http`, `sse`, `stdio` and others. */
   readonly transport?: string | undefined
-  /** The headers of the HTTP request. */
+  /** HTTP request headers. */
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined
 }
 
 /**
- * What spans record of the arguments of a tool call (`gen_ai.tool.call.arguments`): undefined for nothing. Default: nothing of any call, for
- * arguments may be secrets.
+ * Returns the text to record as the arguments in a tool call's span (`gen_ai.tool.call.arguments`), or `undefined` to record nothing. By
+ * default nothing is recorded, because arguments may contain secrets.
  */
 export const RecordedArguments = Context.Reference<(tool: string, args: unknown) => string | undefined>(
   "@effect-mcp/core/Spans/RecordedArguments",
@@ -49,22 +50,22 @@ type Attributes = Readonly<Record<string, string>>
 
 const longest = 256
 
-/** Of a resource, as attributes name it: its user and its query may be secrets. */
+/** Returns a resource's URI without its user and query, which may contain secrets. */
 const resource = (uri: unknown): string | undefined =>
   typeof uri === "string" ? withoutSecrets(uri).slice(0, longest) : undefined
 
 const nothing: Surroundings = {}
 
-/** What surrounds a message that was received, kept with its span: notifications that are sent within it have the same. */
+/** Attributes of a received message, stored with its span. Notifications sent within the span use the same attributes. */
 class Around extends Context.Service<Around, Surroundings>()("@effect-mcp/core/Spans/Around") {}
 
 /**
- * The name of a tool or prompt as spans show it: at most 128 letters, digits and `_`, `-`, `.` and `/`, with `_` in place of anything else.
- * A caller may send any text as a name, and names of spans end up in dashboards, alerts and logs.
+ * Sanitizes the name of a tool or prompt for use in spans: keeps at most 128 characters, and replaces everything except letters, digits,
+ * `_`, `-`, `.` and `/` with `_`. A caller may send any text as a name, and span names appear in dashboards, alerts and logs.
  */
 const clean = (name: string): string => name.slice(0, 128).replace(/[^\p{L}\p{N}_./-]+/gu, "_")
 
-/** The tool or prompt that a message names, and the attribute for it. */
+/** Returns the tool or prompt a message refers to, with its attribute name. */
 const targetOf = ({ method, params }: Message): readonly [attribute: string, name: string] | undefined => {
   const name = params?.name
   if (typeof name !== "string") return undefined
@@ -72,13 +73,13 @@ const targetOf = ({ method, params }: Message): readonly [attribute: string, nam
   return method === "prompts/get" ? ["gen_ai.prompt.name", clean(name)] : undefined
 }
 
-/** The attributes for a kind of transport. */
+/** Returns the attributes for a transport kind. */
 export const transportAttributes = (kind: string | undefined): Attributes => {
   if (kind === "http" || kind === "sse") return { "network.transport": "tcp", "network.protocol.name": "http" }
   return kind === "stdio" ? { "network.transport": "pipe" } : {}
 }
 
-/** A span that is not sampled is sent nowhere: it gets no attributes, and they are not put together. */
+/** Adds attributes. Skips unsampled spans, which are never exported. */
 const annotate = (
   span: Tracer.Span,
   { id, method, params }: Message,
@@ -105,7 +106,7 @@ const annotate = (
   for (const name in network) span.attribute(name, network[name])
 }
 
-/** Why a request has no good result, as `error.type` names it: a code, `tool_error`, `cancelled`, or the tag of an error. */
+/** Returns the `error.type` of an unsuccessful request: an error code, `tool_error`, `cancelled`, or an error tag. */
 export const errorTypeOf = (exit: Exit.Exit<unknown, unknown>): string | undefined => {
   if (Exit.isSuccess(exit)) return isJsonObject(exit.value) && exit.value["isError"] === true ? "tool_error" : undefined
   const failure = exit.cause.reasons.find(Cause.isFailReason)
@@ -115,10 +116,10 @@ export const errorTypeOf = (exit: Exit.Exit<unknown, unknown>): string | undefin
   return isJsonObject(error) && typeof error["_tag"] === "string" ? error["_tag"].toLowerCase() : "_OTHER"
 }
 
-/** A failed span of a call whose result says so. */
+/** Marks a call's span as failed if its result has `isError`. */
 const toolFailed = Exit.fail({ name: "tool_error", message: "The result of the tool has isError" })
 
-/** For a server, a request that its client got wrong is no error of the span. */
+/** True if an error code is the server's fault. A client's invalid request is not an error in the server's span. */
 const isServerError = (code: number): boolean => code === -32603 || (code <= -32000 && code >= -32099)
 
 const statusOf = (kind: Tracer.SpanKind, exit: Exit.Exit<unknown, unknown>, error: string | undefined) => {
@@ -128,7 +129,7 @@ const statusOf = (kind: Tracer.SpanKind, exit: Exit.Exit<unknown, unknown>, erro
   return failure?.error instanceof McpError && !isServerError(failure.error.code) ? Exit.void : exit
 }
 
-/** Of a success there is nothing to say: the end of `useSpan` ends its span. */
+/** Ends a span with an error. A success needs no action, because `useSpan` ends the span. */
 const settle = (span: Tracer.Span, context: Context.Context<never>, exit: Exit.Exit<unknown, unknown>): void => {
   const error = errorTypeOf(exit)
   if (error === undefined) return
@@ -136,7 +137,7 @@ const settle = (span: Tracer.Span, context: Context.Context<never>, exit: Exit.E
   // OpenTelemetry: a span without an error has no `error.type`.
   if (Exit.isFailure(status)) span.attribute("error.type", error)
   if (/^-\d/.test(error)) span.attribute("rpc.response.status_code", error)
-  // The exit of the effect would end the span otherwise: its first end counts.
+  // Ends the span with this status before the effect's exit does. Only the first end counts.
   span.end(Context.get(context, Clock.Clock).currentTimeNanosUnsafe(), status)
 }
 
@@ -159,8 +160,8 @@ const within = <A, E, R>(
 }
 
 /**
- * Runs the handling of a message in a span of kind `server`. Its parent is the span that the `_meta` of the message names, or else the
- * HTTP header `traceparent`, or else the current one; where another one is current, it is linked.
+ * Runs the handling of a message in a span of kind `server`. The parent is the span in the message's `_meta`, otherwise the span in the
+ * HTTP `traceparent` header, otherwise the current span. If a different span is current, the two are linked.
  */
 export const server = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
@@ -180,23 +181,23 @@ export const server = <A, E, R>(
     return within(message, around, fiber.context, { kind: "server", parent, links, annotations }, () => effect)
   })
 
-/** What the span of a run of a task says. */
+/** Describes a task run for its span. */
 export interface TaskRun {
   readonly tool: string
-  /** Not the id itself where it is a right. */
+  /** Returns the ID to display. If knowing the task ID grants access, this is a different ID. */
   readonly id: () => string
   readonly revision: string
-  /** From 1; grows with each run that recorded nothing new. */
+  /** Starts at 1, and increases with each run that records nothing new. */
   readonly attempt: number
-  /** The span of the request that made the task, as `traceparent`. */
+  /** The span of the request that created the task, as a `traceparent`. */
   readonly creator: string | undefined
-  /** Why the run is over, once it is. */
+  /** Returns why the run is over. Only called once it is. */
   readonly end: () => "ended" | "parked" | "stopped"
 }
 
 /**
- * Runs the handler of a task in a span of kind `internal`. It has no parent, for it outlives the request that made the task: it is linked to
- * the span of that request.
+ * Runs a task's handler in a span of kind `internal`. The span has no parent, because it outlives the request that created the task.
+ * Instead, it is linked to that request's span.
  */
 export const taskRun = <A, E, R>(effect: Effect.Effect<A, E, R>, run: TaskRun): Effect.Effect<A, E, R> =>
   Effect.withFiber((fiber) => {
@@ -216,7 +217,7 @@ export const taskRun = <A, E, R>(effect: Effect.Effect<A, E, R>, run: TaskRun): 
     return Effect.useSpan(`execute_tool ${tool.slice(0, longest)}`, options, (span) =>
       Effect.onExit(Effect.withParentSpan(effect, span, { captureStackTrace: false }), (exit) => {
         span.attribute("mcp.task.run.end", end())
-        // A run that is parked has not failed.
+        // A parked run hasn't failed.
         if (end() === "parked") span.end(Context.get(fiber.context, Clock.Clock).currentTimeNanosUnsafe(), Exit.void)
         else settle(span, fiber.context, exit)
         return Effect.void
@@ -225,9 +226,9 @@ export const taskRun = <A, E, R>(effect: Effect.Effect<A, E, R>, run: TaskRun): 
   })
 
 /**
- * Runs the sending of a message, and the wait for its answer, in a span of kind `client`. Its parent is the span that the `_meta` of the
- * message names, as a program may set it. Where the current span is of the same trace, the message was received and is passed on: then
- * the current span is the parent.
+ * Sends a message and waits for its response in a span of kind `client`. The parent is the span in the message's `_meta`, if the program
+ * set one. If the current span belongs to the same trace, the message was received and is being forwarded, so the current span is the
+ * parent.
  */
 export const client = <A, E, R>(
   message: Message,
@@ -238,13 +239,13 @@ export const client = <A, E, R>(
     return within(message, nothing, fiber.context, { kind: "client", parent }, send)
   })
 
-/** The span that the `_meta` of a message names, where it is to be the parent; undefined for the current one. */
+/** Returns the span in a message's `_meta` if it should be the parent, or `undefined` to use the current span. */
 const senderOf = ({ params }: Message, current: Tracer.AnySpan | undefined): Tracer.AnySpan | undefined => {
   const named = parentOf(metaOf(params))
   return named?.traceId === current?.traceId ? undefined : named
 }
 
-/** The span of the received message that the span belongs to. */
+/** Returns the span of the received message that this span belongs to. */
 const receivedIn = (span: Tracer.AnySpan | undefined): Tracer.Span | undefined => {
   for (let at = span; at?._tag === "Span"; at = Option.getOrUndefined(at.parent)) {
     if (Context.getOrUndefined(at.annotations, Around) !== undefined) return at
@@ -257,26 +258,27 @@ const aroundOf = (span: Tracer.AnySpan | undefined): Surroundings => {
   return (received && Context.getOrUndefined(received.annotations, Around)) ?? nothing
 }
 
-/** What the spans of notifications are made of, where the current fiber does not say it. */
+/** Defaults for notification spans, used if the current fiber has no span. */
 export interface SpanSource {
-  /** What is said of the conversation. Default: what the span of the current request says. */
+  /** Connection attributes. Default: the attributes of the current request's span. */
   readonly surroundings?: (() => Surroundings) | undefined
-  /** The context of what is sent outside of fibers: from microtasks and promises. Default: that has no span. */
+  /** Context for messages sent outside of fibers, from microtasks and promises. Default: these messages have no span. */
   readonly tracing?: Context.Context<never> | undefined
-  /** The parent of what is sent outside of fibers. Default: the current span of `tracing`. */
+  /** Parent of messages sent outside of fibers. Default: the current span in `tracing`. */
   readonly parent?: Tracer.AnySpan | undefined
 }
 
-/** The request of the current fiber as sender, where there is a tracer. */
+/** Returns the current fiber's request as the sender, if there is a tracer. */
 export const currentSender = (): SpanSource | undefined => {
   const context = Fiber.getCurrent()?.context
   if (context === undefined || !isTraced(context)) return undefined
-  // A service may be made within a span of its own: that has ended when the service is used.
+  // A service may be created within its own span, which has ended by the time the service is used.
   return { tracing: context, parent: receivedIn(Context.getOrUndefined(context, Tracer.ParentSpan)) }
 }
 
 /**
- * Sends a notification. With a tracer the sending is a span of kind `client`, and `_meta` carries it. Its parent is chosen as `client` does. Progress has no span and no `_meta`: it is an event of the current span.
+ * Sends a notification. With a tracer, this creates a span of kind `client`, which is added to `_meta`. The parent is chosen in the same
+ * way as in `client`. Progress has no span and no `_meta`, because it is an event in the current span.
  */
 export const notify = (
   sink: Sink,
@@ -306,9 +308,9 @@ export const notify = (
   Effect.runSyncWith(context)(sending)
 }
 
-/** Events of progress that one span has at most: as many as OpenTelemetry keeps by default. */
+/** Maximum number of progress events per span. Same as OpenTelemetry's default limit. */
 const maxProgress = 128
-const progressEvents = new WeakMap<Tracer.Span, number>()
+const progressEvents = memoize<Tracer.Span, { count: number }>(() => ({ count: 0 }))
 
 const progressed = (
   span: Tracer.AnySpan | undefined,
@@ -316,9 +318,8 @@ const progressed = (
   params: JsonRpc.Params | undefined
 ): void => {
   if (span?._tag !== "Span" || !span.sampled) return
-  const before = progressEvents.get(span) ?? 0
-  if (before >= maxProgress) return
-  progressEvents.set(span, before + 1)
+  const events = progressEvents(span)
+  if (events.count++ >= maxProgress) return
   const { progress, total } = params ?? {}
   span.event("notifications/progress", Context.get(context, Clock.Clock).currentTimeNanosUnsafe(), {
     "mcp.progress.value": progress,

@@ -1,4 +1,4 @@
-/** A sink whose messages are shown to a watcher before they leave. It stands in for another one only while a conversation is watched. */
+/** A sink that shows messages to a watcher before they are sent. It only wraps another sink while a connection is being watched. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ export class WatchedSink implements Sink {
   private readonly below: Sink
   private readonly watcher: () => Watcher | undefined
 
-  /** `watcher`: undefined once the conversation is watched no more. */
+  /** `watcher` returns `undefined` once the connection is no longer watched. */
   constructor(below: Sink, watcher: () => Watcher | undefined) {
     this.below = below
     this.watcher = watcher

@@ -1,11 +1,11 @@
-/** The end of a handler as the response to its request. */
+/** Converts a handler's exit to the response for its request. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import type { Sink } from "../transport/Transport.ts"
 
-/** Sends the response. A result that is no JSON (a cycle, a BigInt) is answered by -32603. */
+/** Sends the response. If the result cannot be serialized (a cycle, a BigInt), sends -32603 instead. */
 export const answer = (sink: Sink, message: JsonRpc.Success | JsonRpc.Failure): void => {
   try {
     sink.send(message, "control", message.id ?? undefined)
@@ -14,7 +14,7 @@ export const answer = (sink: Sink, message: JsonRpc.Success | JsonRpc.Failure): 
   }
 }
 
-/** `interrupted`: why this side interrupted the handler, if it did. */
+/** `interrupted` is the reason if this peer interrupted the handler. */
 export const response = (
   id: JsonRpc.Id,
   interrupted: string | undefined,

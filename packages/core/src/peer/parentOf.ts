@@ -1,4 +1,4 @@
-/** Reads the trace context of a message. Loaded with what makes spans. */
+/** Reads a message's trace context. Loaded together with the code that creates spans. */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
 import * as Tracer from "effect/Tracer"
@@ -15,7 +15,7 @@ const carriedOf = (meta: JsonObject): Carried["Service"] => {
   }
 }
 
-/** The span of the other side that `_meta`, or the headers of an HTTP request, name; undefined for none. */
+/** Returns the other peer's span from `_meta` or the HTTP request headers, or `undefined` if there is no span. */
 export const parentOf = (meta: JsonObject): Tracer.ExternalSpan | undefined => {
   const { traceparent } = meta
   const match = typeof traceparent === "string" ? pattern.exec(traceparent) : null

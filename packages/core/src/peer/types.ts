@@ -1,7 +1,7 @@
 /**
- * What a peer is to its users: its requests, the handlers and options of a role, the peer itself.
+ * The interface of a peer: its requests, a role's handlers and options, and the peer itself.
  *
- * Below `Peer`, `Inbound` and `InboundRequest`, which all need it; `Peer` hands it on.
+ * `Peer`, `Inbound` and `InboundRequest` all depend on this module. `Peer` re-exports it.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
@@ -13,174 +13,183 @@ import type { Envelope, Inbound, Sink, TransportError } from "../transport/Trans
 import type { SpanSource } from "./Spans.ts"
 import type { RequestError, RequestOptions, SentRequest } from "./Outbound.ts"
 
-/** A request of the other side, with the sink of its answer. */
+/** A request from the other peer, with the sink for its response. */
 export interface ReceivedRequest {
   readonly request: JsonRpc.Request
   readonly envelope: Envelope
   readonly sink: Sink
-  /** Set when the other side cancels the request: from then on nothing may be sent for it. */
+  /** Set when the other peer cancels the request. Nothing more may be sent for it. */
   cancelled?: boolean
-  /** The last progress that was sent for it. */
+  /** The last progress sent for the request. */
   progress?: ProgressParams | undefined
-  /** How many questions its handler has asked, in earlier rounds too. Default 0. */
+  /** Number of questions its handler has asked, including earlier rounds. Default 0. */
   asked?: number | undefined
-  /** When it arrived, by the clock of the observer. Default 0: nothing observes it. */
+  /** When the request arrived, on the observer's clock. Default 0, if there is no observer. */
   readonly arrived?: number | undefined
-  /** How long it waited for a permit, in milliseconds, where it is observed. Default 0. */
+  /** How long the request waited for a permit, in milliseconds, if there is an observer. Default 0. */
   readonly waited?: number | undefined
 }
 
-/** `ending`: it was cancelled or interrupted, and its handler or finalizers still run. */
+/** State of a request. `ending` means it was cancelled or interrupted, but its handler or finalizers are still running. */
 export type InFlightState = "running" | "pending" | "ending"
 
-/** A request of the other side that runs or waits, as it is now: for views, which are made of it at once. */
+/** A running or waiting request from the other peer. The object changes over time, so views must read it immediately. */
 export interface OpenRequest extends ReceivedRequest {
   readonly state: InFlightState
-  /** When it started to run or to wait, in milliseconds since the epoch; undefined in its first step. */
+  /** When the request started to run or wait, in milliseconds since 1970, or `undefined` during its first step. */
   readonly since: number | undefined
   readonly isSubscription: boolean
-  /** The reason if an operator interrupted the request, which its interruption alone does not say. */
+  /** Reason given by an operator who interrupted the request. The interruption itself doesn't carry it. */
   interrupted: string | undefined
 }
 
-/** What a peer's request handler is given. */
+/** The argument of a peer's request handler. */
 export interface Exchange extends ReceivedRequest {
   readonly peer: Peer
 }
 
-/** One request of the other side, for live views. */
+/** A request from the other peer, for live views. */
 export interface InFlight {
   readonly id: JsonRpc.Id
   readonly method: string
   readonly state: InFlightState
-  /** When it started to run or to wait, in milliseconds since the epoch, by the Clock. */
+  /** When the request started to run or wait, in milliseconds since 1970, on the Clock service. */
   readonly since: number
 }
 
-/** A request of the other side that has ended, or is refused. */
+/** A request from the other peer that has ended or was rejected. */
 export interface ReceivedEnd extends Pick<ReceivedRequest, "request" | "envelope"> {
-  /** When it arrived, by the clock of the observer. */
+  /** When the request arrived, on the observer's clock. */
   readonly arrived: number
-  /** How long it waited for a permit, in milliseconds. */
+  /** How long the request waited for a permit, in milliseconds. */
   readonly waited: number
-  /** The reason if an operator interrupted the request. */
+  /** Reason given by an operator who interrupted the request. */
   readonly interrupted?: string | undefined
 }
 
-/** A request of this peer that has ended. */
+/** A request sent by this peer that has ended. */
 export interface SentEnd {
   readonly method: string
   readonly params: JsonRpc.Params | undefined
-  /** When it was made, by the clock of the observer. */
+  /** When the request was sent, on the observer's clock. */
   readonly began: number
 }
 
 /**
- * Called with every request of both sides when it ends. The calls are in the path of the messages: they must neither block nor throw, and
- * must not keep what they are given. An exit of interruption alone is a request that was cancelled or interrupted.
+ * Called when a request of either peer ends. It runs while messages are being processed, so it must not block or throw, and must not keep
+ * its arguments. An exit that only contains an interruption means that the request was cancelled or interrupted.
  */
 export interface PeerObserver {
-  /** Milliseconds; only differences count. */
+  /** Returns the time in milliseconds. Only differences matter. */
   readonly now: () => number
-  /** Called after the answer has left. */
+  /** Called after the response has been sent. */
   readonly received: (end: ReceivedEnd, exit: Exit.Exit<unknown, McpError.McpError>, peer: Peer) => void
   readonly sent: (end: SentEnd, exit: Exit.Exit<unknown, RequestError>, peer: Peer) => void
 }
 
-/** Called with each message of a conversation before it is handled or leaves; must not block, throw, or keep the message. */
+/** Called with each message before it is handled or sent. Must not block, throw, or keep the message. */
 export type Watcher = (direction: "received" | "sent", message: JsonRpc.Message) => void
 
-/** What the two roles, server and client, plug in. The effects have no requirements: a role captures its own context. */
+/** Handlers provided by a role (server or client). The effects have no requirements, because a role captures its own context. */
 export interface PeerHandlers extends SpanSource {
   /**
-   * Answers a request, in a fiber of its own unless the effect is complete already. Its success is the result on the wire; a defect is
-   * answered by -32603 without details.
+   * Handles a request. Runs in a separate fiber unless the effect is already complete. Its success value is sent as the result. A defect is
+   * reported as -32603, without details.
    */
   readonly request: (exchange: Exchange) => Effect.Effect<unknown, McpError.McpError>
   /**
-   * True if the effects of `request` mark the regions in which they can be interrupted and are uninterruptible elsewhere. Default false: they
+   * True if the effects returned by `request` are uninterruptible except for the regions they mark as interruptible. Default false: they
    * can be interrupted anywhere.
    */
   readonly masksInterruption?: boolean | undefined
   /**
-   * Called in the reader, in order of arrival; must not block. It gets no progress, and a cancel only where it names a request that this
-   * peer has sent.
+   * Called for each notification in order of arrival, while messages are being read. Must not block. It is never called for progress, and
+   * only called for a cancellation if it names a request sent by this peer.
    */
   readonly notification: (notification: JsonRpc.Notification, envelope: Envelope, peer: Peer) => void
-  /** Answers in the reader, without a permit: for ping. `undefined` leaves the request to `request`. */
+  /** Responds without a permit, while messages are being read. For ping. Returns `undefined` to leave the request to `request`. */
   readonly immediate?: ((request: JsonRpc.Request) => unknown) | undefined
-  /** Called when the sender of a request has cancelled it. `reason` is cut at 200 characters; undefined unless it is a string. */
+  /** Called when the sender cancels a request. `reason` is truncated to 200 characters, and `undefined` if it isn't a string. */
   readonly cancelled?: ((request: JsonRpc.Request, reason: string | undefined) => void) | undefined
-  /**
-   * Called when a subscription of the other side was interrupted by this one: the result that ends it in order. Default: it is answered by
-   * -31503 with the reason.
-   */
+  /** Returns the result to send when this peer interrupts a subscription. Default: responds with -31503 and the reason. */
   readonly subscriptionEnded?: ((request: JsonRpc.Request) => unknown) | undefined
-  /** Called when a request begins to run or to wait, is sent, or ends. */
+  /** Called when a request starts to run or wait, is sent, or ends. */
   readonly changed?: (() => void) | undefined
-  /** Default: nothing observes the peer, and nothing is measured. */
+  /** Observes requests. Default: no observer, and nothing is measured. */
   readonly observer?: PeerObserver | undefined
-  /** Called with the reason when a message is dropped: a duplicate id, an answer to no request, an invalid response. */
+  /** Called with the reason when a message is dropped: a duplicate ID, a response to an unknown request, or an invalid response. */
   readonly dropped?: ((reason: string) => void) | undefined
 }
 
 export interface Options {
-  /** How many requests of the other side run at once; more wait. Default 64. */
+  /** Maximum number of requests from the other peer that run concurrently. Any others wait. Default 64. */
   readonly inFlight?: number | undefined
-  /** Whether a request stays open by design: it takes no permit, and `idle` does not wait for it. Default never. */
+  /** Returns true if a request is meant to stay open: it doesn't need a permit, and `idle` doesn't wait for it. Default: never. */
   readonly isSubscription?: ((request: JsonRpc.Request) => boolean) | undefined
-  /** How many requests may wait for a permit, and how many subscriptions may be open; one more is refused with -31429. Default 1024. */
+  /** Maximum number of requests waiting for a permit, and of open subscriptions. Any others are rejected with -31429. Default 1024. */
   readonly pending?: number | undefined
-  /** The revision's `id` for errors about invalid messages: `null` before 2025-11-25, absent from then on. */
+  /** The revision's `id` for errors about invalid messages: `null` before 2025-11-25, absent since then. */
   readonly unreadableId?: (() => null | undefined) | undefined
-  /** When the other side ends the conversation in order: how long requests in flight may still run. Default not at all. */
+  /**
+   * How long requests in flight may keep running after the other peer closes the connection normally. Default: they are interrupted
+   * immediately.
+   */
   readonly grace?: Duration.Input | undefined
-  /** Whether a batch may be received now; otherwise it is answered by -32600. Default never. */
+  /** Returns true if batches are currently allowed. Otherwise they are rejected with -32600. Default: never. */
   readonly batches?: (() => boolean) | undefined
-  /** The id of the first request that is sent: greater where an earlier peer of the same conversation has used ids. Default 1. */
+  /** ID of the first request to send. Set a higher ID if an earlier peer has already used IDs on this connection. Default 1. */
   readonly firstId?: number | undefined
-  /** Called once, when the conversation is over. */
+  /** Called once, when the connection has ended. */
   readonly ended?: (() => void) | undefined
 }
 
-/** One end of a conversation. */
+/** One end of a connection. */
 export interface Peer {
-  /** Handles what arrived. The reader of `Peer.make` calls it; so does an endpoint without a duplex transport, with the sink of the answers. */
+  /**
+   * Handles an incoming message. Called by the reader of `Peer.make`, and by endpoints without a duplex transport, which pass the sink for
+   * responses.
+   */
   readonly receive: (inbound: Inbound, sink?: Sink) => void
-  /** Sends a request and waits for the answer. Its interruption and its timeout send `notifications/cancelled`. */
+  /** Sends a request and waits for the response. Interruption and timeout send `notifications/cancelled`. */
   readonly request: (
     method: string,
     params?: JsonRpc.Params,
     options?: RequestOptions
   ) => Effect.Effect<unknown, RequestError>
-  /** Sends a notification without waiting; see `sink.ready` for back-pressure. */
+  /** Sends a notification without waiting. Use `sink.ready` for back-pressure. */
   readonly notify: (method: string, params?: JsonRpc.Params, relatedTo?: JsonRpc.Id) => void
   readonly sink: Sink
-  /** Shows each message to a watcher from now on, in place of an earlier one; undefined: to none. It costs nothing while there is none. */
+  /**
+   * From now on, shows each message to this watcher, replacing any earlier watcher. Pass `undefined` to stop. Costs
+   * nothing without a watcher.
+   */
   readonly watch: (watcher: Watcher | undefined) => void
-  /** The requests of the other side that run or wait. */
+  /** Requests from the other peer that are running or waiting. */
   readonly inFlight: Effect.Effect<ReadonlyArray<InFlight>>
-  /** The same for views, as they are; they hold arguments and headers. */
+  /** Same as `inFlight`, but synchronous and for views. Includes arguments and headers. */
   readonly open: () => ReadonlyArray<OpenRequest>
-  /** The requests of this peer that wait for an answer. */
+  /** This peer's requests that are waiting for a response. */
   readonly sent: () => ReadonlyArray<SentRequest>
-  /** Gives up a request of this peer: it fails with -31503 and the reason, and the other side is told. False where none of that id waits. */
+  /**
+   * Fails one of this peer's requests with -31503 and the reason, and cancels it on the other peer. Returns false if no such request is
+   * waiting.
+   */
   readonly giveUp: (id: JsonRpc.Id, reason: string) => boolean
-  /** How many requests of this peer wait for an answer. */
+  /** Number of this peer's requests that are waiting for a response. */
   readonly outstanding: () => number
   /**
-   * Interrupts one request of the other side, or all, with a reason. Unlike a cancelled request it is answered, by -31503. False where no
-   * such request runs or waits.
+   * Interrupts one request from the other peer, or all of them, with a reason. Unlike a cancelled request, an interrupted request receives
+   * a response, with error -31503. Returns false if no such request is running or waiting.
    */
   readonly interrupt: (reason: string, id?: JsonRpc.Id) => boolean
-  /** Ends the conversation in order, as the end of its scope does: requests that run are answered by -31503. */
+  /** Closes the connection normally, like closing its scope: running requests fail with -31503. */
   readonly end: () => void
-  /** Ends the conversation as if the transport had broken. */
+  /** Closes the connection as if the transport had failed. */
   readonly abort: (error: TransportError) => void
-  /** Completes when no request of the other side runs or waits; subscriptions do not count. */
+  /** Completes when no request from the other peer is running or waiting. Subscriptions don't count. */
   readonly idle: Effect.Effect<void>
-  /** Completes when no subscription of the other side is in flight; each has been answered by then. */
+  /** Completes when no subscription from the other peer is open. By then, each one has received its response. */
   readonly subscriptionsEnded: Effect.Effect<void>
-  /** Completes when the other side ended the conversation; fails when the transport broke. */
+  /** Completes when the other peer closes the connection. Fails when the transport does. */
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }

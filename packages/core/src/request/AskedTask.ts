@@ -1,8 +1,8 @@
 /**
- * A question that the client runs as a task (spec 2025-11-25: basic/utilities/tasks): it is read until it has ended, then its answer is
- * fetched. Loaded when the first such question is asked.
+ * A question that the client runs as a task (spec 2025-11-25: basic/utilities/tasks). It is polled until the task ends, and then the result
+ * is fetched. Loaded when the first such question is asked.
  *
- * The timeout of a question bounds each request here, not the wait for the user. Interruption cancels the task.
+ * A question's timeout applies to each request, not to the time the user takes. Interruption cancels the task.
  */
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { Peer, RequestError, RequestOptions } from "../peer/Peer.ts"
 
-/** A question, and the client that runs it. */
+/** A question and the client that runs it. */
 export interface TaskQuestion {
   readonly peer: Peer
   readonly method: string
@@ -23,11 +23,11 @@ export interface TaskQuestion {
   readonly capabilities: ClientCapabilities
 }
 
-/** Bounds of the wait between two reads, and the wait where the client names none, in milliseconds. */
+/** Minimum, maximum and default polling interval, in milliseconds. */
 const shortest = 100
 const longest = 3_600_000
 const usual = 1000
-/** How long the end of a question waits until the client knows that its task is cancelled. */
+/** How long an interrupted question waits for the client to confirm that its task is cancelled, in milliseconds. */
 const cancelTimeout = 5000
 
 interface Task {
@@ -37,7 +37,7 @@ interface Task {
   readonly pollInterval: number
 }
 
-/** The task of an answer; undefined where it is malformed. */
+/** Returns the task in a response, or `undefined` if it is malformed. */
 const taskOf = (wire: unknown): Task | undefined => {
   if (!isJsonObject(wire)) return undefined
   const { pollInterval: interval, status, statusMessage: message, taskId: id } = wire
@@ -50,13 +50,14 @@ const taskOf = (wire: unknown): Task | undefined => {
 const isCreated = (result: unknown): result is JsonObject => isJsonObject(result) && isJsonObject(result["task"])
 
 const malformed = (method: string): McpError.McpError =>
-  McpError.internalError(`The client's answer to ${method} is no task`)
+  McpError.internalError(`The client's answer to ${method} is not a task`)
 
 type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
 /**
- * Runs a request and what follows it in a fiber of its own, in which the request is uninterruptible: no notification may cancel a task, and
- * its id is known by the answer alone (2025-11-25: cancellation). The timeout of the request ends the fiber at the latest.
+ * Runs a request and its follow-up in a separate fiber. The request is uninterruptible, because a task must not be cancelled with a
+ * cancellation notification, and only the response contains the task ID (2025-11-25: cancellation). The fiber ends when the request times
+ * out, at the latest.
  */
 const inBackground = <A, E>(asking: (restore: Restore) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.uninterruptibleMask((restore) =>
@@ -89,7 +90,7 @@ const follow = (
   )
 }
 
-/** Asks; a client that answers within the request is taken at its word. */
+/** Asks the question. If the client responds with a result instead of a task, that result is used. */
 export const ask = (question: TaskQuestion): Effect.Effect<unknown, RequestError> =>
   Effect.suspend(() => {
     const { method, options, params, peer, task } = question

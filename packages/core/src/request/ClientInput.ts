@@ -1,7 +1,8 @@
 /**
- * Questions of a running handler to its client. `Elicitation`, `Sampling` and `Roots` are built on it.
+ * Lets a handler ask its client questions while it runs. `Elicitation`, `Sampling` and `Roots` are built on it.
  *
- * An interpreter decides how a question travels: `RemoteInput` asks over the open connection and waits; replay is `mrtr/` of the server.
+ * The implementation decides how a question reaches the client. `RemoteInput` asks over the open connection and waits for the response; the
+ * server's `mrtr/` modules replay the request instead.
  */
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -19,127 +20,130 @@ import type { InvalidValue } from "../contract/ValueCodec.ts"
 import type { Closed, Timeout } from "../peer/Peer.ts"
 import type { OnProgress } from "./Progress.ts"
 
-/** The methods of MCP by which a server asks its client. */
+/** MCP methods a server uses to ask its client questions. */
 export type QuestionMethod = Exclude<keyof Method.ServerRequests, "ping">
 
-/** The client did not declare what the question needs, or its revision has no such question. Nothing was sent. */
+/** The client didn't declare the capability that the question needs, or its revision has no such question. Nothing was sent. */
 export class CapabilityMissing extends Data.TaggedError("CapabilityMissing")<{
-  /** The missing declaration, dotted: `sampling.tools`; that of an extension is its id. */
+  /** Dotted path of the missing capability, such as `sampling.tools`. For an extension, the extension ID. */
   readonly capability: string
   readonly message: string
-  /** The missing declaration as a client writes it. Default: that of `capability`. */
+  /** The missing capability, as a client would declare it. Default: derived from `capability`. */
   readonly declaration?: ClientCapabilities | undefined
 }> {
   static readonly of = (capability: string, declaration?: ClientCapabilities): CapabilityMissing =>
     new CapabilityMissing({
       capability,
-      message: `The client cannot be asked this: it did not declare ${capability}`,
+      message: `The client cannot answer this question: it did not declare ${capability}`,
       declaration
     })
 }
 
-/** The declaration of a capability: `sampling.tools` is `{ sampling: { tools: {} } }`. */
+/** Expands a dotted capability: `sampling.tools` becomes `{ sampling: { tools: {} } }`. */
 const declarationOf = (capability: string): ClientCapabilities =>
   capability.split(".").reduceRight<{ readonly [name: string]: object }>((inner, name) => ({ [name]: inner }), {})
 
-/** The error of an uncaught `CapabilityMissing` where that is a protocol error (-32021, 2026-07-28 on). */
+/** Returns the protocol error for an uncaught `CapabilityMissing`, for revisions that have one (-32021, since 2026-07-28). */
 export const missingCapabilityError = ({ capability, declaration }: CapabilityMissing): McpError.McpError =>
   McpError.missingClientCapability(declaration ?? declarationOf(capability))
 
-/** The user declined the question, or dismissed it. */
+/** The user declined or dismissed the question. */
 export class Declined extends Data.TaggedError("Declined")<{
   readonly action: "decline" | "cancel"
   readonly message: string
 }> {}
 
-/** How a question fails, beside an error that the client sent. */
+/** Errors a question may fail with, apart from errors the client sends. */
 export type AskError = CapabilityMissing | Closed | Declined | Timeout
 
-/** Options of one question. */
+/** Options for one question. */
 export interface AskOptions {
-  /** Names the question where requests are replayed: needed for two identical ones at once. Elsewhere it has no effect. */
+  /** Distinguishes two identical questions that are open at the same time, if requests are replayed. Ignored otherwise. */
   readonly key?: string | undefined
   /**
-   * Called for each progress event of the client, in the reader: it must not block. Never called in 2026-07-28, where questions travel in
-   * results.
+   * Called with each progress event from the client. It runs while messages are being read, so it must not block. Never called in
+   * 2026-07-28, where questions are sent in results.
    */
   readonly onProgress?: OnProgress | undefined
-  /** How long the client may take to answer. Default: as the server says. It has no effect where questions travel in results. */
+  /** How long to wait for the client's answer. Default: the server's setting. Ignored if questions are sent in results. */
   readonly timeout?: Duration.Input | undefined
   /**
-   * Asks as a task, where the client runs such questions as tasks (2025-11-25): the server reads the task until the answer is there, so
-   * that no request waits for the user. `ttl`: how long the client should keep it; default: as the client likes. Elsewhere it has no effect.
+   * Asks the question as a task if the client supports it (2025-11-25). The server then polls the task, so no request stays open while the
+   * user decides. `ttl` is how long the client should keep the task; by default, the client decides. Ignored if the client doesn't support
+   * it.
    */
   readonly task?: { readonly ttl?: Duration.Input | undefined } | undefined
 }
 
-/** A question of an extension, encoded: the client has declared what it needs. */
+/** An encoded question that belongs to an extension the client declared. */
 export interface ExtensionQuestion<A> {
-  /** The id of its extension; undefined where the question is relayed, and its extension unknown. */
+  /** Extension ID, or `undefined` if the question is relayed and its extension is unknown. */
   readonly extension?: string | undefined
   readonly method: string
   readonly params: JsonRpc.Params
   readonly decode: (answer: unknown) => Effect.Effect<A, InvalidValue>
 }
 
-/** What a replayed request has recorded so far, on the wire: answers by the key of their question and its count, and values of `Once` steps by name. */
+/** Everything recorded for a replayed request, in wire form: answers by question key and count, and the values of `Once` steps by name. */
 export interface Recorded {
   readonly answers: { readonly [key: string]: unknown }
   readonly steps: { readonly [name: string]: unknown }
 }
 
-/** Runs a step in a transaction of a database, and records its value in the same one. */
+/** Runs a step in a database transaction and records its value in the same transaction. */
 export type OnceInTransaction = <A, E, R>(
   name: string,
   schema: Schema.Codec<A, unknown>,
   effect: Effect.Effect<A, E, R>
 ) => Effect.Effect<A, E | SqlError, R>
 
-/** What the handler of a task has beside questions and steps. */
+/** Operations only available to task handlers, in addition to questions and steps. */
 export interface TaskInput {
-  /** The id of the task: the same in every attempt to run it. */
+  /** Task ID. It is the same every time the task is resumed. */
   readonly id: string
-  /** Sleeps once: a later attempt sleeps what is left. `millis` is the whole duration. */
+  /** Sleeps once: if the task is resumed, only the remaining time is slept. `millis` is the full duration. */
   readonly sleep: (name: string, millis: number) => Effect.Effect<void>
-  /** Undefined where the task is recorded elsewhere than in the database of the client. */
+  /** Returns `undefined` if the task isn't recorded in this client's database. */
   readonly transaction: (sql: SqlClient) => OnceInTransaction | undefined
 }
 
-/** The client of the running request. */
+/** The client that sent the current request. */
 export class ClientInput extends Context.Service<
   ClientInput,
   {
-    /** Params and answer are canonical; the interpreter encodes them for the client's revision. */
+    /** Asks a question. Params and result are canonical values; the implementation encodes them for the client's revision. */
     readonly ask: <M extends QuestionMethod>(
       method: M,
       params: Method.ServerRequests[M]["params"],
       options?: AskOptions
     ) => Effect.Effect<Method.ServerRequests[M]["result"], AskError | McpError.McpError>
-    /** Asks a question of an extension; see `Extensions.ask`. */
+    /** Asks an extension's question; see `Extensions.ask`. */
     readonly askExtension: <A>(
       question: ExtensionQuestion<A>,
       options?: AskOptions
     ) => Effect.Effect<A, AskError | McpError.McpError>
-    /** Runs `effect` at most once per request; a later round of the same request gets the recorded value. */
+    /** Runs `effect` at most once per request. Later rounds of the same request receive the recorded value. */
     readonly once: <A, E, R>(
       name: string,
       schema: Schema.Codec<A, unknown>,
       effect: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E, R>
-    /** For code that continues a replayed request elsewhere; absent where requests are not replayed. */
+    /**
+     * Returns the recorded answers and values, for code that continues a replayed request elsewhere. Absent if requests aren't replayed.
+     */
     readonly recorded?: (() => Recorded) | undefined
-    /** What a task has beside; absent in a request that is answered by its handler. */
+    /** Task operations. Absent unless the handler runs as a task. */
     readonly task?: TaskInput | undefined
   }
 >()("@effect-mcp/core/ClientInput") {}
 
-/** What decides which questions a client can answer. */
+/** The parts of a client's declaration that determine which questions it can answer. */
 export interface ClientDeclaration {
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
 }
 
-/** The modes of elicitation that a client can answer. `elicitation: {}` means forms only. */
+/** Returns the elicitation modes a client supports. `elicitation: {}` means forms only. */
 export const elicitationModes = ({ revision, capabilities: { elicitation } }: ClientDeclaration) => ({
   form:
     revision.rules.elicitation.form &&
@@ -148,13 +152,13 @@ export const elicitationModes = ({ revision, capabilities: { elicitation } }: Cl
   url: revision.rules.elicitation.url && elicitation?.url !== undefined
 })
 
-/** Whether requests to a client's model may have tools, and include context of servers. */
+/** Returns whether sampling requests to the client may use tools and include context from servers. */
 export const samplingCapabilities = ({ revision, capabilities: { sampling } }: ClientDeclaration) => ({
   tools: revision.rules.samplingTools && sampling?.tools !== undefined,
   context: sampling !== undefined && (!revision.rules.samplingContextDeclared || sampling.context !== undefined)
 })
 
-/** Refuses every question by `CapabilityMissing` with this message. */
+/** Creates a `ClientInput` that fails every question with `CapabilityMissing` and this message. */
 export const unavailable = (message: string): ClientInput["Service"] => ({
   once: (_name, _schema, effect) => effect,
   ask: (method) => Effect.fail(new CapabilityMissing({ capability: method, message })),

@@ -1,37 +1,40 @@
 /**
- * Questions to the user (spec: client/elicitation). One tag on both sides: the client implements it, a server's handler holds a proxy.
+ * Asks the user questions (spec: client/elicitation). Both sides use the same service: the client implements it, and a server's handlers
+ * use a proxy.
  *
- * Owns the questions of a handler (`form`, `confirm`, `url`). A question whose mode the client did not declare fails with
- * `CapabilityMissing` and is not sent.
+ * Handlers ask with `form`, `confirm` and `url`. If the client doesn't support the question's mode, nothing is sent and the question fails
+ * with `CapabilityMissing`.
  */
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { ElicitParams, ElicitResult } from "@effect-mcp/protocol/model/Elicitation"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { memoize } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { effectOf } from "../internal/callback.ts"
 import { type AskError, type AskOptions, CapabilityMissing, type ClientInput, Declined } from "./ClientInput.ts"
 
 type FormParams = Extract<ElicitParams, { readonly requestedSchema: unknown }>
 type UrlParams = Extract<ElicitParams, { readonly url: string }>
 
-/** Why there is no answer. */
+/** Errors a question may fail with. */
 export type ElicitError = AskError | McpError.McpError
 
 /** The client's user. */
 export class Elicitation extends Context.Service<
   Elicitation,
   {
-    /** The modes that the client declared. */
+    /** Modes the client supports. */
     readonly modes: { readonly form: boolean; readonly url: boolean }
     readonly elicit: (params: ElicitParams, options?: AskOptions) => Effect.Effect<ElicitResult, ElicitError>
   }
 >()("@effect-mcp/core/Elicitation") {}
 
 /**
- * A client's implementation, with the modes that it has. The client checks the answers against the requested schema.
+ * Provides a client's implementation and the modes it supports. Answers are validated against the requested schema before they are sent.
  *
  * @example
  * ```ts
@@ -53,15 +56,18 @@ export const layer = <R1 = never, R2 = never>(modes: {
       modes: { form: modes.form !== undefined, url: modes.url !== undefined },
       elicit: (params) => {
         const missing = Effect.fail(McpError.invalidParams(`Elicitation mode not supported: ${params.mode ?? "form"}`))
-        const answer: Effect.Effect<ElicitResult, McpError.McpError, R1 | R2> | undefined = isUrl(params)
-          ? modes.url?.(params)
-          : modes.form?.(params)
-        return answer === undefined ? missing : Effect.provideContext(answer, services)
+        const { form, url } = modes
+        const answer: (() => Effect.Effect<ElicitResult, McpError.McpError, R1 | R2>) | undefined = isUrl(params)
+          ? url && (() => url(params))
+          : form && (() => form(params))
+        return answer === undefined
+          ? missing
+          : Effect.provideContext(effectOf("A function of Elicitation.layer", answer), services)
       }
     }))
   )
 
-/** A user that accepts every form with the same `content` and every URL without a visit. For tests and scripts. */
+/** A user who accepts every form with the same `content`, and every URL without visiting it. For tests and scripts. */
 export const layerAccept = (content: NonNullable<ElicitResult["content"]> = {}): Layer.Layer<Elicitation> =>
   layer({
     form: () => Effect.succeed({ action: "accept", content }),
@@ -73,15 +79,15 @@ const always = (action: "cancel" | "decline"): Layer.Layer<Elicitation> => {
   return layer({ form: answer, url: answer })
 }
 
-/** A user that declines every question. */
+/** A user who declines every question. */
 export const layerDecline: Layer.Layer<Elicitation> = always("decline")
 
-/** A user that dismisses every question. */
+/** A user who dismisses every question. */
 export const layerCancel: Layer.Layer<Elicitation> = always("cancel")
 
 const isUrl = (params: ElicitParams): params is UrlParams => params.mode === "url"
 
-/** The answer of a user that accepts; fails with `Declined` for any other. */
+/** Returns the result if the user accepted. Fails with `Declined` otherwise. */
 export const accepted = (result: ElicitResult): Effect.Effect<ElicitResult, Declined> =>
   result.action === "accept"
     ? Effect.succeed(result)
@@ -92,7 +98,7 @@ export const accepted = (result: ElicitResult): Effect.Effect<ElicitResult, Decl
         })
       )
 
-/** Asks with the params as they are and gives the result as it is: also a refusal, and content that is not checked. */
+/** Sends a question exactly as given and returns the raw result. The user may have declined, and the content has not been validated. */
 export const elicit = (
   params: ElicitParams,
   options?: AskOptions
@@ -101,30 +107,25 @@ export const elicit = (
 
 const ask = (params: ElicitParams, options?: AskOptions) => Effect.flatMap(elicit(params, options), accepted)
 
-/** The requested schema of an Effect schema, made once per schema. */
-const requestedSchemas = new WeakMap<object, FormParams["requestedSchema"]>()
-const requestedSchemaOf = (schema: Schema.Codec<any, any>): FormParams["requestedSchema"] => {
-  const known = requestedSchemas.get(schema)
-  if (known !== undefined) return known
-  // A schema that no form can show is a defect.
-  const made = Result.getOrThrow(JsonSchema.elicitation(schema))
-  requestedSchemas.set(schema, made)
-  return made
-}
+/** Converts an Effect schema to the requested schema of a form. A schema that a form cannot display is a defect. */
+const requestedSchemaOf = memoize((schema: Schema.Codec<any, any>): FormParams["requestedSchema"] =>
+  Result.getOrThrow(JsonSchema.elicitation(schema))
+)
 
-/** The fields of a form that are objects or arrays of objects. Values of classes are not: JSON may have a text of them. */
+/** The form fields that are objects or arrays of objects. Class instances don't count, because they may be encoded as strings. */
 type Nested<E> = 0 extends 1 & E
   ? never
   : { [K in keyof E]-?: NonNullable<E[K]> extends ObjectLiteral | ReadonlyArray<ObjectLiteral> ? K : never }[keyof E]
 type ObjectLiteral = { readonly [field: string]: unknown }
-/** Adds a type error to the schema of a form with nested fields. */
+/** Turns the schema of a form with nested fields into a compile error. */
 type Flat<E> = [Nested<E>] extends [never]
   ? unknown
-  : { readonly "A form has fields of strings, numbers, booleans and choices, not": Nested<E> }
+  : { readonly "A form can only have string, number, boolean and choice fields, not": Nested<E> }
 
 /**
- * Shows a form and waits for the user. `schema` is a flat struct of strings, numbers, booleans and choices; any other field is a defect
- * that names it. Fails with `Declined` unless the user accepts, and with -32602 when the answer does not fit.
+ * Shows a form and waits for the user's answer. `schema` is a flat struct of strings, numbers, booleans and choices; any other field is a
+ * defect that names the field. Fails with `Declined` unless the user accepts the form, and with -32602 if the answer doesn't match the
+ * schema.
  *
  * @example
  * ```ts
@@ -155,13 +156,13 @@ export const form = <A, E>(
   Effect.suspend(() =>
     Effect.flatMap(ask({ message, requestedSchema: requestedSchemaOf(schema) }, options), (result) =>
       Effect.mapError(Schema.decodeUnknownEffect(JsonSchema.codec(schema))(result.content ?? {}), (issue) =>
-        McpError.invalidParams(`The answer does not fit the form: ${issue.message}`)
+        McpError.invalidParams(`The answer does not match the form: ${issue.message}`)
       )
     )
   )
 
 /**
- * Asks yes or no: succeeds when the user accepts, fails with `Declined` otherwise.
+ * Asks the user for confirmation. Succeeds if the user accepts, and fails with `Declined` otherwise.
  *
  * @example
  * ```ts
@@ -182,9 +183,8 @@ export const confirm = (
   Effect.asVoid(ask({ message, requestedSchema: { type: "object", properties: {} } }, options))
 
 /**
- * Asks the user to visit a URL (2025-11-25 on). Success is consent only: the server finds out whether the interaction was completed. Gives
- * the id of the interaction, which the completion notification names.
- *
+ * Asks the user to visit a URL (since 2025-11-25). Success only means that the user agreed to visit it; the server has to check whether the
+ * interaction was completed. Returns the elicitation ID, which the completion notification refers to.
  * @example
  * ```ts
  * import { Elicitation } from "@effect-mcp/core"
@@ -205,22 +205,22 @@ const withId = ({ elicitationId = globalThis.crypto.randomUUID(), message, url }
   elicitationId
 })
 
-/** An interaction at a URL. */
+/** A question that the user answers on a web page. */
 export interface UrlQuestion {
   /** Why the user should visit the URL. */
   readonly message: string
-  /** Absolute; an invalid one is a defect. */
+  /** Absolute URL. An invalid URL is a defect. */
   readonly url: string
-  /** Unique within the server. Default: a random one. */
+  /** Must be unique within the server. Default: a random ID. */
   readonly elicitationId?: string | undefined
 }
 
 const isUrlOrDie = ({ url }: UrlQuestion): Effect.Effect<void> =>
-  URL.canParse(url) ? Effect.void : Effect.die(new Error(`Not a URL: ${url}`))
+  URL.canParse(url) ? Effect.void : Effect.die(new Error(`Not a valid URL: ${url}`))
 
 /**
- * Fails with error -32042 (2025-11-25): the client sends the request again once these interactions are completed. Fails with
- * `CapabilityMissing` for a client without URL mode.
+ * Fails with error -32042 (2025-11-25), which tells the client to retry the request after the user has completed these interactions. Fails
+ * with `CapabilityMissing` if the client doesn't support URL mode.
  */
 export const required = (
   message: string,
@@ -234,7 +234,7 @@ export const required = (
   })
 
 /**
- * Runs `question` if the client can answer it, `otherwise` if it lacks the capability.
+ * Runs `question` if the client supports it. Otherwise, runs `otherwise`.
  *
  * @example
  * ```ts
@@ -257,7 +257,7 @@ export const ifSupported = <A, E, R, B, E2, R2>(
     error instanceof CapabilityMissing ? otherwise : Effect.fail(error)
   )
 
-/** The `Elicitation` of a server's handler: it asks the client. */
+/** Creates the `Elicitation` service for a server's handlers. It forwards questions to the client. */
 export const proxy = (
   input: ClientInput["Service"],
   modes: Elicitation["Service"]["modes"]

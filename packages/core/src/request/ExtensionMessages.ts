@@ -1,7 +1,7 @@
 /**
- * What a handler does with the client's half of an extension: reads its settings, asks its questions, sends its notifications.
+ * Gives a handler access to the client's side of an extension: its settings, questions and notifications.
  *
- * Owns the check that the client declared the extension. How a question travels is the interpreter's (`ClientInput`).
+ * Checks that the client declared the extension. `ClientInput` decides how questions reach the client.
  */
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -21,7 +21,7 @@ import {
 } from "./ClientInput.ts"
 import { RequestContext } from "./RequestContext.ts"
 
-/** The declaration that a client lacks; undefined where it declared the extension. */
+/** Returns the declaration the client is missing, or `undefined` if it declared the extension. */
 export const missing = (
   extension: Extension.Identity,
   { capabilities, revision }: ClientDeclaration
@@ -35,7 +35,7 @@ const declarationOf = ({ clientCapabilities, revision }: RequestContext["Service
   capabilities: clientCapabilities
 })
 
-/** A part that was not given to `Extension.make` belongs to no extension. */
+/** Returns the extension that a part belongs to. A part that wasn't passed to `Extension.make` is a defect. */
 const ownerOf = ({
   extension,
   method
@@ -44,12 +44,14 @@ const ownerOf = ({
   readonly method: string
 }) =>
   extension === undefined
-    ? Effect.die(new Error(`${method} belongs to no extension: take it from the value that Extension.make gives`))
+    ? Effect.die(
+        new Error(`${method} does not belong to an extension: take it from the value that Extension.make returns`)
+      )
     : Effect.succeed(extension)
 
 /**
- * The settings that the client of the running request declared for the extension: in its session, or in the request (2026-07-28). None
- * where it did not declare it. Fails with -32602 where they do not fit the extension's `clientSettings`.
+ * Returns the extension settings declared by the client, either in its session or in the current request (2026-07-28). Returns
+ * `Option.none` if the client didn't declare the extension. Fails with -32602 if the settings don't match the extension's `clientSettings`.
  *
  * @example
  * ```ts
@@ -75,9 +77,10 @@ export const declared = <CS>(
   })
 
 /**
- * Asks the client a question of an extension: a request in a session, a part of the result in 2026-07-28, where code before it runs again
- * (see `Once`). Fails with `CapabilityMissing` where the client did not declare the extension, and with `Declined` for the error code -1.
- * Any other error of the client is the question's declared failure or an `McpError`.
+ * Asks the client a question that an extension defines. In a session the question is sent as a request. In 2026-07-28 it is part of the
+ * result, and the code before it runs again once the client has answered (see `Once`). Fails with `CapabilityMissing` if the client didn't
+ * declare the extension, and with `Declined` if the client responds with error code -1. Any other client error becomes the question's
+ * declared failure or an `McpError`.
  *
  * @example
  * ```ts
@@ -111,7 +114,7 @@ export const ask = <P, A, F>(
     const lacking = missing(extension, declarationOf(context))
     if (lacking !== undefined) return yield* CapabilityMissing.of(extension.id, lacking)
     if (!Extension.hasMethod(question, context.revision)) {
-      const message = `The client cannot be asked this: revision ${context.revision.version} has no ${method}`
+      const message = `The client cannot answer this question: revision ${context.revision.version} does not have ${method}`
       return yield* new CapabilityMissing({ capability: extension.id, message })
     }
     const wire = yield* objectOf(`The params of ${method}`, question.params.encode(params))
@@ -121,7 +124,10 @@ export const ask = <P, A, F>(
     return yield* yield* Effect.catch(asked, (error) => failureOf(question, error))
   })
 
-/** A declared failure in an answer inside of `inputResponses`, which has no errors; else the result. */
+/**
+ * Returns the result in an `inputResponses` answer, or the declared failure if the answer contains one. These answers cannot be JSON-RPC
+ * errors, so a failure is part of the result.
+ */
 const answerOf = <A, F>(
   { failure, result }: Pick<Extension.Request<unknown, A, F>, "failure" | "result">,
   answer: unknown
@@ -132,7 +138,7 @@ const answerOf = <A, F>(
     : Effect.map(result.decode(answer), Exit.succeed)
 }
 
-/** A declared failure in an error of the client. */
+/** Returns the declared failure in a client error. */
 const failureOf = <F>(
   { failure, failureCode }: Pick<Extension.Request<unknown, unknown, F>, "failure" | "failureCode">,
   error: AskError | McpError.McpError
@@ -145,17 +151,17 @@ const failureOf = <F>(
     : Effect.fail(error)
 }
 
-/** A value of an extension on the wire; one that does not fit its schema, or is no object, is a defect. */
+/** Encodes an extension's value. A value that doesn't match its schema or isn't an object is a defect. */
 export const objectOf = (what: string, encoded: Effect.Effect<unknown, InvalidValue>): Effect.Effect<JsonObject> =>
   Effect.flatMapEager(
-    Effect.catchEager(encoded, ({ message }) => Effect.die(new Error(`${what} does not fit its schema: ${message}`))),
+    Effect.catchEager(encoded, ({ message }) => Effect.die(new Error(`${what} does not match its schema: ${message}`))),
     (wire) =>
       isJsonObject(wire)
         ? Effect.succeed(wire)
-        : Effect.die(new Error(`${what} must be an object on the wire: make its schema one of objects`))
+        : Effect.die(new Error(`${what} must be an object on the wire: use a schema that encodes to an object`))
   )
 
-/** How long a notification waits for a session that its client has not opened, or does not read. */
+/** How long a notification waits for a client that hasn't opened its session or isn't reading. */
 const patience: Duration.Input = "30 seconds"
 
 const isReady = (ready: Effect.Effect<void>, closing: Effect.Effect<void>): Effect.Effect<boolean> =>
@@ -164,19 +170,19 @@ const isReady = (ready: Effect.Effect<void>, closing: Effect.Effect<void>): Effe
     Option.getOrElse(() => false)
   )
 
-/** Where a notification leaves. */
+/** Options for sending a notification. */
 export interface NotifyOptions {
   /**
-   * `request`: on the stream of the running request, until that has ended. `connection`: on that of its session, also later; not in
-   * 2026-07-28, where notifications beside a request belong to a subscription. It is dropped where the client has not opened its session, or
-   * made room, within 30 seconds. Default `request`.
+   * `request` sends it on the current request's stream, as long as the request is running. `connection` sends it on the session's stream,
+   * at any time; this isn't available in 2026-07-28, where notifications outside a request belong to a subscription. The notification is
+   * dropped if the client doesn't open its session or make room within 30 seconds. Default `request`.
    */
   readonly on?: "request" | "connection" | undefined
 }
 
 /**
- * Sends a notification of an extension to the client of the running request, once there is room. It is dropped where the client did not
- * declare the extension, and after the end of what it is sent on. Params that do not fit are a defect.
+ * Sends an extension notification to the client of the current request, as soon as there is room. The notification is dropped if the client
+ * didn't declare the extension, or if the stream has ended. Params that don't match the schema are a defect.
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 /**
- * Log messages for the client (spec: server/utilities/logging).
+ * Sends log messages to the client (spec: server/utilities/logging).
  *
- * Only messages of the client's level or above are sent. Where the outbox is full they are dropped and counted. The server forwards
- * `Effect.log` of a handler, message and annotations only; causes stay on stderr.
+ * Messages below the client's log level are not sent. If the outbox is full, messages are dropped and counted. The server also forwards a
+ * handler's `Effect.log` calls, but only the message and annotations; causes stay on stderr.
  */
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Context from "effect/Context"
@@ -12,21 +12,21 @@ import * as Logger from "effect/Logger"
 import type * as LogLevel from "effect/LogLevel"
 import * as References from "effect/References"
 
-/** Log messages to the client of the running request. */
+/** Logs to the client that sent the current request. */
 export class Log extends Context.Service<
   Log,
   {
-    /** `data` is any JSON value; `logger` names the part of the server that logs. Never waits. */
+    /** Sends a message. `data` is any JSON value; `logger` names the component that logs. Never waits. */
     readonly log: (level: LoggingLevel, data: unknown, logger?: string) => Effect.Effect<void>
-    /** The same outside of an Effect: for a Logger. */
+    /** Same as `log`, but callable outside an Effect, for use in a Logger. */
     readonly logUnsafe: (level: LoggingLevel, data: unknown, logger?: string) => void
   }
 >()("@effect-mcp/core/Log") {}
 
-/** Drops every message. */
+/** A `Log` that drops every message. */
 export const none: Log["Service"] = { log: () => Effect.void, logUnsafe: () => {} }
 
-/** A `Log` that drops every message, for handlers outside of a request. */
+/** Provides a `Log` that drops every message, for handlers outside a request. */
 export const layerNone: Layer.Layer<Log> = Layer.succeed(Log, none)
 
 const at =
@@ -34,10 +34,10 @@ const at =
   (data: unknown, logger?: string): Effect.Effect<void, never, Log> =>
     Effect.flatMap(Log, (service) => service.log(level, data, logger))
 
-/** Logs detail for developers. */
+/** Logs details for developers. */
 export const debug = at("debug")
 /**
- * Logs that work proceeds. The other levels, from `debug` to `emergency` (RFC 5424), have functions as well.
+ * Logs normal operation, such as the progress of a job. There is a function for each level from `debug` to `emergency` (RFC 5424).
  *
  * @example
  * ```ts
@@ -51,15 +51,15 @@ export const debug = at("debug")
  * ```
  */
 export const info = at("info")
-/** Logs a normal event that matters. */
+/** Logs a normal but significant event. */
 export const notice = at("notice")
 /** Logs a condition that may become an error. */
 export const warning = at("warning")
-/** Logs an error of one operation. */
+/** Logs that an operation failed. */
 export const error = at("error")
 /** Logs that a component failed. */
 export const critical = at("critical")
-/** Logs a condition that needs action at once. */
+/** Logs a condition that needs immediate action. */
 export const alert = at("alert")
 /** Logs that the system is unusable. */
 export const emergency = at("emergency")
@@ -75,7 +75,7 @@ const levels: { readonly [level in LogLevel.LogLevel]: LoggingLevel } = {
   None: "debug"
 }
 
-/** The log annotations of the code that calls a handler: they are not sent to the client. */
+/** Log annotations that were set outside the handler. They are not sent to the client. */
 export const callerAnnotations = Context.Reference<{ readonly [key: string]: unknown }>(
   "@effect-mcp/core/Log/callerAnnotations",
   {
@@ -84,8 +84,8 @@ export const callerAnnotations = Context.Reference<{ readonly [key: string]: unk
 )
 
 /**
- * Forwards `Effect.log` of a handler to its `Log`: the message and the handler's own annotations, never a cause. Outside of a request it
- * does nothing.
+ * Forwards a handler's `Effect.log` calls to its `Log`: the message and the handler's own annotations, but never a cause. Does nothing
+ * outside a request.
  */
 export const forwarder: Logger.Logger<unknown, void> = Logger.make(({ fiber, logLevel, message }) => {
   const log: Log["Service"] | undefined = fiber.context.mapUnsafe.get(Log.key)

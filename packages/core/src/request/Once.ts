@@ -1,8 +1,8 @@
 /**
- * Effects that run once per request, however many rounds the request takes, and once per task, however often it is continued.
+ * Runs effects once per request, no matter how many rounds the request takes, and once per task, no matter how often the task is resumed.
  *
- * In a session a request has one round, so the effect simply runs. Where a request is replayed (2026-07-28), and where a task continues after
- * its process ended, later rounds get the recorded value. A handler reads the same in every revision.
+ * In a session, a request has a single round, so the effect simply runs. If a request is replayed (2026-07-28), or a task resumes after its
+ * process ended, later rounds receive the recorded value. Handler code is the same in every revision.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -14,14 +14,14 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { ClientInput } from "./ClientInput.ts"
 
-/** The name of the running step. */
+/** Name of the current step. */
 const Step = Context.Reference<string | undefined>("@effect-mcp/core/Once/Step", { defaultValue: () => undefined })
 
 /**
- * Runs `effect` and records its value under `name`, which must be unique within the handler. `schema` encodes the value to JSON.
+ * Runs `effect` and records its value under `name`, which must be unique within the handler. `schema` encodes the value as JSON.
  *
- * Where requests are replayed, a cancel does not interrupt the effect. It has a time limit of its own, and must not ask the client. A
- * failure is not recorded, so a later round may run the effect again.
+ * If requests are replayed, cancelling the request does not interrupt the effect; a separate time limit applies, and the effect must not
+ * ask the client questions. Failures are not recorded, so a later round may run the effect again.
  *
  * @example
  * ```ts
@@ -46,8 +46,9 @@ export const run = <A, E, R>(
   Effect.flatMap(ClientInput, (input) => input.once(name, schema, Effect.provideService(effect, Step, name)))
 
 /**
- * Sleeps for a duration that begins when the handler first comes here. In a task a sleep outlasts the process: another attempt sleeps what
- * is left, and one of more than 30 seconds holds no fiber. `name` must be unique among the steps of the handler.
+ * Sleeps for `duration`, counted from the first time the handler reaches this point. In a task, the sleep survives a restart: the next
+ * attempt only sleeps for the remaining time, and a sleep longer than 30 seconds doesn't occupy a fiber. `name` must be unique among the
+ * handler's steps.
  *
  * @example
  * ```ts
@@ -76,8 +77,8 @@ export const sleep = (name: string, duration: Duration.Input): Effect.Effect<voi
   })
 
 /**
- * A key for the effect of the running step: for a service that does a thing once per key, however often it is asked. In a task it is the same
- * in every attempt; in a request each run of the step has a key of its own. Outside of a step it is a defect.
+ * Idempotency key for the current step, to pass to a service that acts only once per key. In a task, the key is the same in every attempt.
+ * In a request, each run of the step has a new key. Using it outside a step is a defect.
  *
  * @example
  * ```ts
@@ -96,22 +97,24 @@ export const sleep = (name: string, duration: Duration.Input): Effect.Effect<voi
 export const key: Effect.Effect<string, never, ClientInput> = Effect.gen(function* () {
   const step = yield* Step
   if (step === undefined)
-    return yield* Effect.die(new Error("Once.key is the key of a step: use it inside of Once.run"))
+    return yield* Effect.die(new Error("Once.key is only available in a step: use it inside Once.run"))
   const { task } = yield* ClientInput
   return task === undefined ? crypto.randomUUID() : `${task.id}/${step}`
 })
 
-/** What the request records is not in the database of the transaction, so neither could commit with the other. The step did not run. */
+/** The request isn't recorded in the transaction's database, so the two can't be committed together. The step did not run. */
 export class NoTransaction extends Data.TaggedError("NoTransaction")<{ readonly message: string }> {}
 
 /**
- * Runs a step in a transaction of `sql`, and records its value in the same transaction: both are in the database, or neither. What it writes
- * by `sql` is there exactly once, without a key, however often the task is continued; anything else that it does is at least once, as in
- * `run`. `sql` is the client that the tasks are stored by: of `@effect-mcp/tasks/sqlite`, or the one that `@effect-mcp/tasks/postgres` was given.
+ * Runs a step in a `sql` transaction and records its value in the same transaction, so that either both are stored or neither is. Writes
+ * made through `sql` happen exactly once, without an idempotency key, no matter how often the task is resumed. Other effects happen at
+ * least once, as with `run`. `sql` must be the client that stores the tasks: the client from `@effect-mcp/tasks/sqlite`, or the client you
+ * passed to `@effect-mcp/tasks/postgres`.
  *
- * Fails with `NoTransaction` where the tasks are stored elsewhere, and in a request that is replayed. A request that is neither replayed nor
- * a task records nothing: there it is a transaction. The step holds a connection, on SQLite the only one, so it should be short; on Postgres a
- * transaction that is idle for longer than a lease is ended. After a failure that may pass, such as a deadlock, it runs again.
+ * Fails with `NoTransaction` if the tasks are stored elsewhere, and in a replayed request. If the request is neither replayed nor a task,
+ * nothing is recorded and this is an ordinary transaction. The step holds a database connection (on SQLite, the only one), so keep it
+ * short. Postgres ends a transaction that has been idle for longer than a lease. After a temporary failure, such as a deadlock, the step
+ * runs again.
  *
  * @example
  * ```ts
@@ -144,8 +147,8 @@ export const transaction =
       if (once !== undefined) return once(name, schema, step)
       const where =
         task === undefined
-          ? 'a request that is replayed records nothing in a database: give the tool `task: "required"`'
-          : "the tasks of this server are stored elsewhere: give `Durable` the SQL client of the transaction"
+          ? 'a replayed request records nothing in a database: set `task: "required"` on the tool'
+          : "this server's tasks are stored elsewhere: pass the transaction's SQL client to `Durable`"
       return Effect.fail(
         new NoTransaction({ message: `The step ${name} cannot be recorded in its transaction: ${where}` })
       )

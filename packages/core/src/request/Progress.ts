@@ -1,8 +1,9 @@
 /**
- * Progress of the running request (spec: basic/utilities/progress).
+ * Progress of the current request (spec: basic/utilities/progress).
  *
- * An event is sent only where the request has a progress token and the value grew. Above the outbox's high-water mark `report` suspends
- * the handler. After `stallTime` it does not wait any more: only the latest event is kept, and sent as soon as there is room.
+ * An event is only sent if the request has a progress token and the value has increased. If the outbox is above its high-water mark,
+ * `report` suspends the handler. After `stallTime` it stops waiting: from then on only the latest event is kept, and it is sent as soon as
+ * there is room.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
@@ -12,27 +13,26 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 
-/** What an event says beside the value. */
+/** Optional details of a progress event. */
 export interface ReportOptions {
-  /** The value at the end, if it is known. */
+  /** The value at which the work is complete, if known. */
   readonly total?: number | undefined
-  /** For the user to read. Dropped before 2025-03-26, which has no messages. */
+  /** Text for the user. Dropped in revisions before 2025-03-26, which have no progress messages. */
   readonly message?: string | undefined
 }
 
-/** Progress of the running request. Does nothing for a request without a token, so that a handler may always report. */
+/** Reports progress of the current request. Does nothing if the request has no progress token, so handlers can always report. */
 export class Progress extends Context.Service<
   Progress,
   {
-    /** Whether the request has a token: a handler may skip counting that costs. */
+    /** True if the request has a progress token. If false, a handler can skip work that only serves to measure progress. */
     readonly wanted: boolean
     readonly report: (progress: number, options?: ReportOptions) => Effect.Effect<void>
   }
 >()("@effect-mcp/core/Progress") {}
 
 /**
- * Tells the client how far the request has come. `progress` must grow from call to call; a value that does not grow, or is not finite, is
- * dropped.
+ * Reports progress to the client. `progress` must increase with every call. Values that don't increase or aren't finite are dropped.
  *
  * @example
  * ```ts
@@ -63,13 +63,13 @@ export class Progress extends Context.Service<
  * ```
  */
 export const report = (progress: number, options?: ReportOptions): Effect.Effect<void, never, Progress> =>
-  // One step, where a flatMap over the service is three: handlers report in loops.
+  // One step instead of the three steps of a `flatMap` over the service, because handlers report in loops.
   Effect.withFiber<void, never, Progress>(({ context }) => {
     const service = Context.getUnsafe(context, Progress)
     return service instanceof RequestProgress ? service.reportNow(progress, options) : service.report(progress, options)
   })
 
-/** What a plain function returns: any value but an Effect, which would not run. */
+/** Return type of a plain function: anything except an Effect, which would never run. */
 type Plain =
   | void
   | null
@@ -78,15 +78,17 @@ type Plain =
   | bigint
   | boolean
   | symbol
-  | (object & { readonly [Effect.TypeId]?: "A plain function is expected: an Effect that it returns does not run" })
+  | (object & {
+      readonly [Effect.TypeId]?: "Expected a plain function: if it returned an Effect, that Effect would not run"
+    })
 
-/** Called with each progress event of a request, by the reader: it must not block. */
+/** Called with each progress event of a request. It runs while messages are being read, so it must not block. */
 export type OnProgress = (event: ProgressParams) => Plain
 
-/** Drops every event. */
+/** A `Progress` that drops every event. */
 export const none: Progress["Service"] = { wanted: false, report: () => Effect.void }
 
-/** A `Progress` that drops every event, for handlers outside of a request. */
+/** Provides a `Progress` that drops every event, for handlers outside a request. */
 export const layerNone: Layer.Layer<Progress> = Layer.succeed(Progress, none)
 
 /** How long `report` waits for room before it keeps only the latest event. */
@@ -96,7 +98,7 @@ interface Event extends ReportOptions {
   readonly progress: number
 }
 
-/** Where events leave. */
+/** Sends progress events. */
 interface Outbound {
   readonly writable: () => boolean
   readonly ready: Effect.Effect<void>
@@ -108,7 +110,7 @@ interface Outbound {
   }) => void
 }
 
-/** Progress of one request. `token` is that of the request, if it has one. */
+/** Creates the `Progress` of one request. `token` is the request's progress token, if there is one. */
 export const make = (options: Outbound & { readonly token: JsonRpc.Id | undefined }): Progress["Service"] =>
   options.token === undefined ? none : new RequestProgress(options, options.token)
 
@@ -127,7 +129,7 @@ class RequestProgress {
   readonly report = (progress: number, options?: ReportOptions): Effect.Effect<void> =>
     Effect.suspend(() => this.reportNow(progress, options))
 
-  /** Sends the event now, or gives the effect that waits for room. Called in the fiber of the handler. */
+  /** Sends the event immediately, or returns an effect that waits for room. Called in the handler's fiber. */
   reportNow(progress: number, options?: ReportOptions): Effect.Effect<void> {
     if (!(progress > this.last) || progress === Infinity) return Effect.void
     this.last = progress
@@ -142,7 +144,7 @@ class RequestProgress {
     const message = options?.message
     const total = options?.total
     const counts = total !== undefined && Number.isFinite(total)
-    // Written out, without a spread: handlers report in loops.
+    // Written without a spread, because handlers report in loops.
     if (message === undefined) {
       outbound.send(counts ? { progressToken: token, progress, total } : { progressToken: token, progress })
     } else {
@@ -161,7 +163,7 @@ class RequestProgress {
       this.latest = undefined
       if (latest !== undefined) this.send(latest.progress, latest)
     })
-    // After the stall the latest event waits for room in a fiber of its own, which ends with the handler at the latest.
+    // After a stall, the latest event waits for room in a separate fiber. The fiber ends when the handler does.
     return Effect.flatMap(Effect.timeoutOption(moved, stallTime), (sent) =>
       Option.isSome(sent) ? Effect.void : Effect.asVoid(Effect.forkChild(moved, { startImmediately: true }))
     )

@@ -1,5 +1,6 @@
 /**
- * Asks the client over the open connection of a session, and waits. Loaded with the first question: most handlers ask none.
+ * Asks the client over a session's open connection and waits for the response. Loaded with the first question, because most handlers don't
+ * ask any.
  */
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -22,18 +23,18 @@ import {
 } from "./ClientInput.ts"
 import { missingCapability } from "./question.ts"
 
-/** What `remote` asks through. */
+/** Options for `remote`. */
 export interface RemoteOptions extends ClientDeclaration {
   readonly peer: Peer
-  /** The request whose handler asks; undefined for a question that relates to none. */
+  /** The request whose handler asks, or `undefined` for a question that isn't related to a request. */
   readonly relatedTo: Pick<ReceivedRequest, "asked" | "request"> | undefined
-  /** How long the client, and its user, may take to answer. */
+  /** How long the client and its user may take to answer. */
   readonly timeout: Duration.Input
-  /** Completes when the client may be asked: it has sent `notifications/initialized`. */
+  /** Completes when the client accepts questions, because it has sent `notifications/initialized`. */
   readonly ready: Effect.Effect<void>
 }
 
-/** Asks over the open connection and waits; the question leaves on the stream of its request. */
+/** Asks over the open connection and waits for the response. The question is sent on its request's stream. */
 export const remote = (options: RemoteOptions): ClientInput["Service"] => ({
   once: (_name, _schema, effect) => effect,
   ask: <M extends QuestionMethod>(method: M, params: Method.ServerRequests[M]["params"], asking?: AskOptions) =>
@@ -59,7 +60,7 @@ export const remote = (options: RemoteOptions): ClientInput["Service"] => ({
 const malformed = (method: string, message: string): McpError.McpError =>
   McpError.internalError(`The client's answer to ${method} is malformed: ${message}`)
 
-/** The answer on the wire. */
+/** Returns the result in wire form. */
 const sent = (
   { capabilities, peer, ready, relatedTo, revision, timeout }: RemoteOptions,
   method: string,
@@ -82,7 +83,7 @@ const sent = (
         ? peer.request(method, params, options)
         : AskedTask.ask({ peer, method, params, task, options, capabilities })
     }),
-    // A refusal is a failure that handlers expect, not a protocol error.
+    // A rejection is a failure handlers expect, not a protocol error.
     Effect.catchIf(isRejection, ({ message }) => Effect.fail(new Declined({ action: "decline", message })))
   )
 

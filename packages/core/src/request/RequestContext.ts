@@ -1,7 +1,7 @@
 /**
- * What a handler may know about its request. Provided per request, in every revision and transport.
+ * Information about the current request, available to its handler in every revision and transport.
  *
- * `RequestServices` are the services of each request: they never appear in the requirements of a feature's layer.
+ * `RequestServices` are the services each request provides. They never appear in the requirements of a layer.
  */
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -21,70 +21,78 @@ import type { Roots } from "./Roots.ts"
 import type { Sampling } from "./Sampling.ts"
 import type { Envelope } from "../transport/Transport.ts"
 
-/** What outlives a request: its session, or its duplex transport. For code that relays messages (a gateway). */
+/**
+ * The part of a connection that outlives a request: the session or the duplex transport. For code that relays messages, such as a gateway.
+ */
 export interface RequestConnection {
-  /** Closes with the connection. */
+  /** Closes when the connection does. */
   readonly scope: Scope.Scope
-  /** Sends a notification that relates to no request, unchanged. */
+  /** Sends a notification that doesn't belong to any request. It is sent unchanged. */
   readonly notify: (method: string, params?: JsonRpc.Params) => void
-  /** Completes when the session is initialized and the outbox has room. */
+  /** Completes once the session is initialized and the outbox has room. */
   readonly ready: Effect.Effect<void>
-  /** Whether the client reads what relates to no request: over HTTP only while it has opened the stream of its session. */
+  /**
+   * True if the client is reading messages that don't belong to any request. Over HTTP, only while the client has the session's stream
+   * open.
+   */
   readonly isRead: () => boolean
-  /** Completes when it reads that no more. */
+  /** Completes when the client stops reading them. */
   readonly left: Effect.Effect<void>
-  /** Completes when the client is initialized and reads that. */
+  /** Completes once the client is initialized and reading them. */
   readonly read: Effect.Effect<void>
-  /** Asks the client questions that relate to no request; undefined where that is not possible. */
+  /** Asks the client questions that don't belong to any request, or `undefined` if that isn't possible. */
   readonly input: ClientInput["Service"] | undefined
-  /** Announcements that the client's roots changed, where it makes any. */
+  /** Emits when the client announces that its roots have changed, or `undefined` if the client doesn't announce it. */
   readonly rootsChanges: Stream.Stream<void> | undefined
 }
 
-/** What may leave beside the answer of a request. For code that relays messages (a gateway): it neither waits nor checks. */
+/**
+ * Sends messages related to a request, apart from the response. For code that relays messages, such as a gateway: it neither waits nor
+ * validates.
+ */
 export interface Outbound {
-  /** Sends a notification on the request's own stream, unchanged. */
+  /** Sends a notification on the request's own stream. It is sent unchanged. */
   readonly notify: (method: string, params?: JsonRpc.Params) => void
-  /** Completes when that stream has room. */
+  /** Completes when the stream has room. */
   readonly ready: Effect.Effect<void>
-  /** Whether the client reads that stream now: over HTTP it may have gone, to come back or not. */
+  /** True if the client is reading the stream. Over HTTP, the client may have disconnected and may reconnect. */
   readonly isRead: () => boolean
-  /** Completes when the client has gone. */
+  /** Completes when the client has disconnected. */
   readonly left: Effect.Effect<void>
-  /** Completes when the server is about to end: subscriptions are answered then. */
+  /** Completes when the server is about to shut down. Open subscriptions should respond at that point. */
   readonly closing: Effect.Effect<void>
-  /** Undefined for a POST without a session. */
+  /** The connection, or `undefined` for a POST without a session. */
   readonly connection: RequestConnection | undefined
 }
 
-/** The HTTP request that brought a request. All of it is text that the client chose, unless a proxy or middleware has checked it. */
+/** The HTTP request that carried an MCP request. The client controls all of its text, unless a proxy or middleware has verified it. */
 export interface HttpRequestInfo {
-  /** In upper case. */
+  /** HTTP method, in upper case. */
   readonly method: string
-  /** By names in lower case; values of several headers of one name are joined. */
+  /** Headers by lowercase name. Values of repeated headers are joined. */
   readonly headers: { readonly [name: string]: string | undefined }
-  /** The path and query; the whole URL where the request has no `host` header. Not decoded, and not checked. */
+  /** Path and query, or the full URL if the request has no `host` header. Neither decoded nor validated. */
   readonly url: string
-  /** The network address of the client, or of the proxy before it; undefined where the platform does not give it. */
+  /** Network address of the client or of the proxy in front of it. `undefined` if the platform doesn't report it. */
   readonly address: string | undefined
 }
 
-/** Whether an envelope came by an HTTP request. */
+/** True if a message arrived in an HTTP request. */
 export const isHttp = ({ method, originalUrl }: Envelope): boolean => method !== undefined && originalUrl !== undefined
 
-/** The HTTP request of an envelope; undefined for one that came otherwise. */
+/** Returns the HTTP request that a message arrived in, or `undefined` if it arrived another way. */
 export const httpOf = (envelope: Envelope): HttpRequestInfo | undefined => {
   const { method, originalUrl } = envelope
   if (method === undefined || originalUrl === undefined) return undefined
   const { address, headers = {} } = envelope
-  // Without a prototype: a header that is absent must not be found there.
+  // No prototype, so that looking up an absent header doesn't find an inherited property.
   const own: { [name: string]: string | undefined } = Object.create(null)
   for (const [name, value] of Object.entries(headers)) if (typeof value === "string") own[name] = value
   return { method, headers: own, url: originalUrl, address }
 }
 
 /**
- * The running request.
+ * The current request.
  *
  * @example
  * ```ts
@@ -100,30 +108,30 @@ export const httpOf = (envelope: Envelope): HttpRequestInfo | undefined => {
 export class RequestContext extends Context.Service<
   RequestContext,
   {
-    /** The id of the request; empty for a notification, which has none. */
+    /** Request ID. Empty for a notification, which has no ID. */
     readonly id: JsonRpc.Id
     readonly method: string
     readonly revision: Revision
-    /** The session of the request; undefined in a stateless revision. */
+    /** Session ID, or `undefined` in a stateless revision. */
     readonly sessionId: string | undefined
     readonly clientInfo: Implementation | undefined
-    /** What the client declared; empty when it declared nothing. */
+    /** Capabilities the client declared. Empty if it declared no capabilities. */
     readonly clientCapabilities: ClientCapabilities
     /** The request's `_meta`, unchanged. */
     readonly meta: { readonly [key: string]: unknown }
     readonly envelope: Envelope
-    /** The HTTP request that brought this one; undefined over stdio, sockets and in memory. */
+    /** The HTTP request that carried this request, or `undefined` over stdio, sockets and in-memory transports. */
     readonly http: HttpRequestInfo | undefined
     readonly outbound: Outbound
     /**
-     * Closes the SSE stream of the answer where the client can resume it (Streamable HTTP, 2025-11-25: polling), after it was told to wait
-     * `retry`. The handler continues. Does nothing elsewhere.
+     * Closes the response's SSE stream if the client can resume it (Streamable HTTP, 2025-11-25: polling). The client is first told to wait
+     * `retry` before reconnecting. The handler keeps running. Does nothing if the client cannot resume the stream.
      */
     readonly closeStream: (retry?: Duration.Input) => void
   }
 >()("@effect-mcp/core/RequestContext") {}
 
-/** For code that runs inside a request but must not ask the client: lists, completion. */
+/** Services available to code that runs inside a request but must not ask the client questions: lists and completion. */
 export type QueryServices = RequestContext | Principal | Log | Scope.Scope
-/** For handlers of tools, prompts and resources. */
+/** Services available to tool, prompt and resource handlers. */
 export type RequestServices = QueryServices | Progress | ClientInput | Elicitation | Sampling | Roots

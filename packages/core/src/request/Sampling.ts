@@ -1,25 +1,26 @@
 /**
- * Questions to the client's model (spec: client/sampling). One tag on both sides: the client implements it, a server's handler holds a
- * proxy.
+ * Asks the client's model for messages (spec: client/sampling). Both sides use the same service: the client implements it, and a server's
+ * handlers use a proxy.
  */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { CreateMessageParams, CreateMessageResult } from "@effect-mcp/protocol/model/Sampling"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { effectOf } from "../internal/callback.ts"
 import type { AskError, AskOptions, ClientInput } from "./ClientInput.ts"
 import { check } from "./samplingMessages.ts"
 
 export { check } from "./samplingMessages.ts"
 
-/** Why there is no message. */
+/** Errors a sampling request may fail with. */
 export type SamplingError = AskError | McpError.McpError
 
 /** The client's model. */
 export class Sampling extends Context.Service<
   Sampling,
   {
-    /** Whether requests may have tools, and include context of servers. */
+    /** True if requests may use tools, and if they may include context from servers. */
     readonly capabilities: { readonly tools: boolean; readonly context: boolean }
     readonly createMessage: (
       params: CreateMessageParams,
@@ -28,7 +29,7 @@ export class Sampling extends Context.Service<
   }
 >()("@effect-mcp/core/Sampling") {}
 
-/** The client's own model. `createMessage` fails with `rejected()` (-1) when the user refuses. */
+/** Provides the client's model. `createMessage` should fail with `rejected()` (-1) if the user declines. */
 export const layer = <E extends McpError.McpError, R>(
   createMessage: (params: CreateMessageParams) => Effect.Effect<CreateMessageResult, E, R>,
   capabilities: { readonly tools?: boolean; readonly context?: boolean } = {}
@@ -37,13 +38,17 @@ export const layer = <E extends McpError.McpError, R>(
     Sampling,
     Effect.map(Effect.context<R>(), (services) => ({
       capabilities: { tools: capabilities.tools === true, context: capabilities.context === true },
-      createMessage: (params) => Effect.provideContext(createMessage(params), services)
+      createMessage: (params) =>
+        Effect.provideContext(
+          effectOf("The function of Sampling.layer", () => createMessage(params)),
+          services
+        )
     }))
   )
 
 /**
- * Asks the client's model for one message. Fails with `CapabilityMissing` where the client declared no sampling, and with `Declined`
- * where the user refused.
+ * Asks the client's model for one message. Fails with `CapabilityMissing` if the client doesn't support sampling, and with `Declined` if
+ * the user declines.
  *
  * @example
  * ```ts
@@ -63,13 +68,34 @@ export const createMessage = (
 ): Effect.Effect<CreateMessageResult, SamplingError, Sampling> =>
   Effect.flatMap(Sampling, (sampling) => sampling.createMessage(params, options))
 
-/** The error of a client whose user refused: code -1, as in the specification's example. */
+/**
+ * Returns a message's text: all of its text blocks, joined by newlines. Returns an empty string if it has no text blocks.
+ *
+ * @example
+ * ```ts
+ * import { Sampling } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * export const translate = (text: string) =>
+ *   Sampling.createMessage({
+ *     messages: [{ role: "user", content: { type: "text", text: `Translate to English: ${text}` } }],
+ *     maxTokens: 200
+ *   }).pipe(Effect.map(Sampling.text))
+ * ```
+ */
+export const text = ({ content }: Pick<CreateMessageResult, "content">): string =>
+  [content]
+    .flat()
+    .flatMap((block) => (block.type === "text" ? [block.text] : []))
+    .join("\n")
+
+/** Creates the error a client fails with if the user declines: code -1, as in the specification's example. */
 export const rejected = (message = "The user rejected the sampling request"): McpError.McpError =>
   new McpError.McpError({ code: McpError.UserRejected, message })
 
 /**
- * The model that a server's hints name: the first hint that is part of a name, without regard to case. Undefined when no hint matches: then
- * only the priorities remain.
+ * Picks a model based on a server's hints: tries the hints in order and returns the first model whose name contains the hint, ignoring
+ * case. Returns `undefined` if no hint matches; choose by the priorities in that case.
  */
 export const hinted = (
   models: ReadonlyArray<string>,
@@ -83,7 +109,7 @@ export const hinted = (
   return undefined
 }
 
-/** The `Sampling` of a server's handler: it asks the client. */
+/** Creates the `Sampling` service for a server's handlers. It forwards requests to the client. */
 export const proxy = (
   input: ClientInput["Service"],
   capabilities: Sampling["Service"]["capabilities"]

@@ -1,7 +1,7 @@
-/** Whether the client can be asked a question, for all interpreters of questions. */
+/** Checks whether the client supports a question, no matter how the question is sent. */
 import { type ClientDeclaration, elicitationModes, type QuestionMethod, samplingCapabilities } from "./ClientInput.ts"
 
-/** The declaration that a question needs and the client lacks, dotted; undefined when the client can be asked. */
+/** Returns the dotted name of the capability the client is missing, or `undefined` if it supports the question. */
 export const missingCapability = (
   method: QuestionMethod,
   params: object | undefined,

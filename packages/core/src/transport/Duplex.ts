@@ -1,6 +1,6 @@
 /**
- * A pair of byte streams as a transport: newline-delimited JSON in both directions. Stdio, pipes, sockets and custom transports over byte
- * streams are made of it (spec: basic/transports, custom transports).
+ * A transport over a pair of byte streams, with newline-delimited JSON in both directions. It is the basis for stdio, pipes, sockets and
+ * custom transports (spec: basic/transports, custom transports).
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -10,26 +10,26 @@ import * as Incoming from "./Incoming.ts"
 import * as Outbox from "./Outbox.ts"
 import type { Transport, TransportError } from "./Transport.ts"
 
-/** Limits of a transport over bytes. */
+/** Limits of a byte stream transport. */
 export interface Options extends Outbox.Options {
-  /** The largest message that is read, in bytes. Default 4 MiB. */
+  /** Maximum size of an incoming message, in bytes. Default 4 MiB. */
   readonly maxMessageBytes?: number | undefined
-  /** The deepest nesting of a message that is read; a deeper one is refused (-32600). Default 256. */
+  /** Maximum nesting depth of an incoming message. Deeper messages are rejected (-32600). Default 256. */
   readonly maxMessageDepth?: number | undefined
 }
 
-/** A pair of byte streams. `fromCallback` makes `incoming` and `delivery` of a source that has callbacks. */
+/** A pair of byte streams. For a source with callbacks, create `incoming` and `delivery` with `fromCallback`. */
 export interface Bytes extends Incoming.Incoming<Uint8Array, TransportError> {
   /**
-   * Consumes the stream of what leaves: elements are whole lines, and the next pull means that the one before was written. Or writes the
-   * lines by callbacks.
+   * Writes the outgoing stream. Each element consists of whole lines, and pulling the next element signals that the previous one has been
+   * written. Pass a `Writer` instead to write with callbacks.
    */
   readonly write: Outbox.Writer | ((outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>)
 }
 
 /**
- * The incoming bytes of a source that calls back. `run` calls `receive` for each chunk until the effect ends or is interrupted; an error
- * that `receive` throws must end it as a defect.
+ * Creates the incoming side from a source with callbacks. `run` calls `receive` for each chunk until the effect ends or is interrupted. If
+ * `receive` throws, the effect must end with that defect.
  *
  * @example
  * ```ts
@@ -54,10 +54,11 @@ export interface Bytes extends Incoming.Incoming<Uint8Array, TransportError> {
  */
 export const fromCallback: (
   run: Incoming.Delivery<Uint8Array, TransportError>["run"]
-) => Required<Incoming.Incoming<Uint8Array, TransportError>> = Incoming.fromCallback
+) => Required<Pick<Bytes, "incoming" | "delivery">> = Incoming.fromCallback
 
 /**
- * A transport that lives as long as the scope. `incoming` may be run once.
+ * Creates a transport that stays open until the scope closes. `incoming` can only be run once. After each chunk, `held` is called with the
+ * number of buffered bytes in the unfinished line.
  *
  * @example
  * ```ts
@@ -72,7 +73,11 @@ export const fromCallback: (
  * )
  * ```
  */
-export const make = (bytes: Bytes, options: Options = {}): Effect.Effect<Transport, never, Scope.Scope> =>
+export const make = (
+  bytes: Bytes,
+  options: Options = {},
+  held?: (size: number) => void
+): Effect.Effect<Transport, never, Scope.Scope> =>
   Effect.map(Outbox.make(bytes.write, options), ({ sent, sink, broken }) => {
     const lines = new Framing.LineDecoder(options.maxMessageBytes, options.maxMessageDepth)
     const traffic = {
@@ -83,7 +88,9 @@ export const make = (bytes: Bytes, options: Options = {}): Effect.Effect<Transpo
     }
     const messages = Incoming.flatMap(bytes, (chunk) => {
       traffic.received += chunk.length
-      return lines.push(chunk)
+      const messages = lines.push(chunk)
+      held?.(lines.held)
+      return messages
     })
     return { ...messages, sink, broken, traffic }
   })

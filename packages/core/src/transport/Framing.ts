@@ -1,7 +1,7 @@
 /**
- * Newline-delimited JSON: bytes to messages, under a byte limit (spec: basic/transports, stdio).
+ * Decodes newline-delimited JSON from bytes to messages, with a size limit (spec: basic/transports, stdio).
  *
- * A line that is too long or no message becomes one `InvalidMessage`; the lines after it are read as usual.
+ * A line that is too long or isn't a message becomes an `InvalidMessage`. The lines after it are decoded normally.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -9,20 +9,20 @@ import { isDeeper, outline, type NestedText } from "../internal/depth.ts"
 import { edgeBytes, tooLong } from "./overlong.ts"
 import type { Decoded, Envelope, InvalidMessage, Single } from "./Transport.ts"
 
-/** The largest message that is read, in bytes. */
+/** Default maximum size of an incoming message, in bytes. */
 export const defaultMaxMessageBytes = 4 * 1024 * 1024
-/** The same for a client, which reads one connection: some servers answer with whole documents. */
+/** Default for a client. It is larger because a client only reads a single connection, and some servers respond with whole documents. */
 export const defaultMaxAnswerBytes = 16 * 1024 * 1024
-/** How deeply a message may be nested: objects and arrays within each other, the message itself included. */
+/** Default maximum nesting depth of a message. Counts nested objects and arrays, including the message itself. */
 export const defaultMaxMessageDepth = 256
-/** The most members of a batch. Millions would fit into one message, and each invalid one costs an error. */
+/** Maximum number of messages in a batch. Without a limit, millions would fit, and every invalid one costs an error. */
 export const maxBatchMembers = 4096
 
 const none: Envelope = {}
-/** How much of an invalid message is kept for reports, in characters. */
+/** How many characters of an invalid message to keep for error reports. */
 const excerpt = 200
 
-/** Decodes one JSON text. `envelope` is attached to every message; a message nested deeper than `maxDepth` is an `InvalidMessage`. */
+/** Decodes one JSON text. Every message receives the `envelope`. A message nested deeper than `maxDepth` becomes an `InvalidMessage`. */
 export const decode = (text: string, envelope: Envelope = none, maxDepth: number = defaultMaxMessageDepth): Decoded => {
   if (isDeeper(text, maxDepth)) return decodeDeep(text, envelope, maxDepth)
   let json: unknown
@@ -52,7 +52,10 @@ const tooMany = (text: string): InvalidMessage => ({
   text: text.slice(0, excerpt)
 })
 
-/** A text with a message that is too deep: only its outline is parsed, and the members of a batch that are not too deep. */
+/**
+ * Decodes a text that contains a message nested too deeply. Parses only that message's outline, but all of the batch members within the
+ * limit.
+ */
 const decodeDeep = (text: string, envelope: Envelope, maxDepth: number): Decoded => {
   const isBatch = /^\s*\[/.test(text)
   const { parts, text: shallow } = outline(text, isBatch ? 2 : 1)
@@ -71,10 +74,10 @@ const decodeDeep = (text: string, envelope: Envelope, maxDepth: number): Decoded
   }
 }
 
-/** `json` is the outline of the message, which has its id: its own members that are neither objects nor arrays. */
+/** `json` is the message's outline: its ID and its other primitive fields, without objects and arrays. */
 const tooDeep = (json: unknown, { depth, text }: NestedText, envelope: Envelope, maxDepth: number): Single => {
   const message = JsonRpc.classify(json)
-  // A cancel takes effect whatever its reason is: the other members of it are flat.
+  // A cancellation still takes effect, because everything except its reason is flat.
   if ("method" in message && message.method === "notifications/cancelled") {
     return single(JSON.parse(outline(text, 2).text), envelope)
   }
@@ -106,8 +109,8 @@ const lenient = new TextDecoder("utf-8")
 const nothing: Uint8Array = new Uint8Array(0)
 
 /**
- * Where long lines are put together. Each is decoded before the next, so one buffer serves all connections. Lines above the usual limit
- * have buffers of their own.
+ * Shared buffer for assembling long lines. Each line is decoded before the next one, so one buffer is enough for all connections. Lines
+ * above the default limit use their own buffers.
  */
 let scratchBuffer = nothing
 const assemble = (parts: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
@@ -124,36 +127,39 @@ const assemble = (parts: ReadonlyArray<Uint8Array>, size: number): Uint8Array =>
   return room.subarray(0, size)
 }
 
-/** Parts of a line of this size or more are kept; smaller ones are gathered, so that a slow line is not a heap of small parts. */
+/**
+ * Minimum size of a chunk that is kept as is. Smaller chunks are combined, so that a line that arrives slowly doesn't turn into many tiny
+ * chunks.
+ */
 const partBytes = 4096
 const gatheredBytes = 2 * partBytes
 
-/** Splits a byte stream into messages. One instance per connection; `push` returns what the chunk completed. */
+/** Splits a byte stream into messages. Create one decoder per connection. */
 export class LineDecoder {
   /** The line so far: `size` bytes, of which the last `gathered` are in `room`. */
   private parts: Array<Uint8Array> = []
   private size = 0
   private room = nothing
   private gathered = 0
-  /** The ends of an over-long line, while the rest of it is dropped. */
+  /** Start and end of a line that is too long, kept while the rest of it is dropped. */
   private head: Uint8Array | undefined = undefined
   private tail = nothing
   private readonly strict = new TextDecoder("utf-8", { fatal: true })
   private readonly limit: number
   private readonly maxDepth: number
 
-  /** `limit`: the largest line, in bytes. `maxDepth`: the deepest message. */
+  /** `limit` is the maximum line length in bytes. `maxDepth` is the maximum nesting depth of a message. */
   constructor(limit: number = defaultMaxMessageBytes, maxDepth: number = defaultMaxMessageDepth) {
     this.limit = limit
     this.maxDepth = maxDepth
   }
 
-  /** Bytes kept of the line that has not ended: at most the limit, or 1024 where it is smaller. */
+  /** Number of buffered bytes in the unfinished line. Never more than the limit, or 1024 if the limit is smaller. */
   get held(): number {
     return this.head === undefined ? this.size : this.head.length + this.tail.length
   }
 
-  /** What the chunk completed. */
+  /** Returns the messages completed by this chunk. */
   push(chunk: Uint8Array): Array<Decoded> {
     const out: Array<Decoded> = []
     let start = 0
@@ -164,7 +170,7 @@ export class LineDecoder {
       start = newline + 1
       keep(out, this.line())
     }
-    // Most lines arrive whole, and several at once: they are decoded without a copy.
+    // Most lines arrive whole, often several at once. They are decoded without being copied.
     const last = chunk.lastIndexOf(10)
     if (last >= start) {
       this.readAll(chunk.subarray(start, last), out)
@@ -204,7 +210,7 @@ export class LineDecoder {
     this.gathered = 0
   }
 
-  /** The line so far. It may be the shared buffer: the caller decodes it at once. */
+  /** Returns the line so far. Decode it immediately, because it may be in the shared buffer. */
   private take(): Uint8Array {
     this.gather()
     const bytes = assemble(this.parts, this.size)
@@ -222,10 +228,13 @@ export class LineDecoder {
     return inbound
   }
 
-  /** Decodes whole lines: together if all are UTF-8, else each by itself, so that an invalid one affects no other. */
+  /**
+   * Decodes complete lines. If all of them are valid UTF-8 they are decoded together; otherwise one by one, so that an invalid line doesn't
+   * affect the others.
+   */
   private readAll(lines: Uint8Array, out: Array<Decoded>): void {
     const text = lines.length <= this.limit ? this.text(lines) : undefined
-    // A byte order mark is dropped at the beginning of a line only.
+    // A byte order mark is only dropped at the start of a line.
     if (text !== undefined && !text.includes("\uFEFF")) {
       for (const line of text.split("\n")) keep(out, this.fromText(line))
       return
@@ -238,7 +247,7 @@ export class LineDecoder {
     }
   }
 
-  /** Decodes a whole line; undefined for a blank one. */
+  /** Decodes a complete line. Returns `undefined` for a blank line. */
   private whole(bytes: Uint8Array): Decoded | undefined {
     if (bytes.length > this.limit) {
       return tooLong(bytes.subarray(0, edgeBytes), bytes.subarray(-edgeBytes), this.limit)
@@ -247,7 +256,7 @@ export class LineDecoder {
     if (text !== undefined) return this.fromText(text)
     return {
       _tag: "InvalidMessage",
-      error: McpError.parseError("Parse error: this is not UTF-8"),
+      error: McpError.parseError("Parse error: not valid UTF-8"),
       id: undefined,
       response: false
     }
@@ -258,7 +267,7 @@ export class LineDecoder {
   }
 
   private text(bytes: Uint8Array): string | undefined {
-    // The lenient decoder is twice as fast, and marks invalid bytes in the text.
+    // The lenient decoder is twice as fast, and marks invalid bytes in its output.
     const text = lenient.decode(bytes)
     if (!text.includes("\uFFFD")) return text
     try {

@@ -1,7 +1,7 @@
 /**
- * Two ends of a transport in memory. Messages cross as JSON text, so each side sees what any peer would send.
+ * Two connected in-memory transports. Messages are exchanged as JSON text, so each side sees exactly what a remote peer would send.
  *
- * No message is dropped: each end keeps what the other has not pulled, up to the budgets of its outbox.
+ * Messages are never dropped: each end buffers messages until the other end pulls them, up to the limits of its outbox.
  */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -13,17 +13,44 @@ import * as Incoming from "./Incoming.ts"
 import * as Outbox from "./Outbox.ts"
 import type { Envelope, Inbound, Transport } from "./Transport.ts"
 
-/** Limits of a transport in memory, and what its server end sees. */
+/** Limits of an in-memory transport, and the metadata the server receives with each message. */
 export interface Options extends Outbox.Options {
   /** Attached to every message that arrives at the server end. */
   readonly envelope?: Envelope | undefined
-  /** The deepest nesting of a message that is read; a deeper one is refused (-32600). Default 256. */
+  /** Maximum nesting depth of an incoming message. Deeper messages are rejected (-32600). Default 256. */
   readonly maxMessageDepth?: number | undefined
-  /** How many writes may wait until the other end pulls them. Default 16. */
+  /** Number of writes that may be waiting for the other end to read them. Default 16. */
   readonly capacity?: number | undefined
 }
 
-type Wire = Queue.Queue<string, Cause.Done>
+/** Text that one end has written and the other end hasn't read yet. */
+class Wire {
+  readonly queue: Queue.Queue<string, Cause.Done>
+  private isClosing = false
+
+  constructor(queue: Queue.Queue<string, Cause.Done>) {
+    this.queue = queue
+  }
+
+  /** Waits for room. While the wire is closing, a reader that has stopped must not block it. */
+  readonly write = (text: string): Effect.Effect<boolean> =>
+    Effect.suspend(() => (this.isClosing && Queue.isFullUnsafe(this.queue) ? this.end : Queue.offer(this.queue, text)))
+
+  get closing(): Effect.Effect<unknown> {
+    return Effect.suspend(() => {
+      this.isClosing = true
+      return Queue.isFullUnsafe(this.queue) ? this.end : Effect.void
+    })
+  }
+
+  /** Ends the reader once it has read everything. */
+  get end(): Effect.Effect<boolean> {
+    return Queue.end(this.queue)
+  }
+}
+
+const makeWire = (capacity: number): Effect.Effect<Wire> =>
+  Effect.map(Queue.bounded<string, Cause.Done>(capacity), (queue) => new Wire(queue))
 
 const end = Effect.fnUntraced(function* (
   input: Wire,
@@ -31,12 +58,9 @@ const end = Effect.fnUntraced(function* (
   options: Options,
   envelope: Envelope | undefined
 ): Effect.fn.Return<Transport, never, Scope.Scope> {
-  const outbox = yield* Outbox.make(
-    Stream.runForEach((text) => Queue.offer(output, text)),
-    options
-  )
+  const outbox = yield* Outbox.make(Stream.runForEach(output.write), options)
   return {
-    ...Incoming.flatMap({ incoming: Stream.fromQueue(input) }, (text) =>
+    ...Incoming.flatMap({ incoming: Stream.fromQueue(input.queue) }, (text) =>
       text
         .split("\n")
         .filter((line) => line !== "")
@@ -48,7 +72,7 @@ const end = Effect.fnUntraced(function* (
 })
 
 /**
- * The client's end and the server's end. Closing the scope ends both.
+ * Creates a client end and a server end. Closing the scope closes both.
  *
  * @example
  * ```ts
@@ -69,12 +93,13 @@ const end = Effect.fnUntraced(function* (
 export const pair = Effect.fnUntraced(function* (
   options: Options = {}
 ): Effect.fn.Return<readonly [client: Transport, server: Transport], never, Scope.Scope> {
-  const toServer = yield* Queue.bounded<string, Cause.Done>(options.capacity ?? 16)
-  const toClient = yield* Queue.bounded<string, Cause.Done>(options.capacity ?? 16)
-  yield* Effect.addFinalizer(() => Effect.andThen(Queue.shutdown(toServer), Queue.shutdown(toClient)))
+  const { capacity = 16 } = options
+  const toServer = yield* makeWire(capacity)
+  const toClient = yield* makeWire(capacity)
+  yield* Effect.addFinalizer(() => Effect.andThen(toServer.end, toClient.end))
+  // When the scope closes, each end finishes writing its queued messages first.
   const client = yield* end(toClient, toServer, options, undefined)
   const server = yield* end(toServer, toClient, options, options.envelope)
-  // Closing either end ends what the other reads.
-  yield* Effect.addFinalizer(() => Effect.andThen(Queue.end(toServer), Queue.end(toClient)))
+  yield* Effect.addFinalizer(() => Effect.andThen(toServer.closing, toClient.closing))
   return [client, server]
 })

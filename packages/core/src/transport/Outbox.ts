@@ -1,9 +1,9 @@
 /**
- * The queue in front of a writer: ordered, bounded in bytes; a reader never waits for it.
+ * The queue in front of a writer: ordered, with limits in bytes. Reading messages never waits for it.
  *
- * Two budgets over one order, so progress always precedes its response. Senders on the data lane wait above a high-water mark. The control
- * lane (responses, cancellations, pings) never waits; more than its cap breaks the transport. Sizes are lengths of the JSON text: the
- * bytes of ASCII, and at least a third of the bytes of any text.
+ * Two lanes share one order, so progress always precedes its response. Senders on the data lane wait while it is above its high-water mark.
+ * The control lane (responses, cancellations, pings) never waits; exceeding its limit closes the transport with an error. Sizes are the
+ * lengths of JSON strings, which equal their size in bytes for ASCII and are never less than a third of it.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Cause from "effect/Cause"
@@ -20,11 +20,11 @@ import * as Stream from "effect/Stream"
 import { type Lane, type Sink, TransportError } from "./Transport.ts"
 
 export interface Options {
-  /** Above this many bytes waiting, senders on the data lane wait. Default 1 MiB. */
+  /** Queued bytes above which senders on the data lane have to wait. Default 1 MiB. */
   readonly highWater?: number | undefined
-  /** Above this many bytes of waiting control messages, if more than one waits, the transport breaks. Default 64 MiB. */
+  /** Queued bytes above which several control messages close the transport with an error. Default 64 MiB. */
   readonly controlCap?: number | undefined
-  /** How long closing the scope waits for what is queued to be written. Default 1 second. */
+  /** How long to wait for queued messages to be written when the scope closes. Default 1 second. */
   readonly flush?: Duration.Input | undefined
 }
 
@@ -32,39 +32,39 @@ export interface Options {
 export interface Outbox {
   readonly sink: Sink
   readonly broken: Effect.Effect<never, TransportError>
-  /** Breaks the transport: no more is sent. */
+  /** Closes the transport with an error. Nothing more is sent. */
   readonly fail: (error: TransportError) => void
-  /** Bytes that wait now. */
+  /** Returns the number of queued bytes. */
   readonly size: () => number
-  /** Bytes that were given to it in all. */
+  /** Returns the number of bytes sent so far. */
   readonly sent: () => number
 }
 
-/** The usual limit of one write: large texts are copied more than once, and their copies are collected late. */
+/** Usual maximum size of one write. Large strings are copied more than once, and the copies are garbage-collected late. */
 const writeSize = 64 * 1024
 
-/** Milliseconds after which an answer no longer waits for its notifications to be read. */
+/** Milliseconds after which a response no longer waits for its notifications to be read. */
 const apart = 1
 
-/** Writes the text that leaves. */
+/** Writes outgoing text. */
 export interface Writer {
   /**
-   * Called with lines of one turn, joined by newlines, and not again before it has called `taken`. The writer adds the newline that ends
-   * the last line: adding it here would copy the text.
+   * Called with the lines queued in one turn, joined by newlines. It is not called again until the writer has called `taken`. The writer
+   * adds the newline after the last line, because adding it here would copy the string.
    */
   readonly write: (text: string, taken: () => void) => void
   /**
-   * Waits between notifications that were just written and the answer after them, so that the reader gets them apart. Default: notifications
-   * and answers share writes.
+   * Waits between writing notifications and writing the response that follows them, so that the peer receives them separately. Default:
+   * notifications and responses share writes.
    */
   readonly pause?: ((resume: () => void) => void) | undefined
-  /** Called when `write` will not be called again. */
+  /** Called when there will be no more calls to `write`. */
   readonly end: () => void
-  /** Runs for as long as the transport lives, and ends after `end`. */
+  /** Runs as long as the transport is open, and completes after `end`. */
   readonly run: Effect.Effect<void, TransportError>
 }
 
-/** A writer that consumes a stream: the next pull means that the element before was written. */
+/** Creates a writer from a stream consumer. Pulling the next element signals that the previous one has been written. */
 const streaming = (write: (outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>): Writer => {
   let offered: { readonly text: string; readonly taken: () => void } | undefined
   let taken: (() => void) | undefined
@@ -104,25 +104,25 @@ interface Queued {
   readonly lane: Lane
 }
 
-/** The lines that wait for the writer, and those that the writer has not yet handed on. */
+/** Lines that are waiting for the writer, and lines that the writer has not forwarded yet. */
 class SendQueue {
-  /** Open while senders on the data lane need not wait. */
+  /** Open while senders on the data lane don't have to wait. */
   readonly ready = Latch.makeUnsafe(true)
   readonly broken = Deferred.makeUnsafe<never, TransportError>()
   private readonly writer: Writer
   private readonly highWater: number
   private readonly controlCap: number
-  /** `closing`: what is queued is still written. `failed`: no more is sent, nor written. */
+  /** `closing`: queued lines are still written. `failed`: nothing is sent or written anymore. */
   private state: "open" | "closing" | "failed" = "open"
   private queue: Array<Queued> = []
   private writing: Array<Queued> = []
-  /** Characters of both arrays, by lane. */
+  /** Number of characters in both arrays, by lane. */
   private data = 0
   private control = 0
   private scheduled = false
-  /** When notifications were written last, in milliseconds, if nothing was written since. */
+  /** When notifications were last written, in milliseconds, unless something else was written since. */
   private notified: number | undefined = undefined
-  /** Characters that were queued in all. */
+  /** Number of characters queued so far. */
   sent = 0
 
   constructor(writer: Writer, highWater: number, controlCap: number) {
@@ -135,7 +135,7 @@ class SendQueue {
     return this.data + this.control
   }
 
-  /** Nearly always there is room. */
+  /** There is almost always room. */
   readonly whenReady = Effect.suspend(() => (this.writable() ? Effect.void : this.ready.await))
 
   readonly writable = (): boolean => this.state === "failed" || this.data < this.highWater
@@ -156,11 +156,11 @@ class SendQueue {
   }
 
   private overflow(): void {
-    const message = `The other side is not reading: ${this.control} bytes of answers wait`
+    const message = `The other side is not reading: ${this.control} bytes of responses are waiting`
     this.fail(new TransportError({ reason: "Overflow", message }))
   }
 
-  /** All that is sent in one turn is one write. */
+  /** Everything sent in one turn is combined into one write. */
   private schedule(): void {
     this.scheduled = true
     queueMicrotask(this.flush)
@@ -189,7 +189,7 @@ class SendQueue {
     }
   }
 
-  /** Whether an answer waits because its notifications have just left. */
+  /** True if a response is waiting because its notifications have just been sent. */
   private paused(lane: Lane): boolean {
     if (this.notified === undefined) return false
     const age = performance.now() - this.notified
@@ -223,7 +223,7 @@ class SendQueue {
     Deferred.doneUnsafe(this.broken, Effect.fail(error))
   }
 
-  /** Runs the writer. One that dies or stops breaks the transport, which would otherwise look alive and send no more. */
+  /** Runs the writer. If the writer fails or stops, the transport closes with an error; otherwise it would appear open but send nothing. */
   get run(): Effect.Effect<void> {
     return Effect.map(Effect.exit(this.writer.run), (exit) => {
       if (this.state === "closing") return
@@ -232,7 +232,7 @@ class SendQueue {
     })
   }
 
-  /** Lets the writer end once it has written what is queued. False where it never will: writing has failed. */
+  /** Lets the writer finish once the queue is written. Returns false if that can't happen because writing has failed. */
   close(): boolean {
     if (this.state === "failed") return false
     this.state = "closing"
@@ -240,7 +240,7 @@ class SendQueue {
     return true
   }
 
-  /** Senders do not wait any more, and nothing is sent. */
+  /** Releases waiting senders and stops sending. */
   stop(): void {
     this.state = "failed"
     this.ready.openUnsafe()
@@ -248,8 +248,8 @@ class SendQueue {
 }
 
 /**
- * Starts the writer in the scope: one of callbacks, or the consumer of a stream whose elements each end by a newline. Closing the scope
- * first writes what is queued, for at most `flush`, then stops.
+ * Starts the writer in the scope. Pass either a `Writer` with callbacks, or a consumer of a stream whose elements end with a newline. When
+ * the scope closes, queued messages are still written for at most `flush`.
  */
 export const make = Effect.fnUntraced(function* (
   write: Writer | ((outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>),

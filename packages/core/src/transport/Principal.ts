@@ -1,12 +1,12 @@
 /**
- * The authenticated user of a request. Every request has one; without authorization it is `anonymous`.
+ * The authenticated user behind a request. Every request has a principal; without authorization it is `anonymous`.
  *
- * Owns identity only: middleware and `visible` decide what a principal may do.
+ * A principal only identifies the user. Middleware and `visible` decide what the user may do.
  */
 import * as Context from "effect/Context"
 
 /**
- * The user of the running request. `Auth` of the auth package provides it from a verified token.
+ * The user who sent the current request. `Auth` in the auth package provides it from a verified token.
  *
  * @example
  * ```ts
@@ -22,11 +22,11 @@ import * as Context from "effect/Context"
 export class Principal extends Context.Service<
   Principal,
   {
-    /** A stable name of the user, unique within its issuer; undefined for an anonymous one. */
+    /** Stable user ID, unique within its issuer, or `undefined` for an anonymous user. */
     readonly subject: string | undefined
-    /** The OAuth scopes of the token. */
+    /** The token's OAuth scopes. */
     readonly scopes: ReadonlyArray<string>
-    /** Further claims of the token. */
+    /** Additional token claims. */
     readonly claims: { readonly [claim: string]: unknown }
   }
 >()("@effect-mcp/core/Principal") {}
@@ -34,7 +34,7 @@ export class Principal extends Context.Service<
 /** The principal of a request without authorization. */
 export const anonymous: Principal["Service"] = { subject: undefined, scopes: [], claims: {} }
 
-/** The eight groups of an IPv6 address as numbers, or `undefined` if the text is not one. */
+/** Parses the eight groups of an IPv6 address as numbers. Returns `undefined` for any other string. */
 const groupsOf = (address: string): ReadonlyArray<number> | undefined => {
   const text = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, ...bytes: ReadonlyArray<string>) => {
     const [a = 0, b = 0, c = 0, d = 0] = bytes.slice(0, 4).map(Number)
@@ -54,15 +54,16 @@ const groupsOf = (address: string): ReadonlyArray<number> | undefined => {
 const mapped = "::ffff:"
 
 /**
- * The network to count an address by. One host may use any address below the first 64 bits of its IPv6 address, so those bits count. An
- * IPv4 address counts whole, also when an IPv6 address maps it. Any other text, such as the name a proxy reports, stays as it is.
+ * Returns the network to count an address under. A single host may use any address in its IPv6 /64 network, so only the first 64 bits
+ * count. An IPv4 address counts as a whole, even if it is mapped to IPv6. Any other string, such as a name reported by a proxy, is returned
+ * unchanged.
  */
 const networkOf = (address: string): string => {
   if (!address.includes(":")) return address
-  // A listener for both families reports every IPv4 address like this.
+  // A dual-stack listener reports every IPv4 address in this form.
   const plain = address.startsWith(mapped) ? address.slice(mapped.length) : ""
   if (/^[\d.]+$/.test(plain)) return plain
-  // Without the brackets, port and zone that a proxy may add.
+  // Strips the brackets, port and zone that a proxy may add.
   const groups = groupsOf(/^\[?([^[\]%]*)(%[^\]]*)?(\](:\d+)?)?$/.exec(address)?.[1] ?? "")
   if (groups === undefined) return address
   const [a = 0, b = 0, c = 0, d = 0, e, f, g = 0, h = 0] = groups
@@ -71,8 +72,9 @@ const networkOf = (address: string): string => {
 }
 
 /**
- * The key to count a caller by: its principal (issuer and subject), or else its address, of IPv6 the first 64 bits. `undefined` if neither
- * is known. The key of a principal starts with `[`. The key of an address never does, whatever a proxy reports.
+ * Returns the key under which to count a caller: its principal (issuer and subject), or else its address (the first 64 bits for IPv6).
+ * Returns `undefined` if neither is known. A principal's key starts with `[`. An address's key never does, regardless of what a proxy
+ * reports.
  */
 export const callerKey = ({ claims, subject }: Principal["Service"], address?: string): string | undefined => {
   if (subject !== undefined) return JSON.stringify([claims["iss"] ?? null, subject])

@@ -1,7 +1,7 @@
 /**
- * A duplex transport: a Stream of what arrives and a Sink for what leaves. Its Scope is the connection.
+ * A duplex transport: a Stream of incoming messages and a Sink for outgoing messages. Its Scope is the connection.
  *
- * Owns the types of all endpoints and connectors. Refuses methods: they are for the handlers of a peer.
+ * Defines the types all endpoints and connectors share. Methods are handled by a peer, not here.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { McpError } from "@effect-mcp/protocol/McpError"
@@ -14,8 +14,9 @@ import * as Incoming from "./Incoming.ts"
 import type { Principal } from "./Principal.ts"
 
 /**
- * Why a transport, or the exchange of one request, broke. `exitCode` and `stderr` (its last lines) where the other side was a child
- * process; `status` where an HTTP response was no answer (`Status`), or said that the session is gone (`SessionLost`).
+ * Describes why a transport, or the exchange for a single request, failed. `exitCode` and `stderr` (the last lines) are set if the peer was
+ * a child process. `status` is set if an HTTP response had an unexpected status (`Status`) or said that the session no longer exists
+ * (`SessionLost`).
  */
 export class TransportError extends Data.TaggedError("TransportError")<{
   readonly reason: "Read" | "Write" | "Overflow" | "Open" | "Exited" | "KeepAlive" | "Status" | "SessionLost"
@@ -26,72 +27,74 @@ export class TransportError extends Data.TaggedError("TransportError")<{
   readonly cause?: unknown
 }> {}
 
-/** What arrived with a message beside its text: HTTP has all of it, stdio none. */
+/** Metadata that arrived with a message. HTTP sets all of it, stdio sets nothing. */
 export interface Envelope {
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined
   readonly principal?: Principal["Service"] | undefined
-  /** In upper case (HTTP, on the server). */
+  /** HTTP method, in upper case. Only on a server. */
   readonly method?: string | undefined
-  /** The path and query; the whole URL where the request has no `host` header (HTTP, on the server). */
+  /** Path and query, or the full URL if the request has no `host` header. HTTP only, on a server. */
   readonly originalUrl?: string | undefined
-  /** The address of the other side, or of the proxy before it (HTTP). */
+  /** Address of the peer, or of the proxy in front of it. HTTP only. */
   readonly address?: string | undefined
-  /** The receiver's own request on whose response the message arrived (HTTP). */
+  /** ID of the receiver's own request if the message arrived on its response stream. HTTP only. */
   readonly relatedTo?: JsonRpc.Id | undefined
 }
 
-/** A message, with what arrived beside its text. */
+/** A message together with its metadata. */
 export interface ReceivedMessage {
   readonly _tag: "Message"
   readonly message: JsonRpc.Message
   readonly envelope: Envelope
   /**
-   * Where the answer leaves, and what else relates to the request: the response of a POST. Default the transport's `sink`.
-   * Without effect in a batch, whose answers leave together.
+   * Where to send the response and everything else related to this request, such as the response to a POST. Default: the transport's
+   * `sink`. Ignored in a batch, whose responses are sent together.
    */
   readonly replyTo?: Sink | undefined
 }
 
-/** The error about a text that is no message. */
+/** Describes input that is not a message. */
 export interface InvalidMessage {
   readonly _tag: "InvalidMessage"
   readonly error: McpError
-  /** The id of the request or response, where it could be read. */
+  /** ID of the request or response, if it could be read. */
   readonly id: JsonRpc.Id | undefined
-  /** Whether it was meant as a response: then it fails the request that it answers, and is not answered. */
+  /** True if the input was meant to be a response. It then fails the matching request, and no error is sent back. */
   readonly response: boolean
-  /** Its first characters, for reports. */
+  /** The first characters of the input, for error reports. */
   readonly text?: string | undefined
 }
 
-/** One message, or the error about an invalid one. */
+/** A message, or the error for an invalid message. */
 export type Single = ReceivedMessage | InvalidMessage
 
-/** A request that this side sent will not be answered, though the transport lives: its HTTP exchange is over. */
+/**
+ * A request sent by this peer that will never receive a response, because its HTTP exchange is over. The transport itself is still open.
+ */
 export interface RequestAborted {
   readonly _tag: "RequestAborted"
   readonly id: JsonRpc.Id
   readonly error: TransportError
-  /** Whether the other side has certainly not acted on it, so that sending it again is safe. */
+  /** True if the peer definitely hasn't acted on the request, so it is safe to send again. */
   readonly unsent: boolean
 }
 
-/** What a text decodes to: one message, or a batch. */
+/** Result of decoding a text: a single message or a batch. */
 export type Decoded = Single | { readonly _tag: "Batch"; readonly members: ReadonlyArray<Single> }
 
-/** What arrives. */
+/** Anything a transport can receive. */
 export type Inbound = Decoded | RequestAborted
 
 /**
- * `control`: responses, cancellations, pings. It never waits and has a cap of its own; more than the cap breaks the transport.
- * `data`: all other messages; senders wait for `ready` first.
+ * `control` is for responses, cancellations and pings. It never waits; exceeding its separate limit closes the transport with an error.
+ * `data` is for all other messages, whose senders wait for `ready` first.
  */
 export type Lane = "control" | "data"
 
-/** Headers of a request, where the transport has headers. */
+/** Request headers, for transports that have headers. */
 export type RequestHeaders = { readonly [name: string]: string }
 
-/** Where messages leave. `send` never waits and keeps the order of its calls; once the transport has closed it does nothing. */
+/** Sends messages. `send` never waits and preserves the order of calls. After the transport has closed, it does nothing. */
 export interface Sink {
   readonly send: (
     message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>,
@@ -99,56 +102,59 @@ export interface Sink {
     relatedTo?: JsonRpc.Id,
     headers?: RequestHeaders
   ) => void
-  /** Called when that request will not be answered: its batch or its POST does not wait for an answer. */
+  /** Called if this request will never be answered, so that its batch or POST doesn't wait for a response. */
   readonly noAnswer?: ((relatedTo: JsonRpc.Id) => void) | undefined
-  /** Closes the stream of the answer where the client can resume it, after it was told to wait `retry`. */
+  /** Closes the response stream if the client can resume it. The client is first told to wait `retry` before reconnecting. */
   readonly closeStream?: ((retry?: Duration.Input) => void) | undefined
-  /** Whether the data lane is below its high-water mark now. */
+  /** True if the data lane is below its high-water mark. */
   readonly writable: () => boolean
-  /** Waits until the data lane is below its high-water mark, or the transport has closed. */
+  /** Waits until the data lane is below its high-water mark or the transport has closed. */
   readonly ready: Effect.Effect<void>
-  /** The same, but never waits for a client that reads nothing: what is sent meanwhile is kept up to a bound, or dropped. Default: `ready`. */
+  /**
+   * Like `ready`, but never waits for a client that isn't reading. Messages sent in the meantime are kept up to a limit or dropped.
+   * Default: `ready`.
+   */
   readonly room?: Effect.Effect<void> | undefined
-  /** Whether the other side reads what is sent here now: over HTTP only while it has the stream open. Default: it does. */
+  /** True if the peer is currently reading. Over HTTP, only while it has the stream open. Default: always true. */
   readonly isRead?: (() => boolean) | undefined
-  /** Completes when the other side reads it no more. Default: never. */
+  /** Completes when the peer stops reading. Default: never. */
   readonly left?: Effect.Effect<void> | undefined
-  /** Bytes that wait to be written, for views. Default: not known. */
+  /** Number of bytes waiting to be written, for monitoring. Default: unknown. */
   readonly backlog?: (() => number) | undefined
-  /** Bytes that were sent and that the store of events has not kept yet, for views. Default: there is no such store. */
+  /** Number of sent bytes that the event store hasn't stored yet, for monitoring. Default: there is no event store. */
   readonly unkept?: (() => number) | undefined
 }
 
-/** Bytes of a transport since it was opened; `sent` counts the characters of messages, which are the bytes of ASCII. */
+/** Bytes transferred since the transport opened. `sent` counts message characters, which equals bytes for ASCII. */
 export interface Traffic {
   readonly received: number
   readonly sent: number
 }
 
-/** A connection. `Transport.map`, `filter` and `tap` change what arrives. */
+/** A connection. Use `Transport.map`, `filter` and `tap` to transform incoming messages. */
 export interface Transport extends Incoming.Incoming<Inbound, TransportError> {
-  /** What arrives. Ends when the other side ends the conversation; fails when the transport broke. It may be run once. */
+  /** Incoming messages. Ends when the peer closes the connection; fails when the transport does. Can only be run once. */
   readonly incoming: Stream.Stream<Inbound, TransportError>
-  /** The push path of a transport that has callbacks (`fromCallback`). Default: `incoming` is pulled. */
+  /** Push-based alternative to `incoming`, for transports with callbacks (`fromCallback`). Default: messages are pulled from `incoming`. */
   readonly delivery?: Incoming.Delivery<Inbound, TransportError> | undefined
   readonly sink: Sink
-  /** Fails when writing has become impossible (broken pipe, overflow); never completes when the transport ends in order. */
+  /** Fails when the transport can no longer write (broken pipe, overflow). Never completes if the transport closes normally. */
   readonly broken: Effect.Effect<never, TransportError>
-  /** One event whenever announcements may have been lost, though the conversation continues. Default never. */
+  /** Emits when notifications may have been lost although the connection is still open. Default: never. */
   readonly missed?: Stream.Stream<void> | undefined
-  /** Whether requests have headers (HTTP), which 2026-07-28 requires. Default false. */
+  /** True if requests have headers, as over HTTP. 2026-07-28 requires headers there. Default false. */
   readonly headers?: boolean | undefined
-  /** How much it has carried. Default: not known. */
+  /** Bytes transferred so far. Default: unknown. */
   readonly traffic?: Traffic | undefined
-  /** Where the other side is, for messages: a URL without its query, or a command line. Without control characters. */
+  /** Address of the peer, for messages: a URL without its query, or a command line. Contains no control characters. */
   readonly address?: string | undefined
-  /** The era of the server on an earlier transport, so that a client does not probe for the newer one again. */
+  /** The server's era as seen on an earlier transport. Set it to keep a client from probing for the newer era again. */
   readonly era?: "stateful" | undefined
 }
 
 /**
- * What arrives at a transport of one's own that is called back: `incoming` and `delivery`, which hand over the same items. `run` calls
- * `receive` for each, until the effect ends or is interrupted; an error that `receive` throws must end it as a defect.
+ * Creates `incoming` and `delivery` for a custom transport with callbacks. Both deliver the same items. `run` calls `receive` for each item
+ * until the effect ends or is interrupted. If `receive` throws, the effect must end with that defect.
  *
  * @example
  * ```ts
@@ -178,7 +184,7 @@ export const fromCallback: (
   run: Incoming.Delivery<Inbound, TransportError>["run"]
 ) => Required<Incoming.Incoming<Inbound, TransportError>> = Incoming.fromCallback
 
-/** The transport with another source. Lists the members: a spread loses those that a class has as getters. */
+/** Replaces a transport's source. Lists the fields explicitly, because a spread would lose a class's getters. */
 const withIncoming = (
   { address, broken, era, headers, missed, sink, traffic }: Transport,
   { delivery, incoming }: Incoming.Incoming<Inbound, TransportError>
@@ -194,13 +200,16 @@ const withIncoming = (
   era
 })
 
-/** What each message becomes, in a transport without other members than these. A function of Stream that is put in the place of `incoming` does the same, without the push path. */
+/**
+ * Transforms each incoming message. The result only has the standard fields of a transport. Replacing `incoming` with a mapped Stream has
+ * the same effect, but without the push-based path.
+ */
 export const map: {
   (f: (inbound: Inbound) => Inbound): (self: Transport) => Transport
   (self: Transport, f: (inbound: Inbound) => Inbound): Transport
 } = dual(2, (self: Transport, f: (inbound: Inbound) => Inbound): Transport => withIncoming(self, Incoming.map(self, f)))
 
-/** Drops what does not satisfy the predicate, as if it had not arrived: a request among it is not answered. */
+/** Drops messages that don't satisfy the predicate, as if they had never arrived. A dropped request receives no response. */
 export const filter: {
   (predicate: (inbound: Inbound) => boolean): (self: Transport) => Transport
   (self: Transport, predicate: (inbound: Inbound) => boolean): Transport
@@ -209,8 +218,8 @@ export const filter: {
 )
 
 /**
- * Calls `f` with what arrives, before the reader handles it. It runs in the reader: it must not block, and an error that it throws ends
- * the conversation as a defect.
+ * Calls `f` with each incoming message before it is handled. `f` must not block, because it runs while messages are being read. If it
+ * throws, the connection ends with a defect.
  *
  * @example
  * ```ts

@@ -1,21 +1,19 @@
-/**
- * The error about a line that is too long: which request it was, found in the ends of the line without parsing the rest.
- */
+/** Creates the error for a line that is too long. Finds the request ID at the start or end of the line without parsing the rest. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Decoded } from "./Transport.ts"
 
-/** How much of an over-long line is kept at both ends, to find the id of its request. In bytes. */
+/** Number of bytes to keep from each end of a line that is too long, to find its request ID. */
 export const edgeBytes = 512
 
 const text = `"(?:[^"\\\\]|\\\\.)*"`
 const id = `(${text}|-?\\d+)`
-/** Whole top-level members before any nested value: encoders put the id and the method there. */
+/** Matches complete top-level fields before any nested value, where encoders put the ID and the method. */
 const head = (member: string): RegExp =>
   new RegExp(`^\\s*\\{(?:\\s*${text}\\s*:\\s*(?:${text}|[^"{\\[,\\s]+)\\s*,)*?\\s*${member}`)
 const idInHead = head(`"id"\\s*:\\s*${id}`)
 const answerInHead = head(`"(?:result|error)"\\s*:`)
-/** Or at the end: `id`, `method` and `jsonrpc` in any order. */
+/** Matches `id`, `method` and `jsonrpc` at the end, in any order. */
 const others = `(?:,\\s*"(?:jsonrpc|method)"\\s*:\\s*${text}\\s*)*\\}\\s*$`
 const idInTail = new RegExp(`,\\s*"id"\\s*:\\s*${id}\\s*${others}`)
 
@@ -31,7 +29,7 @@ const parseId = (found: string | undefined): JsonRpc.Id | undefined => {
 
 const decoder = new TextDecoder("utf-8")
 
-/** The error for a line of more than `limit` bytes, with the id of its request if either end has one. */
+/** Creates the error for a line longer than `limit` bytes. Includes the request ID if it appears at either end. */
 export const tooLong = (firstBytes: Uint8Array, lastBytes: Uint8Array, limit: number): Decoded => {
   const start = decoder.decode(firstBytes)
   return {

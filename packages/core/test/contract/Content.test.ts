@@ -1,4 +1,6 @@
-/** Constructors refuse what the specification does not allow, and say which field, what was given and what is expected. */
+/**
+ * Constructors reject values that the specification forbids, with an error that names the field, the value and what was expected.
+ */
 import * as Content from "@effect-mcp/core/Content"
 import * as Prompt from "@effect-mcp/core/Prompt"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -76,7 +78,7 @@ describe("Content", () => {
     for (const data of right.base64) assert.strictEqual(Content.audio(data, "audio/wav").data, data)
   })
 
-  it("Content of images and audio refuses a text that is no base64", () => {
+  it("Image and audio content rejects text that is not base64", () => {
     assert.isNotEmpty(wrong.base64)
     for (const data of wrong.base64) {
       refused(() => Content.image(data, "image/png"), "Content.image", "data", JSON.stringify(data), "base64")
@@ -84,7 +86,7 @@ describe("Content", () => {
     }
   })
 
-  it("Content checks megabytes of base64 text, and quotes only the beginning of what is wrong", () => {
+  it("Megabytes of base64 are checked, and the error quotes only the start of invalid text", () => {
     const long = "A".repeat(8 * 1024 * 1024)
     assert.strictEqual(Content.image(long, "image/png").data, long)
     try {
@@ -96,7 +98,7 @@ describe("Content", () => {
     }
   })
 
-  it("Content of every kind refuses an invalid media type", () => {
+  it("Content of any kind rejects an invalid media type", () => {
     for (const mimeType of wrong.mimeType) {
       refused(() => Content.image(bytes, mimeType), "Content.image", "mimeType", JSON.stringify(mimeType))
       refused(() => Content.audio(bytes, mimeType), "Content.audio", "mimeType")
@@ -106,7 +108,7 @@ describe("Content", () => {
     for (const mimeType of right.mimeType) assert.strictEqual(Content.image(bytes, mimeType).mimeType, mimeType)
   })
 
-  it("Content of every kind refuses a priority outside of 0 to 1 and an invalid date", () => {
+  it("Content of any kind rejects a priority outside 0 to 1 and an invalid date", () => {
     const made = [
       (annotations: object) => Content.text("", { annotations }),
       (annotations: object) => Content.image(bytes, "image/png", { annotations }),
@@ -126,7 +128,7 @@ describe("Content", () => {
 })
 
 describe("Icons", () => {
-  it("Icons of tools, prompts and links are https or data URIs, with a valid media type and valid sizes", () => {
+  it("Icons of tools, prompts and links must be https or data URIs with valid media types and sizes", () => {
     const made = [
       (icon: Tool.Options["icons"]) => Tool.make("t", { description: "", icons: icon }),
       (icon: Tool.Options["icons"]) => Tool.raw("t", { description: "", inputSchema: { type: "object" }, icons: icon }),

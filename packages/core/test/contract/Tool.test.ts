@@ -8,8 +8,8 @@ import { Effect, Schema, SchemaGetter } from "effect"
 const header = (name: unknown): Record<string, unknown> => ({ "x-mcp-header": name })
 const annotated = (schema: Schema.Codec<any, any>, name: unknown) => schema.annotate(header(name))
 
-describe("A tool", () => {
-  it("A tool advertises the header of an argument", () => {
+describe("Tool definitions", () => {
+  it("A tool advertises an argument's header", () => {
     const tool = Tool.make("query", {
       description: "Queries.",
       input: { region: annotated(Schema.String, "Region"), sql: Schema.String }
@@ -21,30 +21,27 @@ describe("A tool", () => {
   })
 
   it.each([
-    ["an argument that is no string, integer or boolean", { n: annotated(Schema.Finite, "N") }],
-    ["a name that is no header token", { a: annotated(Schema.String, "a b") }],
+    ["an argument that is not a string, integer or boolean", { n: annotated(Schema.Finite, "N") }],
+    ["a name that is not a header token", { a: annotated(Schema.String, "a b") }],
     ["an empty name", { a: annotated(Schema.String, "") }],
-    [
-      "a name that is used twice, in whatever case",
-      { a: annotated(Schema.String, "X"), b: annotated(Schema.String, "x") }
-    ]
-  ])("A tool is refused where it is served when its headers break a rule: %s", (_title, input) => {
+    ["a duplicate name, ignoring case", { a: annotated(Schema.String, "X"), b: annotated(Schema.String, "x") }]
+  ])("Serving a tool with invalid headers fails: %s", (_title, input) => {
     const made = Tool.make("query", { description: "Queries.", input })
     const { jsonSchema } = Tool.codec(Schema.Struct(input))
     const raw = Tool.raw("query", { description: "Queries.", inputSchema: jsonSchema })
-    assert.throws(() => Tools.layer(made, () => Effect.succeed("")), /query breaks a rule of x-mcp-header/)
-    assert.throws(() => Tools.layer(raw, () => Effect.succeed("")), /query breaks a rule of x-mcp-header/)
+    assert.throws(() => Tools.layer(made, () => Effect.succeed("")), /query has an invalid x-mcp-header/)
+    assert.throws(() => Tools.layer(raw, () => Effect.succeed("")), /query has an invalid x-mcp-header/)
   })
 
   it.each(["", "with space", "a".repeat(129), "a/b", "täst"])(
-    "A tool is refused under a name outside the alphabet: %j",
+    "A tool name with invalid characters is rejected: %j",
     verifies("tools.name.characters"),
     (name) => {
       assert.throws(() => Tool.make(name, { description: "" }), /name/)
     }
   )
 
-  it.effect("A tool by raw schemas checks values against them and passes them on unchanged", () =>
+  it.effect("A tool with raw schemas validates values and passes them on unchanged", () =>
     Effect.gen(function* () {
       const tool = Tool.raw("raw", {
         description: "Raw.",
@@ -57,7 +54,7 @@ describe("A tool", () => {
     })
   )
 
-  it("A tool by a raw schema that cannot be checked is refused when the tool is made", () => {
+  it("A raw schema that does not compile is rejected when the tool is created", () => {
     assert.throws(() =>
       Tool.raw("raw", { description: "", inputSchema: { type: "object", $ref: "https://example.com/schema.json" } })
     )
@@ -73,7 +70,7 @@ const callable = Object.assign(() => {}, {
   "~standard": { version: 1, vendor: "arktype", validate: () => ({ value: 1 }) }
 })
 
-describe("A tool whose schema cannot be advertised", () => {
+describe("Tools whose schema cannot be advertised", () => {
   const make = (options: object) => Tool.make("pay", { description: "Pays.", ...options })
   const made = (options: object) => () => make(options)
   const served = (options: object) => {
@@ -82,27 +79,38 @@ describe("A tool whose schema cannot be advertised", () => {
   }
   const sides = ["input", "output", "failure"] as const
   const nested = Schema.Struct({ list: Schema.Array(Schema.Struct({ price: instance })) })
-  it.each(sides)(
-    "A tool with a value of its %s that has no JSON form is refused where it is served, with its name and the field",
-    (side) => {
-      for (const schema of [
-        nested,
-        Schema.Struct({ list: Schema.Record(Schema.String, Schema.Struct({ price: instance })) })
-      ]) {
-        assert.throws(
-          served({ [side]: schema }),
-          JsonSchema.InvalidToolSchema,
-          `The ${side} of the tool "pay": Its part at /list/*/price is a Schema.declare or Schema.instanceOf without a JSON form`
-        )
-      }
+  it.each(sides)("Serving a tool whose %s has no JSON form fails, naming the tool and field", (side) => {
+    for (const schema of [
+      nested,
+      Schema.Struct({ list: Schema.Record(Schema.String, Schema.Struct({ price: instance })) })
+    ]) {
       assert.throws(
-        served({ [side]: instance }),
+        served({ [side]: schema }),
         JsonSchema.InvalidToolSchema,
-        `The ${side} of the tool "pay": This schema is`
+        `The ${side} of the tool "pay": Its part at /list/*/price is a Schema.declare or Schema.instanceOf without a JSON form`
       )
     }
-  )
-  it("A tool with a value whose annotation gives it a JSON form is made", () => {
+    assert.throws(
+      served({ [side]: instance }),
+      JsonSchema.InvalidToolSchema,
+      `The ${side} of the tool "pay": This schema is`
+    )
+  })
+  it.each([
+    ["Schema.Never", Schema.Never],
+    ["an empty union", Schema.Union([])],
+    ["a required field of Schema.Never", Schema.Struct({ a: Schema.Struct({ b: Schema.Never }) })]
+  ] as const)("Serving a tool whose input or output is %s fails", (_, schema) => {
+    for (const side of ["input", "output"]) {
+      assert.throws(
+        served({ [side]: schema }),
+        JsonSchema.InvalidToolSchema,
+        `The ${side} of the tool "pay": No value can match this schema`
+      )
+    }
+    served({ output: Schema.Struct({ a: Schema.optionalKey(Schema.Never) }), failure: schema })()
+  })
+  it("A tool can use a value whose annotation provides a JSON form", () => {
     const priced = instance.pipe(
       Schema.encodeTo(Schema.Finite, {
         decode: SchemaGetter.transform(() => new Money()),
@@ -115,32 +123,36 @@ describe("A tool whose schema cannot be advertised", () => {
   })
   it.each([
     [
-      "a field of another library",
+      "a field from another library",
       { amount: zod },
-      /field "amount": A Standard Schema of zod is given, but an Effect Schema such as Schema.String is expected/
+      /field "amount": Expected an Effect Schema such as Schema.String, but received a Standard Schema from zod/
     ],
     [
-      "a schema of another library",
+      "a schema from another library",
       zod,
-      /tool "pay": A Standard Schema of zod is given, but an Effect Schema or a record of them is expected/
+      /tool "pay": Expected an Effect Schema or a record of them, but received a Standard Schema from zod/
     ],
-    ["a schema that is a function", callable, /tool "pay": A Standard Schema of arktype is given/],
-    ["a JSON Schema", { type: "object", properties: {} }, /field "type": A value of type string is given.*Tool\.raw/],
-    ["null", null, /tool "pay": null is given/],
-    ["an array", [Schema.String], /tool "pay": An array is given/],
-    ["a constructor", { amount: Number }, /field "amount": A value of type function is given/],
-    ["an undefined field", { amount: undefined }, /field "amount": undefined is given/]
-  ] as const)("A tool that is given %s is refused with its name and the field", (_, given, message) => {
+    ["a schema that is a function", callable, /tool "pay": Expected .*, but received a Standard Schema from arktype/],
+    [
+      "a JSON Schema",
+      { type: "object", properties: {} },
+      /field "type": Expected .*, but received a value of type string.*Tool\.raw/
+    ],
+    ["null", null, /tool "pay": Expected .*, but received null/],
+    ["an array", [Schema.String], /tool "pay": Expected .*, but received an array/],
+    ["a constructor", { amount: Number }, /field "amount": Expected .*, but received a value of type function/],
+    ["an undefined field", { amount: undefined }, /field "amount": Expected .*, but received undefined/]
+  ] as const)("A tool given %s is rejected, naming the tool and field", (_, given, message) => {
     for (const side of sides) {
-      // No input at all is that of a tool without arguments.
+      // A tool without arguments has no input at all.
       if (given === null && side === "input") continue
       assert.throws(made({ [side]: given }), JsonSchema.InvalidToolSchema, message)
     }
   })
 })
 
-describe("The JSON Schemas of a tool", () => {
-  it("The JSON Schemas of a tool leave out the bounds of safe integers, and no others", () => {
+describe("Tool JSON Schemas", () => {
+  it("JSON Schemas omit only the bounds of safe integers", () => {
     const count = Tool.make("count", {
       description: "Counts.",
       input: {
@@ -158,7 +170,7 @@ describe("The JSON Schemas of a tool", () => {
     })
   })
 
-  it("The JSON Schemas of a tool are those of its schemas, whenever they are read", () => {
+  it("JSON Schemas match the tool's schemas, whenever they are read", () => {
     const input = { query: Schema.String, limit: Schema.optionalKey(Schema.Finite.annotate({ description: "Rows" })) }
     const output = { rows: Schema.Array(Schema.String) }
     const tool = Tool.make("query", { description: "Queries.", input, output })
@@ -171,7 +183,7 @@ describe("The JSON Schemas of a tool", () => {
     assert.strictEqual(descriptor.inputSchema, descriptor.inputSchema)
   })
 
-  it("The JSON Schemas of a tool are those of its codecs, where the program hands them in", () => {
+  it("JSON Schemas come from the tool's codecs if the program provides them", () => {
     const codec = Tool.codec(Schema.Struct({ a: Schema.String }))
     const own = { ...codec, jsonSchema: { type: "object", title: "Own" } }
     const { inputSchema, outputSchema } = Tool.descriptor(
@@ -181,7 +193,7 @@ describe("The JSON Schemas of a tool", () => {
     assert.strictEqual(outputSchema, codec.jsonSchema)
   })
 
-  it("The JSON Schemas of a tool whose codec has none, as JavaScript may give, are refused with its name and the side", () => {
+  it("A codec without a JSON Schema is rejected, naming the tool and side", () => {
     const { decode, encode } = Tool.codec(Schema.Struct({}))
     const bare: object = { decode, encode }
     const tool = Tool.fromCodecs("bare", { description: "", input: bare as Tool.DescribedCodec<{}> })
@@ -189,10 +201,10 @@ describe("The JSON Schemas of a tool", () => {
   })
 
   it.each([
-    ["is no object", Schema.String],
+    ["is not an object", Schema.String],
     ["has no JSON form", Schema.Struct({ [Symbol("key")]: Schema.String })],
     ["has no JSON form inside", Schema.Struct({ a: Schema.Array(Schema.Struct({ [Symbol("key")]: Schema.String })) })]
-  ])("The JSON Schemas of a tool are refused where it is served: its input %s", (_title, input) => {
+  ])("Serving a tool fails if its input %s", (_title, input) => {
     const tool = Tool.make("query", { description: "Queries.", input })
     assert.throws(() => Tool.descriptor(tool), JsonSchema.InvalidToolSchema, 'The input of the tool "query": ')
   })

@@ -19,7 +19,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["sampling.hints.in-order", "sampling.security.hints-respected"]
   },
   {
-    name: "progress may fall",
+    name: "progress may decrease",
     file: "packages/core/src/request/Progress.ts",
     from: "if (!(progress > this.last) || progress === Infinity)",
     to: "if (progress === Infinity)",

@@ -1,4 +1,4 @@
-/** The context of a handler: the services of its layer and of its request, and none of its caller. */
+/** The context of a handler: the services of its layer and its request, but not the services of its caller. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Logger, Option, References } from "effect"
 import { HandlerContext } from "../../src/features/HandlerContext.ts"
@@ -10,7 +10,7 @@ class Mine extends Context.Service<Mine, string>()("test/Mine") {}
 class Foreign extends Context.Service<Foreign, string>()("test/Foreign") {}
 
 const inContext = new HandlerContext<Mine | RequestServices>(Context.make(Mine, "captured"))
-/** Runs as a caller would whose context holds all of this. */
+/** Runs like a caller whose context contains all of this. */
 const called = <A, E>(effect: Effect.Effect<A, E, Mine | RequestServices>) =>
   Effect.provideContext(
     inContext.provide(effect),
@@ -21,26 +21,26 @@ const called = <A, E>(effect: Effect.Effect<A, E, Mine | RequestServices>) =>
     ) as Context.Context<RequestServices>
   )
 
-describe("A handler", () => {
-  it.effect("A handler keeps the services of its layer, whatever its caller has", () =>
+describe("Handler context", () => {
+  it.effect("A handler keeps its layer's services, regardless of what its caller provides", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* called(Effect.map(Mine, (mine) => mine)), "captured")
     })
   )
 
-  it.effect("A handler does not see services of its caller", () =>
+  it.effect("A handler does not see its caller's services", () =>
     Effect.gen(function* () {
       assert.isTrue(Option.isNone(yield* called(Effect.serviceOption(Foreign))))
     })
   )
 
-  it.effect("A handler sees the services of its request", () =>
+  it.effect("A handler sees its request's services", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* called(Effect.map(Principal.Principal, ({ subject }) => subject)), "ada")
     })
   )
 
-  it.effect("A handler keeps the parent span of its call", () =>
+  it.effect("A handler keeps its call's parent span", () =>
     Effect.gen(function* () {
       const parent = yield* Effect.withSpan(
         Effect.flatMap(Effect.currentSpan, (outer) =>
@@ -52,7 +52,7 @@ describe("A handler", () => {
     })
   )
 
-  it.effect("A handler logs to the loggers of its layer and to the client, the message and its annotations only", () =>
+  it.effect("A handler logs its message and annotations to its layer's loggers and the client", () =>
     Effect.gen(function* () {
       const sent: Array<unknown> = []
       const printed: Array<unknown> = []

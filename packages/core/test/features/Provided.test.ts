@@ -1,11 +1,11 @@
-/** What a request makes of a provision when several fibers want it, and one of them is interrupted. */
+/** How a request creates a service that several fibers use, if one of them is interrupted. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Latch } from "effect"
 import { MixedScheduler, Scheduler } from "effect/Scheduler"
 import * as Provided from "../../src/features/Provided.ts"
 
-/** A provision that waits for `go`, counts, and ends as told. */
+/** A provision that waits for `go`, counts its runs, and ends with the given effect. */
 const counting = (end: Effect.Effect<unknown, McpError.McpError>) => {
   const go = Latch.makeUnsafe(false)
   let count = 0
@@ -42,8 +42,8 @@ class InterruptsAfter extends MixedScheduler {
   }
 }
 
-describe("A service of two fibers", () => {
-  it.effect("A service that two fibers of a request want at once is made once, for both and for later ones", () =>
+describe("Services used by two fibers", () => {
+  it.effect("A service needed by two fibers of a request at once is created once and reused later", () =>
     Effect.gen(function* () {
       const { count, go, provision } = counting(Effect.sync(() => ({})))
       const request = new Provided.ProvidedServices()
@@ -57,7 +57,7 @@ describe("A service of two fibers", () => {
     })
   )
 
-  it.effect("A service that two fibers of a request want at once fails for both, and is not tried again", () =>
+  it.effect("A failing service fails both fibers and is not retried", () =>
     Effect.gen(function* () {
       const { count, go, provision } = counting(Effect.fail(McpError.forbidden("no")))
       const request = new Provided.ProvidedServices()
@@ -69,7 +69,7 @@ describe("A service of two fibers", () => {
     })
   )
 
-  it.effect("A service is made by the second fiber where the first fiber is interrupted", () =>
+  it.effect("The second fiber creates the service if the first is interrupted", () =>
     Effect.gen(function* () {
       const { count, go, provision } = counting(Effect.succeed("made"))
       const request = new Provided.ProvidedServices()
@@ -85,7 +85,7 @@ describe("A service of two fibers", () => {
     })
   )
 
-  it.effect("A service is made by the second fiber at whichever of its steps the first fiber is interrupted", () =>
+  it.effect("The second fiber creates the service at whichever step the first is interrupted", () =>
     Effect.gen(function* () {
       let interrupting: InterruptsAfter
       let steps = 0
@@ -97,7 +97,7 @@ describe("A service of two fibers", () => {
           within(request, Provided.made(provision))
         )
         const begun = count()
-        // After the last of its steps the fiber waits.
+        // After its last step the fiber waits.
         yield* Fiber.interrupt(first)
         yield* go.open
         const second = Effect.runSyncExit(within(request, Provided.made(provision)))
@@ -108,7 +108,7 @@ describe("A service of two fibers", () => {
     })
   )
 
-  it.effect("A service belongs to one request: another request makes its own", () =>
+  it.effect("Each request creates its own service", () =>
     Effect.gen(function* () {
       const { count, go, provision } = counting(Effect.sync(() => ({})))
       yield* go.open
@@ -120,34 +120,32 @@ describe("A service of two fibers", () => {
   )
 })
 
-describe("A handler", () => {
-  it.effect(
-    "A handler has each service above those of its context, and the context is as before once the handler ends",
-    () =>
-      Effect.gen(function* () {
-        class A extends Context.Service<A, string>()("test/A") {}
-        class B extends Context.Service<B, string>()("test/B") {}
-        const read = Effect.map(Effect.context<A | B>(), (context) => [
-          Context.get(context, A),
-          Context.get(context, B),
-          [...context.mapUnsafe.keys()].filter((key) => key.startsWith("test/"))
-        ])
-        const wanted = [
-          { key: A.key, make: Effect.succeed("a") },
-          { key: B.key, make: Effect.sync(() => "b") }
+describe("Handlers with request services", () => {
+  it.effect("A handler sees each service on top of its context, which is restored afterwards", () =>
+    Effect.gen(function* () {
+      class A extends Context.Service<A, string>()("test/A") {}
+      class B extends Context.Service<B, string>()("test/B") {}
+      const read = Effect.map(Effect.context<A | B>(), (context) => [
+        Context.get(context, A),
+        Context.get(context, B),
+        [...context.mapUnsafe.keys()].filter((key) => key.startsWith("test/"))
+      ])
+      const wanted = [
+        { key: A.key, make: Effect.succeed("a") },
+        { key: B.key, make: Effect.sync(() => "b") }
+      ]
+      const both = Effect.all([Provided.within(wanted, () => read), Effect.all([A, B])])
+      assert.deepStrictEqual(
+        yield* Effect.provideContext(both, Context.make(A, "outer a").pipe(Context.add(B, "outer b"))),
+        [
+          ["a", "b", ["test/A", "test/B"]],
+          ["outer a", "outer b"]
         ]
-        const both = Effect.all([Provided.within(wanted, () => read), Effect.all([A, B])])
-        assert.deepStrictEqual(
-          yield* Effect.provideContext(both, Context.make(A, "outer a").pipe(Context.add(B, "outer b"))),
-          [
-            ["a", "b", ["test/A", "test/B"]],
-            ["outer a", "outer b"]
-          ]
-        )
-      })
+      )
+    })
   )
 
-  it.effect("A handler that throws is a defect, and no handler runs where a service fails", () =>
+  it.effect("A throwing handler is a defect, and no handler runs if a service fails", () =>
     Effect.gen(function* () {
       const make = Effect.sync(() => 1)
       const thrown = Provided.within([{ key: "test/X", make }], (): Effect.Effect<never> => {
@@ -166,14 +164,14 @@ describe("A handler", () => {
   )
 })
 
-describe("A marker", () => {
-  it("A marker is found among the services of a layer, and names its service in any use", () => {
+describe("Service markers", () => {
+  it("A marker is found among a layer's services and always names its service", () => {
     const provision: Provided.Provision = { key: "test/X", make: Effect.succeed(1) }
     const marker: any = Provided.marker(provision)
     assert.deepStrictEqual(Provided.among(new Map<string, unknown>([["test/X", marker]])), [provision])
     assert.isUndefined(Provided.among(new Map<string, unknown>([["test/X", () => 1]])))
     for (const use of [() => marker.name, () => marker(), () => (marker.name = 1)]) {
-      assert.throws(use, /test\/X is made for each request/)
+      assert.throws(use, /test\/X is built for each request/)
     }
   })
 })

@@ -1,4 +1,6 @@
-/** An effect that middleware runs again in the context that it was called in: as a mix of both contexts has it. */
+/**
+ * Middleware runs an effect again in the context that middleware was called in, merged with the services it replaces.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, References, Scheduler } from "effect"
 import { HandlerContext, HandlerScheduler, returningTo } from "../../src/features/HandlerContext.ts"
@@ -26,7 +28,7 @@ const request = (one: One = { made: 0 }) => new LazyContext(below, table, one)
 const ada = { subject: "ada", scopes: [], claims: {} }
 const scheduler = new Scheduler.MixedScheduler()
 
-/** The context in which middleware runs: that of its layer, with what the request gives it. */
+/** The context of middleware: the context of its layer plus the services of the request. */
 const within = (outer: LazyContext<One>, own: ReadonlyArray<readonly [string, unknown]> = []) =>
   outer.over((below) => new Map([...below, [Base.key, "of the middleware"], ...own]))
 
@@ -39,8 +41,8 @@ const runIn = (
   return exit !== undefined && Exit.isSuccess(exit) ? exit.value : assert.fail("The effect has not ended")
 }
 
-describe("The context that middleware was called in", () => {
-  it("What middleware leaves alone runs in the context of its request, and no service is made for it", () => {
+describe("The outer context of middleware", () => {
+  it("An effect unchanged by middleware runs in its request's context without creating services", () => {
     const one = { made: 0 }
     const outer = request(one)
     assert.strictEqual(runIn(returningTo(contextOf(outer))(seen), within(outer)), outer)
@@ -50,12 +52,12 @@ describe("The context that middleware was called in", () => {
   const outer = request()
   it.each<[string, ReadonlyMap<string, unknown>, ReadonlyMap<string, unknown>]>([
     ["nothing", outer, within(outer)],
-    ["the level of logs", outer, within(outer, [[References.MinimumLogLevel.key, "Debug"]])],
+    ["the log level", outer, within(outer, [[References.MinimumLogLevel.key, "Debug"]])],
     ["the scheduler", outer, within(outer, [[HandlerScheduler.key, scheduler]])],
     ["the caller", outer, new Map([...within(outer), [Principal.Principal.key, ada]])],
     ["the request", outer, new LazyContext(new Map([[Base.key, "of another"]]), table, { made: 0 })],
-    ["a caller that was replaced before", new Map([...outer, [Principal.Principal.key, ada]]), within(outer)]
-  ])("Where middleware replaces %s, an effect has the services of a mix of both contexts", (_, outer, inner) => {
+    ["an already replaced caller", new Map([...outer, [Principal.Principal.key, ada]]), within(outer)]
+  ])("If middleware replaces %s, an effect gets the merged services of both contexts", (_, outer, inner) => {
     const got = runIn(returningTo(contextOf(outer))(seen), inner)
     const expected = runIn(
       new HandlerContext<RequestServices>(contextOf(outer), { forwardsLogs: false }).provide(seen),

@@ -1,15 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
-import { BusyMap, BusySet } from "@effect-mcp/core/internal/BusyMap"
+import { BusyMap, BusySet } from "@effect-mcp/core/internal/inFlight"
 import { Schema } from "effect"
 
 const Key = Schema.Literals(["a", "b", "c", "d"])
 const Commands = Schema.Array(Schema.Struct({ key: Key, value: Schema.UndefinedOr(Schema.Int) }))
 
-describe("A BusyMap", () => {
-  it.prop("A BusyMap holds what a Map holds, however often its table is made anew", [Commands], ([commands]) => {
+describe("BusyMap", () => {
+  it.prop("A BusyMap has the same entries as a Map, however often its table is rebuilt", [Commands], ([commands]) => {
     const busy = new BusyMap<string, number>()
     const model = new Map<string, number>()
-    // Often enough for it to be made anew several times in the middle of things.
+    // Often enough to rebuild the table several times in the middle of operations.
     for (let round = 0; round < 500; round++) {
       for (const { key, value } of commands) {
         if (value === undefined) assert.strictEqual(busy.delete(key), model.delete(key))
@@ -29,8 +29,8 @@ describe("A BusyMap", () => {
   })
 })
 
-describe("A BusySet", () => {
-  it("A BusySet is iterated as it was, and then has what was added and deleted meanwhile", () => {
+describe("BusySet", () => {
+  it("A BusySet iterates over a snapshot and afterwards contains the changes made meanwhile", () => {
     const busy = new BusySet<string>()
     for (const value of ["a", "b", "b", "c"]) busy.add(value)
     const seen: Array<string> = []

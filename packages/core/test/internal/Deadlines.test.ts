@@ -1,5 +1,5 @@
-/** Deadlines of many entries: each is met once and in time, and a fiber runs only while there is one. */
-import { DeadlineQueue, Deadlines } from "@effect-mcp/core/internal/Deadlines"
+/** Deadlines of many entries: each fires once and on time, and a fiber runs only while there are entries. */
+import { DeadlineQueue, Deadlines } from "@effect-mcp/core/internal/inFlight"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, type Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -22,8 +22,8 @@ const queueOf = Effect.fnUntraced(function* (delay: number) {
   return { queue: new DeadlineQueue<string>(delay, clock, fork, (entry) => met.push(entry)), met, running, started }
 })
 
-describe("A queue of deadlines", () => {
-  it.effect("An entry of a deadline queue is met once, when its delay is over and not before", () =>
+describe("Deadline queue", () => {
+  it.effect("A deadline fires once, exactly when its delay has passed", () =>
     Effect.gen(function* () {
       const { met, queue } = yield* queueOf(10_000)
       queue.add("a")
@@ -41,7 +41,7 @@ describe("A queue of deadlines", () => {
     })
   )
 
-  it.effect("An entry of a deadline queue that is added again starts anew, and a removed entry is not met", () =>
+  it.effect("Adding an entry again restarts its delay, and a removed entry never fires", () =>
     Effect.gen(function* () {
       const { met, queue } = yield* queueOf(10_000)
       queue.add("a")
@@ -56,29 +56,27 @@ describe("A queue of deadlines", () => {
     })
   )
 
-  it.effect(
-    "A deadline queue has one fiber for any number of entries, and none a second after the last entry is gone",
-    () =>
-      Effect.gen(function* () {
-        const { queue, running, started } = yield* queueOf(10_000)
-        assert.strictEqual(started(), 0)
-        const names = Array.from({ length: 100 }, (_, at) => `${at}`)
-        for (const name of names) {
-          queue.add(name)
-          yield* TestClock.adjust("10 millis")
-        }
-        assert.deepStrictEqual([running(), started()], [1, 1])
-        for (const name of names) queue.remove(name)
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual(running(), 0)
-        queue.add("late")
-        assert.strictEqual(running(), 1)
-        yield* TestClock.adjust("10 seconds")
-        assert.strictEqual(running(), 0)
-      })
+  it.effect("All entries share one fiber, which ends a second after the last entry is gone", () =>
+    Effect.gen(function* () {
+      const { queue, running, started } = yield* queueOf(10_000)
+      assert.strictEqual(started(), 0)
+      const names = Array.from({ length: 100 }, (_, at) => `${at}`)
+      for (const name of names) {
+        queue.add(name)
+        yield* TestClock.adjust("10 millis")
+      }
+      assert.deepStrictEqual([running(), started()], [1, 1])
+      for (const name of names) queue.remove(name)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(running(), 0)
+      queue.add("late")
+      assert.strictEqual(running(), 1)
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(running(), 0)
+    })
   )
 
-  it.effect("Entries of a deadline queue that come and go within a second start no other fiber", () =>
+  it.effect("Entries that come and go within a second start no other fiber", () =>
     Effect.gen(function* () {
       const { met, queue, started } = yield* queueOf(10_000)
       for (let at = 0; at < 10; at++) {
@@ -86,13 +84,13 @@ describe("A queue of deadlines", () => {
         queue.remove("a")
         yield* TestClock.adjust("10 millis")
       }
-      // The first sleeps until the first deadline, the second until it lingered.
+      // The first sleeps until the first deadline, the second until the end of its lingering time.
       assert.strictEqual(started(), 2)
       assert.deepStrictEqual(met, [])
     })
   )
 
-  it.effect("A discarded timer of a deadline queue delays a later deadline by at most a millisecond", () =>
+  it.effect("A discarded timer delays a later deadline by at most a millisecond", () =>
     Effect.gen(function* () {
       const { clock, fork, running } = yield* forking
       let discarded = true
@@ -113,7 +111,7 @@ describe("A queue of deadlines", () => {
     })
   )
 
-  it.effect("A lost fiber of a deadline queue starts anew when the last entry goes", () =>
+  it.effect("A lost fiber is restarted when the last entry goes", () =>
     Effect.gen(function* () {
       const { clock, fork, started } = yield* forking
       const queue = new DeadlineQueue<string>(
@@ -129,7 +127,7 @@ describe("A queue of deadlines", () => {
     })
   )
 
-  it.effect("An entry of a deadline queue that throws when it is due delays no other entry", () =>
+  it.effect("An entry that throws when due does not delay other entries", () =>
     Effect.gen(function* () {
       const { clock, fork } = yield* forking
       const met: Array<string> = []
@@ -146,77 +144,71 @@ describe("A queue of deadlines", () => {
     })
   )
 
-  it.effect(
-    "A deadline queue with a delay of 0 meets entries at once, and one with an infinite delay has no fiber",
-    () =>
-      Effect.gen(function* () {
-        const zero = yield* queueOf(0)
-        zero.queue.add("a")
-        assert.deepStrictEqual([zero.met, zero.running()], [["a"], 0])
-        const never = yield* queueOf(Infinity)
-        never.queue.add("a")
-        yield* TestClock.adjust("1 day")
-        assert.deepStrictEqual([never.met, never.started()], [[], 0])
-      })
+  it.effect("A delay of 0 fires immediately, and an infinite delay needs no fiber", () =>
+    Effect.gen(function* () {
+      const zero = yield* queueOf(0)
+      zero.queue.add("a")
+      assert.deepStrictEqual([zero.met, zero.running()], [["a"], 0])
+      const never = yield* queueOf(Infinity)
+      never.queue.add("a")
+      yield* TestClock.adjust("1 day")
+      assert.deepStrictEqual([never.met, never.started()], [[], 0])
+    })
   )
 })
 
-describe("Deadlines that are looked at in rounds", () => {
-  it.effect(
-    "Rounds of deadlines begin once, follow each other as long as entries are left, and begin anew after their end",
-    () =>
-      Effect.gen(function* () {
-        const { clock, fork, running, started } = yield* forking
-        let rounds = 0
-        const deadlines = new Deadlines(clock, fork, { look: (now) => (++rounds % 3 === 0 ? Infinity : now + 1000) })
-        deadlines.begin(1000)
-        deadlines.begin(1000)
-        assert.strictEqual(started(), 1)
-        yield* TestClock.adjust("1 second")
-        deadlines.begin(1000)
-        yield* TestClock.adjust("10 seconds")
-        assert.deepStrictEqual([rounds, running(), started()], [3, 0, 1])
-        deadlines.begin(1000)
-        yield* TestClock.adjust("1 second")
-        assert.deepStrictEqual([rounds, running()], [4, 1])
-        deadlines.close()
-        yield* TestClock.adjust("10 seconds")
-        assert.deepStrictEqual([rounds, running()], [4, 0])
-      })
+describe("Deadlines checked in rounds", () => {
+  it.effect("Rounds start once, repeat while entries remain and restart after they end", () =>
+    Effect.gen(function* () {
+      const { clock, fork, running, started } = yield* forking
+      let rounds = 0
+      const deadlines = new Deadlines(clock, fork, { look: (now) => (++rounds % 3 === 0 ? Infinity : now + 1000) })
+      deadlines.begin(1000)
+      deadlines.begin(1000)
+      assert.strictEqual(started(), 1)
+      yield* TestClock.adjust("1 second")
+      deadlines.begin(1000)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual([rounds, running(), started()], [3, 0, 1])
+      deadlines.begin(1000)
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual([rounds, running()], [4, 1])
+      deadlines.close()
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual([rounds, running()], [4, 0])
+    })
   )
 
-  it.effect(
-    "Rounds of deadlines begin anew after a discarded timer, follow each other after an error, and never begin for Infinity",
-    () =>
-      Effect.gen(function* () {
-        const { clock, fork, started } = yield* forking
-        let rounds = 0
-        const look = (now: number): number => {
-          if (++rounds === 1) throw new Error("look")
-          return now + 10_000
-        }
-        const discarding = (effect: Effect.Effect<void>) => fork(started() === 0 ? Effect.never : effect)
-        const deadlines = new Deadlines(clock, discarding, { look })
-        deadlines.begin(Infinity)
-        assert.strictEqual(started(), 0)
-        deadlines.begin(10_000)
-        yield* TestClock.adjust("1 minute")
-        for (let call = 0; call < 16; call++) deadlines.begin(10_000)
-        yield* TestClock.adjust("1 millis")
-        assert.strictEqual(rounds, 1)
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual(rounds, 2)
-        yield* TestClock.adjust("10 seconds")
-        assert.strictEqual(rounds, 3)
-        deadlines.close()
-        deadlines.begin(10_000)
-        deadlines.add(0, 0)
-        yield* TestClock.adjust("1 minute")
-        assert.strictEqual(rounds, 3)
-      })
+  it.effect("Rounds restart after a discarded timer, continue after an error and never start for Infinity", () =>
+    Effect.gen(function* () {
+      const { clock, fork, started } = yield* forking
+      let rounds = 0
+      const look = (now: number): number => {
+        if (++rounds === 1) throw new Error("look")
+        return now + 10_000
+      }
+      const discarding = (effect: Effect.Effect<void>) => fork(started() === 0 ? Effect.never : effect)
+      const deadlines = new Deadlines(clock, discarding, { look })
+      deadlines.begin(Infinity)
+      assert.strictEqual(started(), 0)
+      deadlines.begin(10_000)
+      yield* TestClock.adjust("1 minute")
+      for (let call = 0; call < 16; call++) deadlines.begin(10_000)
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual(rounds, 1)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(rounds, 2)
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(rounds, 3)
+      deadlines.close()
+      deadlines.begin(10_000)
+      deadlines.add(0, 0)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(rounds, 3)
+    })
   )
 
-  it.effect("An earlier deadline is met in time, and a deadline that is added during a round is kept", () =>
+  it.effect("An earlier deadline fires on time, and one added during a round is kept", () =>
     Effect.gen(function* () {
       const { clock, fork } = yield* forking
       const met: Array<number> = []

@@ -1,4 +1,4 @@
-/** The services of a request, made when they are asked for, are those of a plain map. */
+/** The lazily created services of a request behave like a plain map. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, References } from "effect"
 import { HandlerContext } from "../../src/features/HandlerContext.ts"
@@ -25,12 +25,12 @@ const base = new Map<string, unknown>([
 ])
 
 describe.each([
-  ["whose context is shared", true],
-  ["whose context is its own", false]
-])("The services of a request %s", (_, shared) => {
+  ["with a shared context", true],
+  ["with its own context", false]
+])("Lazy request services %s", (_, shared) => {
   const make = (one: One = { made: 0 }) => new LazyContext(base, table, one, [], shared)
 
-  it("The services of a request are made when they are first read, and once", () => {
+  it("Request services are created once, on first read", () => {
     const one = { made: 0 }
     const map = make(one)
     assert.isTrue(map.has(Counted.key))
@@ -41,7 +41,7 @@ describe.each([
     assert.strictEqual(one.made, 1)
   })
 
-  it("The services of a request are those of a plain map, however the map is read", () => {
+  it("Request services match a plain map, however the map is read", () => {
     const map = make()
     const plain = new Map(map)
     assert.strictEqual(plain.size, map.size)
@@ -59,21 +59,21 @@ describe.each([
     assert.isFalse(map.has(Never.key))
   })
 
-  it("The services of a request hide those of the map below, which is not changed", () => {
+  it("Request services shadow the underlying map without changing it", () => {
     assert.deepStrictEqual(make().get(Principal.Principal.key), { subject: "ada", scopes: [], claims: {} })
     assert.strictEqual(base.get(Principal.Principal.key), Principal.anonymous)
     assert.strictEqual(base.size, 2)
   })
 })
 
-describe("A handler's context", () => {
+describe("Lazy handler context", () => {
   const context = new HandlerContext<Base | RequestServices>(Context.make(Base, "captured"))
-  // Those that a handler is given, and no others.
+  // The services that a handler receives, and no others.
   const own = new ServiceTable<One>([
     service(Principal.Principal, (one) => ({ subject: `${++one.made}`, scopes: [], claims: {} })),
     service(Log.Log, () => Log.none)
   ])
-  /** What a handler sees of everything that could be there. */
+  /** Which of all possible services a handler sees. */
   const seen: Effect.Effect<string, never, Base | RequestServices> = Effect.map(
     Effect.all([
       Effect.serviceOption(Base),
@@ -90,7 +90,7 @@ describe("A handler's context", () => {
   const within = (services: ReadonlyMap<string, unknown>) =>
     Effect.runSync(Effect.updateContext(context.provide(seen), () => Context.makeUnsafe<RequestServices>(services)))
 
-  it("A handler's context is the same over lazily made services as over a plain map", () => {
+  it("A handler's context is the same for lazy services as for a plain map", () => {
     for (const below of [base, annotated({ step: 1 }), annotated({ step: 2 }), base]) {
       const map = new LazyContext(below, own, { made: 0 })
       assert.strictEqual(within(map), within(new Map(map)))

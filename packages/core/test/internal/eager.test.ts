@@ -1,6 +1,6 @@
-/** Effects that have ended, and effects in a fiber of their own. */
+/** Effects that have completed, and effects in a separate fiber. */
 import { quiesce } from "@effect-mcp/testing/Quiesce"
-import * as eager from "@effect-mcp/core/internal/eager"
+import { eager } from "@effect-mcp/core/internal/calling"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Data, Effect, Exit, Fiber, Latch } from "effect"
 
@@ -9,8 +9,8 @@ class Failed extends Data.TaggedError("Success")<{}> {}
 class Mark extends Context.Service<Mark, string>()("test/Mark") {}
 const context = Context.make(Service, { name: "captured" })
 
-describe("An effect that has ended", () => {
-  it("An effect has ended where it is an exit of any kind, and no other value is taken for one", () => {
+describe("Completed effects", () => {
+  it("Only an exit, of any kind, counts as a completed effect", () => {
     const exits = [
       Exit.void,
       Exit.succeed({}),
@@ -31,15 +31,15 @@ describe("An effect that has ended", () => {
       1
     ]
     for (const exit of exits) assert.strictEqual<unknown>(eager.exitOf(exit), exit)
-    // A wrapper of an exit is one, too: it has the name by which Effect knows them.
+    // A wrapper around an exit counts too, because it has the name by which Effect recognizes exits.
     const wrapped: any = Object.create(Exit.succeed(1))
     assert.strictEqual(eager.exitOf(wrapped), wrapped)
     for (const other of others) assert.strictEqual<unknown>(eager.exitOf(other), undefined)
   })
 })
 
-describe("An effect in a fiber of its own", () => {
-  it.effect("Returns the exit of an effect that waits for nothing", () =>
+describe("Effects in a separate fiber", () => {
+  it.effect("Returns the exit of a synchronous effect", () =>
     Effect.gen(function* () {
       const steps = Effect.map(Service, ({ name }) => name)
       assert.strictEqual(yield* Effect.provideContext(eager.inOwnFiber(steps), context), "captured")
@@ -47,7 +47,7 @@ describe("An effect in a fiber of its own", () => {
     })
   )
 
-  it.effect("Returns the exit of an effect that waits", () =>
+  it.effect("Returns the exit of a suspending effect", () =>
     Effect.gen(function* () {
       for (const end of [Exit.succeed(1), Exit.fail("no"), Exit.die("secret")]) {
         const latch = Latch.makeUnsafe(false)
@@ -60,7 +60,7 @@ describe("An effect in a fiber of its own", () => {
     })
   )
 
-  it.effect("Passes an interruption on with its annotations and waits for the finalizers", () =>
+  it.effect("Forwards an interruption with its annotations and waits for finalizers", () =>
     Effect.gen(function* () {
       const finalizing = Latch.makeUnsafe(false)
       const may = Latch.makeUnsafe(false)
@@ -84,7 +84,7 @@ describe("An effect in a fiber of its own", () => {
     })
   )
 
-  it.effect("Keeps the defects of finalizers after an interruption", () =>
+  it.effect("Keeps finalizer defects after an interruption", () =>
     Effect.gen(function* () {
       const own = eager.inOwnFiber(Effect.onExit(Effect.interruptible(Effect.never), () => Effect.die("lost?")))
       const waiting = yield* Effect.forkChild(own, { startImmediately: true })

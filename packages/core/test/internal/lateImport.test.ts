@@ -1,4 +1,4 @@
-/** Loaders that make CommonJS of these files: a copy of the module as such a loader compiles it. */
+/** Loaders that turn these files into CommonJS: a copy of the module as such a loader compiles it. */
 import type { lateImport } from "@effect-mcp/core/internal/lateImport"
 import { assert, describe, it } from "@effect/vitest"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -6,7 +6,7 @@ import { createRequire, stripTypeScriptTypes } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** The module as CommonJS, where each import stays as it was written. */
+/** The module as CommonJS, with each import as it was written. */
 const asCommonJs = (): typeof lateImport => {
   const source = readFileSync(new URL("../../src/internal/lateImport.ts", import.meta.url), "utf8")
   const code = stripTypeScriptTypes(source).replaceAll("export const ", "const ")
@@ -20,15 +20,15 @@ const asCommonJs = (): typeof lateImport => {
   }
 }
 
-/** A function with this text: the test runner rewrites imports. */
+/** A function with this source text, because the test runner rewrites imports. */
 const load = (text: string) => Object.assign(() => Promise.resolve(), { toString: () => `() => ${text}` })
 
-describe("A part that loads later", () => {
-  it("A late part is refused in CommonJS with the cure", () => {
+describe("Late imports", () => {
+  it("A late import in CommonJS fails with an error that explains what to do", () => {
     assert.throws(() => asCommonJs()(load(`import("./Part.js")`)), /add "type": "module" to your package\.json/)
   })
 
-  it("A late part that is required or of another package is left as it is in CommonJS", () => {
+  it("A CommonJS late import that is required or from another package is unchanged", () => {
     const inCommonJs = asCommonJs()
     for (const other of [load(`Promise.resolve().then(() => require("./Part.js"))`), load(`import("effect/Effect")`)]) {
       assert.strictEqual(inCommonJs(other), other)

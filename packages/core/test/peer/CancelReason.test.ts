@@ -1,4 +1,6 @@
-/** The reason of a cancel travels with the interruption, in both directions (spec: basic/patterns/cancellation). */
+/**
+ * The reason of a cancellation is the reason of the interruption, in both directions (spec: basic/patterns/cancellation).
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber } from "effect"
 import * as CancelReason from "../../src/peer/CancelReason.ts"
@@ -25,16 +27,16 @@ const cancels = ({ messages }: Served) =>
     .filter(({ method }) => method === "notifications/cancelled")
     .map(({ params }) => params.reason)
 
-describe("The reason of a cancel that arrives", () => {
+describe("Inbound cancellation reasons", () => {
   const long = "x".repeat(1000)
   it.effect.each([
     ["is seen by the handler's finalizers", "No longer needed", "No longer needed"],
-    ["is cut at 200 characters", long, `${long.slice(0, 200)}…`],
+    ["is truncated to 200 characters", long, `${long.slice(0, 200)}…`],
     ["keeps lines, joiners and emoji", "too slow:\n\t1. 👩‍💻 می‌خواهم", "too slow:\n\t1. 👩‍💻 می‌خواهم"],
-    ["is not cut within a surrogate pair", `${long.slice(0, 199)}🙂🙂`, `${long.slice(0, 199)}…`],
-    ["may be absent", undefined, undefined],
-    ["does not count unless it is a string", { text: "No" }, undefined]
-  ] as const)("The reason of a cancel that arrives %s", ([, given, seen]) =>
+    ["is not truncated within a surrogate pair", `${long.slice(0, 199)}🙂🙂`, `${long.slice(0, 199)}…`],
+    ["can be absent", undefined, undefined],
+    ["is ignored unless it is a string", { text: "No" }, undefined]
+  ] as const)("An inbound cancellation reason %s", ([, given, seen]) =>
     Effect.gen(function* () {
       const { handle, reasons } = watched()
       const cancelled: Array<unknown> = []
@@ -47,7 +49,7 @@ describe("The reason of a cancel that arrives", () => {
     })
   )
 
-  it.effect("The reason of a cancel goes with the cancel of the request that the handler waits for", () =>
+  it.effect("An inbound reason is forwarded when the request that the handler waits for is cancelled", () =>
     Effect.gen(function* () {
       const { handle, reasons } = watched()
       const served = yield* serve(handle)
@@ -62,8 +64,8 @@ describe("The reason of a cancel that arrives", () => {
   )
 })
 
-describe("The reason of an interruption by the local side", () => {
-  it.effect("The reason of an interruption by the local side is seen by the handler's finalizers", () =>
+describe("Local interruption reasons", () => {
+  it.effect("A local interruption reason reaches the handler's finalizers", () =>
     Effect.gen(function* () {
       const { handle, reasons } = watched()
       const { peer, receive } = yield* serve(handle)
@@ -75,9 +77,9 @@ describe("The reason of an interruption by the local side", () => {
   )
 
   it.effect.each([
-    ["leaves with the cancel of the caller's request", CancelReason.annotation("Changed my mind"), "Changed my mind"],
-    ["is a sentence of its own where the interruption has none", undefined, "The caller was interrupted"]
-  ] as const)("The reason of an interruption by the local side %s", ([, annotation, reason]) =>
+    ["is sent when the caller's request is cancelled", CancelReason.annotation("Changed my mind"), "Changed my mind"],
+    ["defaults to a sentence if the interruption has none", undefined, "The caller was interrupted"]
+  ] as const)("A local interruption reason %s", ([, annotation, reason]) =>
     Effect.gen(function* () {
       const served = yield* serve(() => Effect.never)
       const caller = yield* Effect.forkChild(served.peer.request("ask"), { startImmediately: true })

@@ -1,4 +1,4 @@
-/** Pings that notice a dead connection. */
+/** Pings that detect a dead connection. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
@@ -8,9 +8,9 @@ import { serve, quiesce, success } from "../support/wire.ts"
 
 const options = { every: "10 seconds", timeout: "5 seconds", failures: 2 } as const
 
-describe("Keeping alive", () => {
+describe("Keep-alive", () => {
   it.effect(
-    "A keep-alive ends the conversation after the given number of pings in a row without an answer",
+    "Closes the connection after the given number of consecutive unanswered pings",
     () =>
       Effect.gen(function* () {
         const { peer } = yield* serve(() => Effect.never)
@@ -25,7 +25,7 @@ describe("Keeping alive", () => {
   )
 
   it.effect(
-    "A keep-alive pings at the given interval, and an answer starts the count of failures anew",
+    "Pings at the given interval, and an answer resets the failure count",
     () =>
       Effect.gen(function* () {
         const { messages, peer, receive } = yield* serve(() => Effect.never)
@@ -46,7 +46,7 @@ describe("Keeping alive", () => {
   )
 
   it.effect(
-    "A keep-alive logs every ping that failed",
+    "Logs every failed ping",
     () => {
       const logged: Array<unknown> = []
       const logger = Logger.make(({ logLevel, message }) => logged.push([logLevel, message]))

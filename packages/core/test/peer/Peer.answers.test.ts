@@ -1,13 +1,13 @@
-/** What a request is answered with: results, typed errors, defects, limits. */
+/** Answers to requests: results, typed errors, defects and limits. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Latch } from "effect"
 import { cancel, request, serve, quiesce, success } from "../support/wire.ts"
 
-describe("An answer", () => {
+describe("Answers", () => {
   it.effect(
-    "An answer carries a result or the typed error of its handler",
+    "An answer contains its handler's result or typed error",
     () =>
       Effect.gen(function* () {
         const { receive, messages } = yield* serve(({ request: { method } }) =>
@@ -25,7 +25,7 @@ describe("An answer", () => {
     verifies("json-rpc.response.result-or-error", "json-rpc.error.code-and-message", "json-rpc.error.code-integer")
   )
 
-  it.effect("An answer to a defect is -32603 without details, and the peer lives on", () =>
+  it.effect("A defect is answered with a bare -32603, and the peer continues", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(({ request: { method } }) =>
         method === "die" ? Effect.die(new Error("secret")) : Effect.succeed({})
@@ -48,11 +48,11 @@ describe("An answer", () => {
     ["undefined", undefined],
     ["a function", () => 1],
     ["a symbol", Symbol("s")],
-    ["an object whose toJSON throws", { toJSON: () => assert.fail("secret") }],
-    ["an object whose toJSON gives nothing", { toJSON: () => undefined }]
+    ["an object with a throwing toJSON", { toJSON: () => assert.fail("secret") }],
+    ["an object whose toJSON returns nothing", { toJSON: () => undefined }]
   ]
   for (const [name, value] of notJson) {
-    it.effect(`An answer whose result is ${name} is -32603`, () =>
+    it.effect(`A result that is ${name} is answered with -32603`, () =>
       Effect.gen(function* () {
         const { receive, messages } = yield* serve(() => Effect.succeed(value))
         receive(request(1))
@@ -63,7 +63,7 @@ describe("An answer", () => {
     )
   }
 
-  it.effect("An answer whose error has data that is no JSON is -32603", () =>
+  it.effect("An error with non-JSON data is answered with -32603", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() =>
         Effect.fail(new McpError.McpError({ code: 1, message: "m", data: 1n }))
@@ -74,7 +74,7 @@ describe("An answer", () => {
   )
 
   it.effect(
-    "An answer never comes for a notification, known or not",
+    "A notification, known or unknown, is never answered",
     () =>
       Effect.gen(function* () {
         const { receive, messages, notified } = yield* serve(() => Effect.succeed({}))
@@ -91,7 +91,7 @@ describe("An answer", () => {
 })
 
 describe("Limits", () => {
-  it.effect("Limits let as many requests run as there are permits, in the order of arrival", () =>
+  it.effect("Requests run up to the number of permits, in order of arrival", () =>
     Effect.gen(function* () {
       const latches = new Map<unknown, Latch.Latch>()
       const started: Array<unknown> = []
@@ -126,7 +126,7 @@ describe("Limits", () => {
     })
   )
 
-  it.effect("Limits refuse requests while the queue behind the permits is full", () =>
+  it.effect("Requests are rejected while the queue behind the permits is full", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}), { inFlight: 1, pending: 2 })
@@ -150,7 +150,7 @@ describe("Limits", () => {
     })
   )
 
-  it.effect("Limits survive a long queue of handlers that complete at once", () =>
+  it.effect("A long queue of synchronous handlers does not overflow", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages, peer } = yield* serve(
@@ -164,7 +164,7 @@ describe("Limits", () => {
     })
   )
 
-  it.effect("A peer is idle when no request runs or waits for a permit", () =>
+  it.effect("A peer is idle if no request runs or waits for a permit", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages, peer } = yield* serve(
@@ -183,7 +183,7 @@ describe("Limits", () => {
     })
   )
 
-  it.effect("A peer is not idle while a request waits behind a handler that ends at once", () =>
+  it.effect("A peer is not idle while a request waits behind a handler that ends immediately", () =>
     Effect.gen(function* () {
       const latches = [1, 2, 3].map((id) => Latch.makeUnsafe(id === 2))
       const { receive, messages, peer } = yield* serve(
@@ -210,7 +210,7 @@ describe("Subscriptions", () => {
     isSubscription: ({ method }: { readonly method: string }) => method === "listen"
   }
 
-  it.effect("Subscriptions take no permit, and a peer is idle although they run", () =>
+  it.effect("Subscriptions take no permit, and a peer is idle while they run", () =>
     Effect.gen(function* () {
       const { receive, messages, peer } = yield* serve(
         ({ request: { method } }) => (method === "listen" ? Effect.never : Effect.succeed({})),
@@ -226,7 +226,7 @@ describe("Subscriptions", () => {
   )
 
   it.effect(
-    "All subscriptions have been answered when subscriptionsEnded completes, which other requests do not hold up",
+    "subscriptionsEnded completes once all subscriptions are answered, without waiting for other requests",
     () =>
       Effect.gen(function* () {
         const latches = { l1: yield* Deferred.make<void>(), l2: yield* Deferred.make<void>() }
@@ -253,28 +253,26 @@ describe("Subscriptions", () => {
       })
   )
 
-  it.effect(
-    "Subscriptions start though every permit is taken, are bounded like requests that wait, and make room when they end",
-    () =>
-      Effect.gen(function* () {
-        const { receive, messages, peer } = yield* serve(() => Effect.never, options)
-        receive(request(1))
-        for (const id of ["l1", "l2", "l3"]) receive(request(id, "listen"))
-        assert.deepStrictEqual(
-          messages().map(({ id, error }) => [id, error.code]),
-          [["l3", McpError.LimitExceeded]]
-        )
-        receive(cancel("l1"))
-        yield* quiesce
-        receive(request("l4", "listen"))
-        assert.sameMembers(
-          (yield* peer.inFlight).map(({ id }) => id),
-          [1, "l2", "l4"]
-        )
-      })
+  it.effect("Subscriptions start even if every permit is taken, and are limited like waiting requests", () =>
+    Effect.gen(function* () {
+      const { receive, messages, peer } = yield* serve(() => Effect.never, options)
+      receive(request(1))
+      for (const id of ["l1", "l2", "l3"]) receive(request(id, "listen"))
+      assert.deepStrictEqual(
+        messages().map(({ id, error }) => [id, error.code]),
+        [["l3", McpError.LimitExceeded]]
+      )
+      receive(cancel("l1"))
+      yield* quiesce
+      receive(request("l4", "listen"))
+      assert.sameMembers(
+        (yield* peer.inFlight).map(({ id }) => id),
+        [1, "l2", "l4"]
+      )
+    })
   )
 
-  it.effect("The end of a subscription starts no request that waits for a permit", () =>
+  it.effect("The end of a subscription starts no request waiting for a permit", () =>
     Effect.gen(function* () {
       const started: Array<unknown> = []
       const { receive } = yield* serve(

@@ -9,9 +9,9 @@ import { cancel, notification, request, serve, quiesce, success } from "../suppo
 const options: Options = { batches: () => true, unreadableId: () => null }
 const byId = (messages: ReadonlyArray<any>) => messages.map(({ id, error }) => [id, error?.code])
 
-describe("A batch", () => {
+describe("Batches", () => {
   it.effect(
-    "A batch has each of its messages handled and its answers in one array",
+    "Every message in a batch is handled, and the answers are sent in one array",
     () =>
       Effect.gen(function* () {
         const served = yield* serve(({ request: { params } }) => Effect.succeed({ n: params?.n }), options)
@@ -31,7 +31,7 @@ describe("A batch", () => {
     verifies("json-rpc.batch.receive")
   )
 
-  it.effect("A batch is answered once its last request is, in one array", () =>
+  it.effect("A batch is answered once its last request has an answer", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages } = yield* serve(
@@ -47,7 +47,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch of notifications and answers only is not answered", () =>
+  it.effect("A batch of only notifications and answers gets no answer", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.succeed({}), options)
       receive([notification("a"), notification("b"), success(44)])
@@ -56,7 +56,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch that is empty is answered by one error, not by an array", () =>
+  it.effect("An empty batch gets a single error, not an array", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.succeed({}), options)
       receive([])
@@ -64,7 +64,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch answers each invalid member by an error of its own", () =>
+  it.effect("Each invalid member gets a separate error", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.succeed({}), options)
       receive([1, "x", [], { jsonrpc: "2.0", id: 5 }, { jsonrpc: "2.0", id: 6, method: 6 }, request(7)])
@@ -80,7 +80,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch with a malformed answer fails the request of that answer, and is not answered", () =>
+  it.effect("A malformed answer in a batch fails its request and gets no answer", () =>
     Effect.gen(function* () {
       const served = yield* serve(() => Effect.succeed({}), options)
       const asking = yield* Effect.forkChild(Effect.flip(served.peer.request("ask")), { startImmediately: true })
@@ -91,7 +91,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch whose members are cancelled is answered without them", () =>
+  it.effect("A batch is answered without its cancelled members", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}), { ...options, inFlight: 2 })
@@ -105,7 +105,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch whose members are all cancelled, by the batch itself or later, is not answered", () =>
+  it.effect("A batch whose members are all cancelled, by the batch or later, gets no answer", () =>
     Effect.gen(function* () {
       const { receive, messages, peer } = yield* serve(() => Effect.never, options)
       receive([request(1), cancel(1)])
@@ -117,7 +117,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch with an id twice answers that id once", () =>
+  it.effect("A duplicate id in a batch is answered once", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages, dropped } = yield* serve(() => Effect.as(latch.await, {}), options)
@@ -129,7 +129,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch with an id that is in flight already does not wait for that request", () =>
+  it.effect("A batch does not wait for an already in-flight request with the same id", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(
         ({ request: { method } }) => (method === "stay" ? Effect.never : Effect.succeed({})),
@@ -142,7 +142,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch with results that are no JSON is answered", () =>
+  it.effect("A batch with non-JSON results is still answered", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(
         ({ request: { params } }) => Effect.succeed(params?.bad === true ? { bad: 1n } : {}),
@@ -158,7 +158,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch whose members are interrupted, refused or die is answered for every member", () =>
+  it.effect("A batch is answered for every member, even if interrupted, rejected or crashed", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(
         ({ request: { method } }) => (method === "die" ? Effect.die("x") : Effect.never),
@@ -183,7 +183,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch keeps progress and questions of its handlers on the wire, ahead of the array", () =>
+  it.effect("Progress and questions from a batch's handlers precede the array", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(
         ({ request: { id }, sink }) =>
@@ -202,7 +202,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch with more members than could ever be in flight is refused as a whole", () =>
+  it.effect("A batch with more members than the in-flight limit is rejected as a whole", () =>
     Effect.gen(function* () {
       let runs = 0
       const { receive, messages } = yield* serve(() => Effect.sync(() => (runs++, {})), {
@@ -220,7 +220,7 @@ describe("A batch", () => {
     })
   )
 
-  it.effect("A batch is refused by one error where the revision has none", () =>
+  it.effect("A batch is rejected with one error if the revision has no batches", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.die("must not run"))
       receive([request(1), request(2)])

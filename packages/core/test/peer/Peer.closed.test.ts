@@ -1,4 +1,4 @@
-/** Rule 7: a conversation that ends fails what is outstanding at once; nothing waits out a timeout. */
+/** Rule 7: when a conversation ends, outstanding requests fail at once instead of waiting for a timeout. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import type { RequestOptions } from "../../src/peer/Peer.ts"
@@ -9,7 +9,7 @@ const ask = (served: Served, options?: RequestOptions) =>
   Effect.forkChild(Effect.flip(served.peer.request("ask", undefined, options)), { startImmediately: true })
 
 describe("Outstanding requests of a closed peer", () => {
-  it.effect("Outstanding requests fail with Closed when the stream ends, whatever their timeout", () =>
+  it.effect("Outstanding requests fail with Closed when the stream ends, regardless of their timeout", () =>
     Effect.gen(function* () {
       const served = yield* serve(() => Effect.never)
       const fiber = yield* ask(served, { timeout: "1 hour" })
@@ -19,20 +19,18 @@ describe("Outstanding requests of a closed peer", () => {
     })
   )
 
-  it.effect(
-    "Outstanding requests fail with Closed when the stream fails, with the error of the stream as the cause",
-    () =>
-      Effect.gen(function* () {
-        const served = yield* serve(() => Effect.never)
-        const fiber = yield* ask(served)
-        const cause = new TransportError({ reason: "Read", message: "reset" })
-        served.fail(cause)
-        const error = yield* Fiber.join(fiber)
-        assert.deepStrictEqual(
-          [error._tag, error.message, (error as { cause?: unknown }).cause],
-          ["Closed", "reset", cause]
-        )
-      })
+  it.effect("Outstanding requests fail with Closed if the stream fails, with its error as the cause", () =>
+    Effect.gen(function* () {
+      const served = yield* serve(() => Effect.never)
+      const fiber = yield* ask(served)
+      const cause = new TransportError({ reason: "Read", message: "reset" })
+      served.fail(cause)
+      const error = yield* Fiber.join(fiber)
+      assert.deepStrictEqual(
+        [error._tag, error.message, (error as { cause?: unknown }).cause],
+        ["Closed", "reset", cause]
+      )
+    })
   )
 
   it.effect("Outstanding requests fail with Closed when the scope closes", () =>
@@ -48,7 +46,7 @@ describe("Outstanding requests of a closed peer", () => {
     })
   )
 
-  it.effect("Outstanding requests fail with Closed while they still wait for room in the outbox", () =>
+  it.effect("Outstanding requests fail with Closed while still waiting for room in the outbox", () =>
     Effect.gen(function* () {
       const served = yield* serve(() => Effect.never)
       served.setWritable(false)
@@ -61,7 +59,7 @@ describe("Outstanding requests of a closed peer", () => {
     })
   )
 
-  it.effect("Outstanding requests fail with Closed even while requests of the remote side have their grace", () =>
+  it.effect("Outstanding requests fail with Closed even during the remote requests' grace period", () =>
     Effect.gen(function* () {
       const served = yield* serve(({ peer }) => Effect.orDie(Effect.flip(peer.request("ask"))), { grace: "1 hour" })
       served.receive({ jsonrpc: "2.0", id: 1, method: "work" })

@@ -1,4 +1,4 @@
-/** Rule 5: interruption carries a reason. Only a cancel by the sender is silent. */
+/** Rule 5: interruption carries a reason. Only a cancellation by the sender gets no answer. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Latch, Scope } from "effect"
@@ -8,8 +8,8 @@ import { cancel, request, serve, quiesce, success } from "../support/wire.ts"
 
 const codes = (messages: ReadonlyArray<any>) => messages.map(({ id, error }) => [id, error?.code])
 
-describe("An interruption that its sender did not ask for", () => {
-  it.effect("An interruption by the peer's owner is answered McpError.Interrupted with its reason", () =>
+describe("Interruptions not requested by the sender", () => {
+  it.effect("An interruption by the peer's owner is answered with McpError.Interrupted and its reason", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(() => Effect.never)
       receive(request(1))
@@ -26,7 +26,7 @@ describe("An interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("An interruption without an id reaches all requests that run or wait", () =>
+  it.effect("An interruption without an id reaches all running and waiting requests", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(() => Effect.never, { inFlight: 1 })
       for (const id of [1, 2, 3]) receive(request(id))
@@ -41,7 +41,7 @@ describe("An interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("An interruption of an id that is not in flight does nothing", () =>
+  it.effect("Interrupting an unknown id does nothing", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(() => Effect.never)
       receive(request("1"))
@@ -51,7 +51,7 @@ describe("An interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("A handler that interrupts itself is answered McpError.Interrupted", () =>
+  it.effect("A handler that interrupts itself is answered with McpError.Interrupted", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.interrupt)
       receive(request(1))
@@ -60,23 +60,21 @@ describe("An interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect(
-    "An interruption of a handler that cannot be interrupted is answered once, when the handler has ended",
-    () =>
-      Effect.gen(function* () {
-        const latch = Latch.makeUnsafe(false)
-        const { receive, peer, messages } = yield* serve(() => Effect.uninterruptible(Effect.as(latch.await, {})))
-        receive(request(1))
-        peer.interrupt("Too slow", 1)
-        yield* quiesce
-        assert.deepStrictEqual(messages(), [])
-        latch.openUnsafe()
-        yield* quiesce
-        assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
-      })
+  it.effect("Interrupting an uninterruptible handler is answered once, when the handler ends", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { receive, peer, messages } = yield* serve(() => Effect.uninterruptible(Effect.as(latch.await, {})))
+      receive(request(1))
+      peer.interrupt("Too slow", 1)
+      yield* quiesce
+      assert.deepStrictEqual(messages(), [])
+      latch.openUnsafe()
+      yield* quiesce
+      assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
+    })
   )
 
-  it.effect("An interruption is not answered when the sender cancels before the handler has ended", () =>
+  it.effect("An interruption gets no answer if the sender cancels before the handler ends", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, peer, messages } = yield* serve(() => Effect.ensuring(Effect.never, latch.await))
@@ -89,7 +87,7 @@ describe("An interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("An interruption does not turn a cancelled request into an answered request", () =>
+  it.effect("An interruption does not answer an already cancelled request", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, peer, messages } = yield* serve(() => Effect.ensuring(Effect.never, latch.await))
@@ -102,7 +100,7 @@ describe("An interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("An interruption is answered without a defect of the finalizers that it causes", () =>
+  it.effect("The answer to an interrupted request does not include its finalizers' defects", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(() => Effect.ensuring(Effect.never, Effect.die("secret")))
       receive(request(1))
@@ -114,28 +112,26 @@ describe("An interruption that its sender did not ask for", () => {
   )
 })
 
-describe("The end of the conversation", () => {
-  it.effect(
-    "The end of the conversation interrupts running requests, waits for their finalizers and answers them",
-    () =>
-      Effect.gen(function* () {
-        const scope = yield* Scope.make()
-        const latch = Latch.makeUnsafe(false)
-        const { receive, messages } = yield* Scope.provide(
-          serve(() => Effect.ensuring(Effect.never, latch.await)),
-          scope
-        )
-        receive(request(1))
-        const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
-        yield* quiesce
-        assert.isUndefined(closing.pollUnsafe())
-        latch.openUnsafe()
-        yield* Fiber.join(closing)
-        assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
-      })
+describe("Closing the connection", () => {
+  it.effect("Closing interrupts running requests, waits for their finalizers and answers them", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const latch = Latch.makeUnsafe(false)
+      const { receive, messages } = yield* Scope.provide(
+        serve(() => Effect.ensuring(Effect.never, latch.await)),
+        scope
+      )
+      receive(request(1))
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+      yield* quiesce
+      assert.isUndefined(closing.pollUnsafe())
+      latch.openUnsafe()
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
+    })
   )
 
-  it.effect("The end of the conversation by the remote side gives running requests their grace, and no more", () =>
+  it.effect("If the remote side closes, running requests only get their grace period", () =>
     Effect.gen(function* () {
       const wire = yield* serve(({ request: { params } }) => Effect.as(Effect.sleep(Number(params?.millis)), {}), {
         grace: "5 seconds",
@@ -158,7 +154,7 @@ describe("The end of the conversation", () => {
     })
   )
 
-  it.effect("The end of the conversation by the remote side without a grace interrupts requests at once", () =>
+  it.effect("A remote close without a grace period interrupts requests immediately", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.never)
       wire.receive(request(1))
@@ -168,7 +164,7 @@ describe("The end of the conversation", () => {
     })
   )
 
-  it.effect("The end of the conversation does not wait for the grace when no request runs", () =>
+  it.effect("Closing does not wait for the grace period if no request is running", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.never, { grace: "1 hour" })
       wire.end()
@@ -176,7 +172,7 @@ describe("The end of the conversation", () => {
     })
   )
 
-  it.effect("The end of the conversation by a broken wire gives no grace", () =>
+  it.effect("A broken connection ends the session without a grace period", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.never, { grace: "1 hour" })
       wire.receive(request(1))
@@ -187,7 +183,7 @@ describe("The end of the conversation", () => {
     })
   )
 
-  it.effect("The end of the conversation by the local side completes awaitClosed in other fibers", () =>
+  it.effect("A local close completes awaitClosed in other fibers", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { peer } = yield* Scope.provide(
@@ -200,19 +196,17 @@ describe("The end of the conversation", () => {
     })
   )
 
-  it.effect(
-    "The end of the conversation by an abort fails awaitClosed and all outstanding requests with its error",
-    () =>
-      Effect.gen(function* () {
-        const { peer } = yield* serve(() => Effect.never)
-        const asking = yield* Effect.forkChild(Effect.flip(peer.request("ask")), { startImmediately: true })
-        peer.abort(new TransportError({ reason: "KeepAlive", message: "silent" }))
-        assert.strictEqual((yield* Effect.flip(peer.awaitClosed)).message, "silent")
-        assert.strictEqual((yield* Fiber.join(asking))._tag, "Closed")
-      })
+  it.effect("An abort fails awaitClosed and all outstanding requests with its error", () =>
+    Effect.gen(function* () {
+      const { peer } = yield* serve(() => Effect.never)
+      const asking = yield* Effect.forkChild(Effect.flip(peer.request("ask")), { startImmediately: true })
+      peer.abort(new TransportError({ reason: "KeepAlive", message: "silent" }))
+      assert.strictEqual((yield* Effect.flip(peer.awaitClosed)).message, "silent")
+      assert.strictEqual((yield* Fiber.join(asking))._tag, "Closed")
+    })
   )
 
-  it.effect("Messages after the end of the conversation neither run nor are answered", () =>
+  it.effect("Messages after closing are neither handled nor answered", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.succeed({}))
       wire.end()

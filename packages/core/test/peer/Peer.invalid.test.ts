@@ -1,4 +1,4 @@
-/** What is no message: it is answered if it can be, and the lines after it are read as if nothing had happened. */
+/** Input that is not a message gets an answer if possible, and the following lines are read as usual. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
@@ -8,35 +8,37 @@ import { request, serve, quiesce, success } from "../support/wire.ts"
 const bytes = (text: string) => new TextEncoder().encode(text)
 const huge = "x".repeat(2000)
 
-/** One over-long line, read with a limit of 1000 bytes. */
+/** One line over the limit, read with a limit of 1000 bytes. */
 const oversize = (json: unknown) => {
   const [inbound] = new Framing.LineDecoder(1000).push(bytes(`${JSON.stringify(json)}\n`))
   return inbound!
 }
 
-describe("An invalid line", () => {
-  it.effect("An invalid line is answered -32700 with the id that the revision has, and the next line is served", () =>
-    Effect.gen(function* () {
-      let id: null | undefined = null
-      const { push, messages } = yield* serve(() => Effect.succeed({}), { unreadableId: () => id })
-      push("{nonsense")
-      yield* quiesce
-      id = undefined
-      push("nonsense}")
-      push(request(1))
-      yield* quiesce
-      assert.deepStrictEqual(
-        messages().map((message) => [Object.hasOwn(message, "id"), message.id, message.error?.code]),
-        [
-          [true, null, -32700],
-          [false, undefined, -32700],
-          [true, 1, undefined]
-        ]
-      )
-    })
+describe("Invalid lines", () => {
+  it.effect(
+    "An invalid line is answered with -32700 and the revision's placeholder id, and the next line is read",
+    () =>
+      Effect.gen(function* () {
+        let id: null | undefined = null
+        const { push, messages } = yield* serve(() => Effect.succeed({}), { unreadableId: () => id })
+        push("{nonsense")
+        yield* quiesce
+        id = undefined
+        push("nonsense}")
+        push(request(1))
+        yield* quiesce
+        assert.deepStrictEqual(
+          messages().map((message) => [Object.hasOwn(message, "id"), message.id, message.error?.code]),
+          [
+            [true, null, -32700],
+            [false, undefined, -32700],
+            [true, 1, undefined]
+          ]
+        )
+      })
   )
 
-  it.effect("An invalid request with a readable id is answered -32600 to that id", () =>
+  it.effect("An invalid request with a readable id is answered with -32600 and that id", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.die("must not run"))
       receive({ jsonrpc: "1.0", id: "a", method: "work" })
@@ -69,7 +71,7 @@ describe("An invalid line", () => {
     verifies("json-rpc.response.not-both")
   )
 
-  it.effect("Two peers do not answer each other's errors for ever", () =>
+  it.effect("Two peers do not answer each other's errors forever", () =>
     Effect.gen(function* () {
       const one = yield* serve(() => Effect.succeed({}))
       const other = yield* serve(() => Effect.succeed({}))
@@ -82,8 +84,8 @@ describe("An invalid line", () => {
   )
 })
 
-describe("A line over the limit", () => {
-  it.effect("A request over the limit is refused by its id, wherever the id is in the line", () =>
+describe("Lines over the limit", () => {
+  it.effect("An oversized request is rejected with its id, wherever the id is in the line", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve(() => Effect.die("must not run"))
       peer.receive(oversize({ jsonrpc: "2.0", id: 1, method: "work", params: { huge } }))
@@ -102,7 +104,7 @@ describe("A line over the limit", () => {
     })
   )
 
-  it.effect("A request over the limit does not fail a request of this peer with the same id", () =>
+  it.effect("An oversized request does not fail a local request with the same id", () =>
     Effect.gen(function* () {
       const { peer, receive, messages } = yield* serve(() => Effect.die("must not run"))
       const fiber = yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })
@@ -113,7 +115,7 @@ describe("A line over the limit", () => {
     })
   )
 
-  it.effect("An answer over the limit fails the request that it answers, at once", () =>
+  it.effect("An oversized answer immediately fails the request it answers", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve(() => Effect.never)
       const ask = Effect.forkChild(Effect.flip(peer.request("ask")), { startImmediately: true })
@@ -126,7 +128,7 @@ describe("A line over the limit", () => {
     })
   )
 
-  it.effect("A line over the limit that is no JSON is answered without an id", () =>
+  it.effect("An oversized non-JSON line is answered without an id", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve(() => Effect.never)
       peer.receive(oversize(huge))

@@ -1,4 +1,6 @@
-/** Random conversations against a model: which requests are answered, how often, and that no fiber or table entry is left. */
+/**
+ * Random conversations against a model of which requests are answered and how often. No fiber or table entry remains.
+ */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -9,9 +11,9 @@ import * as Peer from "../../src/peer/Peer.ts"
 import { commands, Model } from "../support/model.ts"
 import { quiesce } from "../support/wire.ts"
 
-describe("A random conversation", () => {
+describe("Random exchanges", () => {
   it.effect.prop(
-    "A random conversation answers each request at most once, none after its cancel, every other exactly once, and leaves nothing behind",
+    "Every request is answered exactly once, or never after its cancellation, and nothing leaks",
     { script: commands, drain: Schema.Boolean },
     ({ drain, script }) =>
       Effect.gen(function* () {
@@ -52,7 +54,9 @@ interface Call {
   given: boolean
 }
 
-/** What a call may end with, by what its handler does; any may also be interrupted or find the wire closed. */
+/**
+ * The possible outcomes of a call by the behaviour of its handler. Any call may also be interrupted or find the wire closed.
+ */
 const outcomes: { readonly [D in typeof Does.Type]: ReadonlyArray<unknown> } = {
   now: ["done"],
   park: ["done"],
@@ -63,7 +67,7 @@ const outcomes: { readonly [D in typeof Does.Type]: ReadonlyArray<unknown> } = {
   stuck: []
 }
 
-/** Two real peers over a real, tiny wire. Every call must end as its handler does, or with a reason not to. */
+/** Connects two real peers over a real, tiny wire. Every call must end as its handler does, or with a reason not to. */
 const converse = Effect.fnUntraced(function* (script: ReadonlyArray<typeof Command.Type>, highWater: number) {
   const scope = yield* Scope.make()
   const calls: Array<Call> = []
@@ -156,9 +160,9 @@ const converse = Effect.fnUntraced(function* (script: ReadonlyArray<typeof Comma
   }
 })
 
-describe("Two peers in a random conversation", () => {
+describe("Random exchanges between two peers", () => {
   it.effect.prop(
-    "Two peers in a random conversation end every call as its handler ends, or by a reason, and leave nothing behind",
+    "Every call ends like its handler or with an explanation, and nothing leaks",
     {
       script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 30 }),
       highWater: Schema.Literals([1, 200, 100_000])

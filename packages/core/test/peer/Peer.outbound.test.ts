@@ -1,4 +1,4 @@
-/** The requests a peer sends: answers, timeouts, progress, cancellation. */
+/** The requests that a peer sends: answers, timeouts, progress, cancellation. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber } from "effect"
@@ -12,27 +12,25 @@ const start = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkChild(effect, { 
 const progress = (progressToken: unknown, value: unknown, more: object = {}) =>
   notification("notifications/progress", { progressToken, progress: value, ...more })
 
-describe("A request of this peer", () => {
-  it.effect(
-    "A request hands a result that comes after its cancel to `late`, once, and the peer forgets the oldest of many",
-    () =>
-      Effect.gen(function* () {
-        const { messages, peer, receive } = yield* serve
-        const results: Array<unknown> = []
-        const late = (result: unknown) => Effect.sync(() => void results.push(result))
-        for (let n = 0; n < 65; n++) yield* Fiber.interrupt(yield* start(peer.request("a", {}, { late })))
-        const ids = messages().flatMap(({ id, method }) => (method === "a" ? [id] : []))
-        assert.lengthOf(ids, 65)
-        for (const id of [ids[0], ids[1], ids[64], ids[64]]) receive(success(id, id))
-        receive({ jsonrpc: "2.0", id: ids[2], error: { code: 1, message: "no" } })
-        receive(success(ids[2], ids[2]))
-        yield* quiesce
-        assert.deepStrictEqual(results, [ids[1], ids[64]])
-      })
+describe("Outbound requests", () => {
+  it.effect("A result after cancellation reaches `late` once, and the oldest of many are forgotten", () =>
+    Effect.gen(function* () {
+      const { messages, peer, receive } = yield* serve
+      const results: Array<unknown> = []
+      const late = (result: unknown) => Effect.sync(() => void results.push(result))
+      for (let n = 0; n < 65; n++) yield* Fiber.interrupt(yield* start(peer.request("a", {}, { late })))
+      const ids = messages().flatMap(({ id, method }) => (method === "a" ? [id] : []))
+      assert.lengthOf(ids, 65)
+      for (const id of [ids[0], ids[1], ids[64], ids[64]]) receive(success(id, id))
+      receive({ jsonrpc: "2.0", id: ids[2], error: { code: 1, message: "no" } })
+      receive(success(ids[2], ids[2]))
+      yield* quiesce
+      assert.deepStrictEqual(results, [ids[1], ids[64]])
+    })
   )
 
   it.effect(
-    "A request of this peer has an id of its own and takes the answer to that id, in any order",
+    "An outbound request has a unique id and receives the answer with that id, in any order",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve
@@ -49,13 +47,13 @@ describe("A request of this peer", () => {
   )
 
   it.effect(
-    "A request of this peer has an id that no other request of the session had, however the others ended",
+    "An id is never reused in a session, however earlier requests ended",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve
         const last = () => messages().findLast((message) => message.method !== "notifications/cancelled")
         for (let round = 0; round < 3; round++) {
-          // Each ends before the next begins, so that nothing waits meanwhile.
+          // Each ends before the next starts, so that nothing waits in between.
           const answered = yield* start(peer.request("answered"))
           receive(success(last().id))
           yield* Fiber.join(answered)
@@ -66,7 +64,7 @@ describe("A request of this peer", () => {
           const late = yield* start(Effect.flip(peer.request("late", {}, { timeout: "1 second" })))
           yield* TestClock.adjust("1 second")
           yield* Fiber.join(late)
-          // And several at once, of which the first to end is not the last to begin.
+          // And several at once, of which the first to end is not the last to start.
           const several = [yield* start(peer.request("a")), yield* start(peer.request("b"))]
           const [a, b] = messages().slice(-2)
           receive(success(a.id))
@@ -82,7 +80,7 @@ describe("A request of this peer", () => {
     verifies("json-rpc.request.id-unique")
   )
 
-  it.effect("A request of this peer fails with the error of its answer, data and all", () =>
+  it.effect("An outbound request fails with its answer's error, including data", () =>
     Effect.gen(function* () {
       const { peer, receive } = yield* serve
       const fiber = yield* start(Effect.flip(peer.request("a")))
@@ -97,38 +95,34 @@ describe("A request of this peer", () => {
   )
 
   for (const error of [{ code: 1e300, message: "huge" }, { code: "1", message: "m" }, { code: 1 }, null, "no"]) {
-    it.effect(
-      `A request of this peer fails on the malformed error ${JSON.stringify(error)}, and the peer lives on`,
-      () =>
-        Effect.gen(function* () {
-          const { peer, push, messages } = yield* serve
-          const fiber = yield* start(Effect.flip(peer.request("a")))
-          push({ jsonrpc: "2.0", id: 1, error })
-          assert.strictEqual((yield* Fiber.join(fiber))._tag, "McpError")
-          push({ jsonrpc: "2.0", id: 9, method: "ping" })
-          yield* quiesce
-          assert.deepStrictEqual(messages().at(-1), success(9))
-        })
+    it.effect(`An outbound request fails on the malformed error ${JSON.stringify(error)}, and the peer continues`, () =>
+      Effect.gen(function* () {
+        const { peer, push, messages } = yield* serve
+        const fiber = yield* start(Effect.flip(peer.request("a")))
+        push({ jsonrpc: "2.0", id: 1, error })
+        assert.strictEqual((yield* Fiber.join(fiber))._tag, "McpError")
+        push({ jsonrpc: "2.0", id: 9, method: "ping" })
+        yield* quiesce
+        assert.deepStrictEqual(messages().at(-1), success(9))
+      })
     )
   }
 
-  it.effect(
-    "A request of this peer is not answered by another type of its id, nor twice, nor by an error without an id",
-    () =>
-      Effect.gen(function* () {
-        const { peer, receive, dropped } = yield* serve
-        const fiber = yield* start(peer.request("a"))
-        receive(success("1", "wrong"))
-        receive({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } })
-        receive({ jsonrpc: "2.0", error: { code: -32700, message: "Parse error" } })
-        receive(success(1, "right"))
-        receive(success(1, "late"))
-        assert.strictEqual(yield* Fiber.join(fiber), "right")
-        assert.strictEqual(dropped.length, 4)
-      })
+  it.effect("Answers with an id of another type, duplicate answers and errors without an id are ignored", () =>
+    Effect.gen(function* () {
+      const { peer, receive, dropped } = yield* serve
+      const fiber = yield* start(peer.request("a"))
+      receive(success("1", "wrong"))
+      receive({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } })
+      receive({ jsonrpc: "2.0", error: { code: -32700, message: "Parse error" } })
+      receive(success(1, "right"))
+      receive(success(1, "late"))
+      assert.strictEqual(yield* Fiber.join(fiber), "right")
+      assert.strictEqual(dropped.length, 4)
+    })
   )
 
-  it.effect("A request of this peer is answered even when the answer comes before sending returns", () =>
+  it.effect("An answer that arrives before `send` returns is accepted", () =>
     Effect.gen(function* () {
       const peer: Peer.Peer = yield* Peer.make(
         {
@@ -149,19 +143,17 @@ describe("A request of this peer", () => {
     })
   )
 
-  it.effect(
-    "A request of this peer with params that are no JSON is a defect of the caller and leaves nothing behind",
-    () =>
-      Effect.gen(function* () {
-        const { peer, messages } = yield* serve
-        const exit = yield* Effect.exit(peer.request("a", { big: 1n }, { timeout: "1 minute" }))
-        assert.isTrue(Exit.hasDies(exit))
-        assert.strictEqual(peer.outstanding(), 0)
-        assert.deepStrictEqual(messages(), [])
-      })
+  it.effect("Non-JSON params are a defect of the caller and leave nothing behind", () =>
+    Effect.gen(function* () {
+      const { peer, messages } = yield* serve
+      const exit = yield* Effect.exit(peer.request("a", { big: 1n }, { timeout: "1 minute" }))
+      assert.isTrue(Exit.hasDies(exit))
+      assert.strictEqual(peer.outstanding(), 0)
+      assert.deepStrictEqual(messages(), [])
+    })
   )
 
-  it.effect("A request of this peer names the request it belongs to, and so does its cancellation", () =>
+  it.effect("An outbound request and its cancellation name the request they belong to", () =>
     Effect.gen(function* () {
       const { peer, sent } = yield* serve
       const fiber = yield* start(peer.request("a", {}, { relatedTo: "in" }))
@@ -179,7 +171,7 @@ describe("A request of this peer", () => {
 
 describe("Interrupting the caller", () => {
   it.effect(
-    "Interrupting the caller sends one cancel, and the late answer is ignored",
+    "Interrupting the caller sends one cancellation, and the late answer is ignored",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages, dropped } = yield* serve
@@ -200,7 +192,7 @@ describe("Interrupting the caller", () => {
   )
 
   it.effect(
-    "Interrupting the caller sends no cancel once the request is answered",
+    "Interrupting the caller sends no cancellation once the request is answered",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve
@@ -213,7 +205,7 @@ describe("Interrupting the caller", () => {
   )
 
   it.effect(
-    "Interrupting the caller sends no cancel when the request must not be cancelled",
+    "Interrupting the caller sends no cancellation if the request is not cancellable",
     () =>
       Effect.gen(function* () {
         const { peer, messages } = yield* serve
@@ -225,7 +217,7 @@ describe("Interrupting the caller", () => {
     verifies("cancellation.initialize-not-cancelled")
   )
 
-  it.effect("Interrupting the caller sends no cancel of a request that was never sent", () =>
+  it.effect("Interrupting the caller sends no cancellation for a request that was never sent", () =>
     Effect.gen(function* () {
       const { peer, setWritable, messages } = yield* serve
       setWritable(false)
@@ -237,7 +229,7 @@ describe("Interrupting the caller", () => {
     })
   )
 
-  it.effect("Interrupting the caller does not wait for room: a cancellation takes the control lane", () =>
+  it.effect("Interrupting the caller does not wait for room: cancellations use the control lane", () =>
     Effect.gen(function* () {
       const { peer, setWritable, sent } = yield* serve
       const fiber = yield* start(peer.request("a"))
@@ -248,8 +240,8 @@ describe("Interrupting the caller", () => {
   )
 })
 
-describe("A timeout", () => {
-  it.effect("A timeout fails the requests that are late, also where a cancel cannot be sent", () =>
+describe("Timeouts", () => {
+  it.effect("Late requests time out even if the cancellation cannot be sent", () =>
     Effect.gen(function* () {
       const { transport } = make()
       const send = (message: object): void => {
@@ -283,7 +275,7 @@ describe("A timeout", () => {
     })
   )
 
-  it.effect("A timeout of initialize fails the call and sends no cancel", () =>
+  it.effect("A timeout of initialize fails the call without sending a cancellation", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve
       const options = { timeout: "1 second", cancellable: false } as const
@@ -294,7 +286,7 @@ describe("A timeout", () => {
     })
   )
 
-  it.effect("A timeout starts anew with every progress event, up to the hard cap", () =>
+  it.effect("Every progress event restarts the timeout, up to the hard limit", () =>
     Effect.gen(function* () {
       const { peer, receive } = yield* serve
       const fiber = yield* start(
@@ -312,7 +304,7 @@ describe("A timeout", () => {
     })
   )
 
-  it.effect("A timeout counts from the last progress event", () =>
+  it.effect("The timeout counts from the last progress event", () =>
     Effect.gen(function* () {
       const { peer, receive } = yield* serve
       const fiber = yield* start(Effect.flip(peer.request("a", {}, { timeout: "10 seconds", onProgress: () => {} })))
@@ -325,7 +317,7 @@ describe("A timeout", () => {
     })
   )
 
-  it.effect("A timeout does not start anew with progress where resetOnProgress is false", () =>
+  it.effect("Progress does not restart the timeout if resetOnProgress is false", () =>
     Effect.gen(function* () {
       const { peer, receive } = yield* serve
       const fiber = yield* start(
@@ -338,7 +330,7 @@ describe("A timeout", () => {
     })
   )
 
-  it.effect("Each request has its own timeout, whichever request was sent first", () =>
+  it.effect("Each request has its own timeout, regardless of sending order", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve
       const ended: Array<string> = []
@@ -367,7 +359,7 @@ describe("A timeout", () => {
     })
   )
 
-  it.effect("A timeout costs one timer for all requests, which ends a second after the last of them", () =>
+  it.effect("All timeouts share one timer, which ends a second after the last request", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const timers = new Set<object>()
@@ -395,7 +387,7 @@ describe("A timeout", () => {
     })
   )
 
-  it.effect("A timeout of 0 sends the cancel after the request", () =>
+  it.effect("A timeout of 0 sends the cancellation after the request", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve
       const fiber = yield* start(Effect.flip(peer.request("a", {}, { timeout: 0 })))
@@ -412,7 +404,7 @@ describe("A timeout", () => {
     [2, 1],
     [1, 30]
   ] as const) {
-    it.effect(`A request that times out ${second} s after a timeout at ${first} s fails in time, too`, () =>
+    it.effect(`A request timing out ${second} s after a timeout at ${first} s also fails on time`, () =>
       Effect.gen(function* () {
         const { peer } = yield* serve
         const ask = (seconds: number) => Effect.flip(peer.request("a", {}, { timeout: `${seconds} seconds` }))
@@ -426,7 +418,7 @@ describe("A timeout", () => {
     )
   }
 
-  it.effect("A request without a handler of progress has a hard cap, too", () =>
+  it.effect("A request without a progress handler also has a hard limit", () =>
     Effect.gen(function* () {
       const { peer } = yield* serve
       const fiber = yield* start(Effect.flip(peer.request("a", {}, { maxTotal: "3 seconds" })))
@@ -438,7 +430,7 @@ describe("A timeout", () => {
 
 describe("Progress", () => {
   it.effect(
-    "Progress has a token of its own and arrives in order",
+    "Progress has a unique token and arrives in order",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve
@@ -462,7 +454,7 @@ describe("Progress", () => {
   )
 
   it.effect(
-    "Progress for an unknown, finished or uninterested request is dropped",
+    "Progress for an unknown, finished or handlerless request is dropped",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve

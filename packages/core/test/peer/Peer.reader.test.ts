@@ -1,4 +1,6 @@
-/** Rule 1 of supervision: the reader always pulls; it never writes, never awaits a handler, a permit or a full outbox. */
+/**
+ * Rule 1 of supervision: the reader always pulls; it never writes and never waits for a handler, a permit or a full outbox.
+ */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Latch } from "effect"
@@ -7,7 +9,7 @@ import * as Memory from "../../src/transport/Memory.ts"
 import * as Peer from "../../src/peer/Peer.ts"
 import { request, serve, quiesce, success } from "../support/wire.ts"
 
-describe("The reader of a peer", () => {
+describe("Peer reader", () => {
   it.effect(
     "The reader answers a ping while every permit is taken",
     () =>
@@ -21,7 +23,7 @@ describe("The reader of a peer", () => {
     verifies("ping.receiver.empty-response")
   )
 
-  it.effect("The reader takes answers while every permit is held by handlers that wait for those answers", () =>
+  it.effect("The reader accepts answers while handlers waiting for them hold every permit", () =>
     Effect.gen(function* () {
       const wire = yield* serve(({ peer }) => Effect.orDie(peer.request("ask")), { inFlight: 2 })
       for (const id of [1, 2, 3, 4]) wire.push(request(id))
@@ -40,7 +42,7 @@ describe("The reader of a peer", () => {
     })
   )
 
-  it.effect("The reader does not wait for a handler that runs without a pause", () =>
+  it.effect("The reader does not wait for a handler that never suspends", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { push, take } = yield* serve(({ request: { method } }) =>
@@ -53,14 +55,14 @@ describe("The reader of a peer", () => {
     })
   )
 
-  it.effect("The reader keeps pulling while its own outbox takes no more data", () =>
+  it.effect("The reader keeps pulling while its own outbox is full", () =>
     Effect.gen(function* () {
       const wire = yield* serve(({ peer }) => Effect.orDie(peer.request("ask")))
       wire.setWritable(false)
       wire.push(request(1))
       wire.push(request(2, "ping"))
       assert.deepStrictEqual(yield* wire.take, success(2))
-      // The handler's question goes once there is room, and its answer is still read.
+      // The handler's question is sent once there is room, and its answer is still read.
       wire.setWritable(true)
       const ask = yield* wire.take
       wire.push(success(ask.id))
@@ -68,7 +70,7 @@ describe("The reader of a peer", () => {
     })
   )
 
-  it.effect("A request times out against a peer that stopped reading, and nothing is sent", () =>
+  it.effect("A request to a peer that stopped reading times out unsent", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.never)
       wire.setWritable(false)
@@ -82,7 +84,7 @@ describe("The reader of a peer", () => {
   )
 })
 
-/** Both sides ask each other from within handlers, over outboxes that hold hardly anything. */
+/** Both sides ask each other from within handlers, over tiny outboxes. */
 const crossfire = (options: {
   readonly highWater: number
   readonly capacity: number
@@ -114,18 +116,18 @@ const crossfire = (options: {
     assert.deepStrictEqual([yield* a.inFlight, yield* b.inFlight], [[], []])
   })
 
-describe("Two peers that ask each other", () => {
-  it.effect("Two peers that ask each other do not deadlock over outboxes of one byte", () =>
+describe("Two peers calling each other", () => {
+  it.effect("Two peers do not deadlock over one-byte outboxes", () =>
     crossfire({ highWater: 1, capacity: 1, inFlight: 64, depth: 3, calls: 20 })
   )
-  it.effect("Two peers that ask each other do not deadlock when all of their calls wait for one permit", () =>
+  it.effect("Two peers do not deadlock if all of their calls wait for one permit", () =>
     crossfire({ highWater: 1, capacity: 1, inFlight: 1, depth: 0, calls: 200 })
   )
-  it.effect("Two peers that ask each other do not deadlock when many calls share small budgets", () =>
+  it.effect("Two peers do not deadlock if many calls share small budgets", () =>
     crossfire({ highWater: 200, capacity: 1, inFlight: 300, depth: 5, calls: 50 })
   )
 
-  it.effect("Two peers that ask each other answer while both outboxes are over their high-water mark", () =>
+  it.effect("Two peers keep answering while both outboxes are over their high-water mark", () =>
     Effect.gen(function* () {
       const [left, right] = yield* Memory.pair({ highWater: 1, capacity: 1 })
       const both = yield* Deferred.make<void>()

@@ -1,11 +1,12 @@
 /** Rules 3, 4 and 6: register before running, cancel by signal, compare ids. */
+import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch } from "effect"
 import { cancel, request, serve, type Served, quiesce, success } from "../support/wire.ts"
 
-describe("A registered request", () => {
-  it.effect("A request whose handler completes at once is answered and forgotten", () =>
+describe("Inbound requests", () => {
+  it.effect("A synchronously answered request is forgotten", () =>
     Effect.gen(function* () {
       const { receive, messages, peer } = yield* serve(() => Effect.succeed({ done: true }))
       receive(request(1))
@@ -23,7 +24,7 @@ describe("A registered request", () => {
     })
   )
 
-  it.effect(`A cancel within the first step of a handler ends the handler, unanswered`, () =>
+  it.effect(`Cancelling during a handler's first step ends it without an answer`, () =>
     Effect.gen(function* () {
       let finalized = false
       const served = yield* serve((exchange) =>
@@ -40,7 +41,7 @@ describe("A registered request", () => {
     })
   )
 
-  it.effect(`A request that is cancelled within its only step is not answered`, () =>
+  it.effect(`A request cancelled during its only step gets no answer`, () =>
     Effect.gen(function* () {
       const served: Served = yield* serve((exchange) => Effect.sync(() => served.receive(cancel(exchange.request.id))))
       served.receive(request(1))
@@ -50,7 +51,7 @@ describe("A registered request", () => {
     })
   )
 
-  it.effect(`A request that waits for a permit starts when the running request ends`, () =>
+  it.effect(`A request waiting for a permit starts when the running request ends`, () =>
     Effect.gen(function* () {
       const served: Served = yield* serve(
         (exchange) =>
@@ -66,7 +67,29 @@ describe("A registered request", () => {
     })
   )
 
-  it.effect("A handler that throws before it returns an effect is answered -32603", () =>
+  it.effect("Requests waiting for a permit are limited in bytes", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}), { inFlight: 1 })
+      const large = { text: "x".repeat(30 * 1024 * 1024) }
+      receive(request(1))
+      for (const id of [2, 3, 4]) receive(request(id, "work", large))
+      assert.deepStrictEqual(
+        messages().map(({ error, id }) => [id, error?.code]),
+        [[4, McpError.LimitExceeded]]
+      )
+      receive(cancel(2))
+      receive(request(5, "work", large))
+      latch.openUnsafe()
+      yield* quiesce
+      assert.deepStrictEqual(
+        messages().map(({ id }) => id),
+        [4, 1, 3, 5]
+      )
+    })
+  )
+
+  it.effect("A handler that throws before it returns an effect is answered with -32603", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => {
         throw new Error("secret")
@@ -78,9 +101,9 @@ describe("A registered request", () => {
   )
 })
 
-describe("A second request of the same id in flight", () => {
+describe("Duplicate in-flight ids", () => {
   it.effect(
-    "A second request of an id in flight never disturbs the first request",
+    "A duplicate in-flight id never disturbs the first request",
     () =>
       Effect.gen(function* () {
         const latch = Latch.makeUnsafe(false)
@@ -104,7 +127,7 @@ describe("A second request of the same id in flight", () => {
     verifies("json-rpc.request.id-unique")
   )
 
-  it.effect("A second request of an id in flight never disturbs a first request that still waits for a permit", () =>
+  it.effect("A duplicate id never disturbs a first request still waiting for a permit", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}), { inFlight: 1 })
@@ -117,7 +140,7 @@ describe("A second request of the same id in flight", () => {
     })
   )
 
-  it.effect("A second request of an id is a new request once the first request has been answered", () =>
+  it.effect("An id can be reused once the first request has been answered", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.succeed({}))
       receive(request(1))
@@ -126,7 +149,7 @@ describe("A second request of the same id in flight", () => {
     })
   )
 
-  it.effect("A second request of an id is still refused while the finalizers of the cancelled first request run", () =>
+  it.effect("A duplicate id is still rejected while the first request's finalizers run", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages, dropped } = yield* serve(() => Effect.ensuring(Effect.never, latch.await))
@@ -145,7 +168,7 @@ describe("Ids", () => {
   const ids = [0, "", 1, "1"]
 
   it.effect(
-    'The ids 0, "", 1 and "1" are four, each answered by its own',
+    'The ids 0, "", 1 and "1" are different, and each gets its own answer',
     () =>
       Effect.gen(function* () {
         const latch = Latch.makeUnsafe(false)
@@ -163,7 +186,7 @@ describe("Ids", () => {
   )
 
   for (const id of ids) {
-    it.effect(`A cancel of the id ${JSON.stringify(id)} ends that request and no other`, () =>
+    it.effect(`Cancelling the id ${JSON.stringify(id)} ends only that request`, () =>
       Effect.gen(function* () {
         const { receive, peer } = yield* serve(() => Effect.never)
         for (const each of ids) receive(request(each))
@@ -178,7 +201,7 @@ describe("Ids", () => {
   }
 
   it.effect(
-    "The ids null, fractions, objects, arrays and booleans are refused",
+    "Null, fraction, object, array and boolean ids are rejected",
     () =>
       Effect.gen(function* () {
         const { receive, messages } = yield* serve(() => Effect.die("must not run"), { unreadableId: () => null })
@@ -192,9 +215,9 @@ describe("Ids", () => {
   )
 })
 
-describe("A cancel", () => {
+describe("Cancellation", () => {
   it.effect(
-    "A cancel ends the handler, frees what the handler holds and stays unanswered",
+    "Cancelling ends the handler, releases its resources and suppresses its answer",
     () =>
       Effect.gen(function* () {
         let released = 0
@@ -220,7 +243,7 @@ describe("A cancel", () => {
     )
   )
 
-  it.effect("A cancel does not stall the reader behind a finalizer that is stuck", () =>
+  it.effect("Cancelling does not block the reader behind a stuck finalizer", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { push, take, messages } = yield* serve(({ request: { method } }) =>
@@ -237,7 +260,7 @@ describe("A cancel", () => {
     })
   )
 
-  it.effect("A cancelled request that waits for a permit never runs", () =>
+  it.effect("A cancelled request waiting for a permit never runs", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const ran: Array<unknown> = []
@@ -255,7 +278,7 @@ describe("A cancel", () => {
     })
   )
 
-  it.effect("A cancel of a handler that cannot be interrupted still silences its answer", () =>
+  it.effect("Cancelling an uninterruptible handler still suppresses its answer", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages } = yield* serve(() => Effect.uninterruptible(Effect.as(latch.await, {})))
@@ -268,7 +291,7 @@ describe("A cancel", () => {
   )
 
   it.effect(
-    "A cancel of an unknown request, of an answered request, or without an id is ignored",
+    "Cancelling an unknown or answered request, or without an id, is ignored",
     () =>
       Effect.gen(function* () {
         const { receive, messages, peer } = yield* serve(({ request: { method } }) =>
@@ -294,7 +317,7 @@ describe("A cancel", () => {
   )
 
   it.effect(
-    "A cancel of initialize is ignored",
+    "Cancelling initialize is ignored",
     () =>
       Effect.gen(function* () {
         const latch = Latch.makeUnsafe(false)
@@ -308,7 +331,7 @@ describe("A cancel", () => {
     verifies("cancellation.initialize-not-cancelled")
   )
 
-  it.effect("A cancel that names a request of this peer is left to the role, and has no effect by itself", () =>
+  it.effect("Cancelling a local request is passed to the role and has no effect by itself", () =>
     Effect.gen(function* () {
       const { peer, receive, notified } = yield* serve(() => Effect.never)
       const asking = yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })
@@ -321,7 +344,7 @@ describe("A cancel", () => {
     })
   )
 
-  it.effect("A cancel whose id both sides have in flight ends the request of its sender", () =>
+  it.effect("Cancelling an id in flight on both sides ends its sender's request", () =>
     Effect.gen(function* () {
       const { peer, receive, notified } = yield* serve(() => Effect.never)
       yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })

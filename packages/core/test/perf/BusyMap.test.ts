@@ -1,12 +1,12 @@
-/** What a BusyMap leaves on the heap for the collector. */
+/** Garbage that a BusyMap leaves on the heap. */
 import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
-describe("A BusyMap", () => {
-  it("A BusyMap lets a young collection clear entries that came and went since the last full collection", () => {
+describe("BusyMap memory", () => {
+  it("A minor garbage collection clears entries added and removed since the last major one", () => {
     const source = fileURLToPath(new URL("../../src/internal/BusyMap.ts", import.meta.url))
-    // What 64 at a time leave behind: the size of the heap before a full collection has cleared it away.
+    // Garbage of 64 entries at a time: the size of the heap before a full collection clears it.
     const program = `
       import { BusyMap } from ${JSON.stringify(source)}
       const busy = new BusyMap()

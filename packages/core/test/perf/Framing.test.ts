@@ -1,12 +1,12 @@
-/** What the line decoder keeps, and how long it takes, for lines made to hurt it. */
+/** Memory and time of the line decoder for lines crafted to be expensive. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Framing from "../../src/transport/Framing.ts"
 
 const encoder = new TextEncoder()
 const bytes = (text: string) => encoder.encode(text)
 
-describe("The line decoder", () => {
-  it("The line decoder keeps hardly anything of a line that never ends", () => {
+describe("Line decoder performance", () => {
+  it("An endless line uses almost no memory", () => {
     const decoder = new Framing.LineDecoder(1000)
     const chunk = new Uint8Array(64 * 1024).fill(120)
     const before = process.memoryUsage().arrayBuffers
@@ -14,7 +14,7 @@ describe("The line decoder", () => {
     assert.isBelow(process.memoryUsage().arrayBuffers - before, 16 * 1024 * 1024)
   })
 
-  it("The line decoder keeps no more than the bytes of a line that arrives byte by byte", () => {
+  it("A line arriving byte by byte uses no more memory than its length", () => {
     const decoder = new Framing.LineDecoder()
     const heap = process.memoryUsage().heapUsed
     const drop = Uint8Array.of(120)
@@ -22,7 +22,7 @@ describe("The line decoder", () => {
     assert.isBelow(process.memoryUsage().heapUsed - heap, 90 * 1024 * 1024)
   })
 
-  it("The line decoder is not slow on a line made to make its patterns slow", () => {
+  it("A line crafted against the decoder's patterns is not slow to read", () => {
     for (const piece of [" ", `"",`, `"":"",`, `\\`, `"\\"`, `,"id"`, "1"]) {
       const start = performance.now()
       new Framing.LineDecoder(100).push(bytes(`{${piece.repeat(4000)}\n`))

@@ -1,4 +1,4 @@
-/** Questions of a handler over the open connection: options that reach the peer's request. */
+/** Questions of a handler over the open connection, and the options that reach the peer's request. */
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
@@ -10,7 +10,7 @@ import { notification, serve, quiesce, success } from "../support/wire.ts"
 const params = { messages: [{ role: "user", content: { type: "text", text: "Hello" } }], maxTokens: 10 } as const
 const answer = { role: "assistant", content: { type: "text", text: "Hello" }, model: "m" }
 
-describe.each(Revision.stateful)("A question over the open connection in $version", (revision) => {
+describe.each(Revision.stateful)("Questions over an open connection in $version", (revision) => {
   const ask = Effect.fnUntraced(function* (options?: ClientInput.AskOptions) {
     const served = yield* serve(() => Effect.never)
     const input = RemoteInput.remote({
@@ -27,7 +27,7 @@ describe.each(Revision.stateful)("A question over the open connection in $versio
     return { ...served, fiber }
   })
 
-  it.effect("A question asks for progress where the handler does, and each event is handed to the handler", () =>
+  it.effect("A question requests progress if the handler wants it, and passes on each event", () =>
     Effect.gen(function* () {
       const seen: Array<number> = []
       const { fiber, messages, receive } = yield* ask({ onProgress: ({ progress }) => void seen.push(progress) })
@@ -40,7 +40,7 @@ describe.each(Revision.stateful)("A question over the open connection in $versio
     })
   )
 
-  it.effect("A question asks for no progress where the handler asks for none", () =>
+  it.effect("A question requests no progress if the handler does not want it", () =>
     Effect.gen(function* () {
       const { messages } = yield* ask()
       const [{ params }] = messages()
@@ -48,7 +48,7 @@ describe.each(Revision.stateful)("A question over the open connection in $versio
     })
   )
 
-  it.effect("A question leaves on the stream of the request whose handler asks", () =>
+  it.effect("A question is sent on its handler's request stream", () =>
     Effect.gen(function* () {
       const { sent } = yield* ask()
       assert.deepStrictEqual(

@@ -1,4 +1,4 @@
-/** Asking the user in straight lines, and the users that tests need. */
+/** Asking the user in straight-line code, and users for tests. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { CapabilityMissing } from "../../src/request/ClientInput.ts"
@@ -7,8 +7,8 @@ import * as Elicitation from "../../src/request/Elicitation.ts"
 const Name = Schema.Struct({ name: Schema.String })
 const page = { message: "pay", url: "https://example.com/pay", elicitationId: "e1" }
 
-describe("A question", () => {
-  it.effect("A question succeeds with what the user filled in", () =>
+describe("Elicitation", () => {
+  it.effect("A question returns the values filled in by the user", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* Elicitation.form("Who?", Name), { name: "Ada" })
       yield* Elicitation.confirm("Sure?")
@@ -20,7 +20,7 @@ describe("A question", () => {
     ["decline", Elicitation.layerDecline],
     ["cancel", Elicitation.layerCancel]
   ] as const) {
-    it.effect(`A question fails with Declined when the user's action is ${action}`, () =>
+    it.effect(`A question fails with Declined if the user's action is ${action}`, () =>
       Effect.gen(function* () {
         for (const question of [
           Effect.asVoid(Elicitation.form("Who?", Name)),
@@ -33,7 +33,7 @@ describe("A question", () => {
     )
   }
 
-  it.effect("A question fails with -32602 when the answer does not fit the form", () =>
+  it.effect("A question fails with -32602 if the answer does not match the form", () =>
     Effect.gen(function* () {
       assert.deepInclude(yield* Effect.flip(Elicitation.form("Who?", Name)), { _tag: "McpError", code: -32602 })
     }).pipe(Effect.provide(Elicitation.layerAccept({ name: 7 })))
@@ -48,7 +48,7 @@ describe("A question", () => {
     }).pipe(Effect.provide(Elicitation.layerAccept()))
   )
 
-  it.effect("A question in a mode that the client lacks is answered by -32602", () =>
+  it.effect("A question in a mode that the client does not support fails with -32602", () =>
     Effect.gen(function* () {
       yield* Elicitation.confirm("Sure?")
       assert.deepInclude(yield* Effect.flip(Elicitation.url(page)), { _tag: "McpError", code: -32602 })
@@ -59,13 +59,13 @@ describe("A question", () => {
 describe("ifSupported", () => {
   const missing = Effect.fail(new CapabilityMissing({ capability: "elicitation.form", message: "no" }))
 
-  it.effect("ifSupported runs the alternative when the client cannot be asked", () =>
+  it.effect("ifSupported runs the alternative if the client cannot be asked", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* Elicitation.ifSupported(missing, Effect.succeed("default")), "default")
     })
   )
 
-  it.effect("ifSupported does not run the alternative when the user declines", () =>
+  it.effect("ifSupported does not run the alternative if the user declines", () =>
     Effect.gen(function* () {
       const asked = Elicitation.ifSupported(Elicitation.confirm("Sure?"), Effect.succeed("default"))
       assert.strictEqual((yield* Effect.flip(asked))._tag, "Declined")

@@ -3,15 +3,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
 
-/** A request that is answered by its handler, whose first round recorded these steps. */
+/** A request with a handler, whose first round recorded these steps. */
 const request = (recorded: { readonly [name: string]: unknown } = {}): ClientInput.ClientInput["Service"] => ({
   ...ClientInput.unavailable("no client"),
   once: (name, schema, effect) =>
     name in recorded ? Effect.orDie(Schema.decodeUnknownEffect(schema)(recorded[name])) : effect
 })
 
-describe("Once in a request without a task", () => {
-  it.effect("Once.sleep sleeps the whole duration, and in a later round what is left of the duration", () =>
+describe("Once without a task", () => {
+  it.effect("Once.sleep sleeps for the whole duration, and only for the remaining time in a later round", () =>
     Effect.gen(function* () {
       const run = (recorded?: { readonly [name: string]: unknown }) =>
         Effect.forkChild(
@@ -30,7 +30,7 @@ describe("Once in a request without a task", () => {
     })
   )
 
-  it.effect("Once.run gives each run of a step a key, and Once.key dies outside of a step", () =>
+  it.effect("Once.run gives each run of a step a key, and Once.key dies outside a step", () =>
     Effect.gen(function* () {
       const step = Once.run("pay", Schema.String, Once.key)
       const keys = yield* Effect.all([step, step]).pipe(Effect.provideService(ClientInput.ClientInput, request()))

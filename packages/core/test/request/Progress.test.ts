@@ -1,4 +1,4 @@
-/** Progress of one request: what is sent, what is dropped, and what happens on a wire that does not move. */
+/** Progress of one request: reports that are sent, reports that are dropped, and a wire that does not move. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch } from "effect"
@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 import * as Progress from "../../src/request/Progress.ts"
 import { quiesce } from "../support/wire.ts"
 
-/** A wire that can be stopped; `sent` are the values that went. */
+/** A wire that can be stopped; `sent` contains the values it accepted. */
 const wire = (token: string | number | undefined = 0) => {
   const ready = Latch.makeUnsafe(true)
   const sent: Array<any> = []
@@ -25,9 +25,9 @@ const wire = (token: string | number | undefined = 0) => {
   return { sent, move, service, report: service.report, values: () => sent.map(({ progress }) => progress) }
 }
 
-describe("A report", () => {
+describe("Progress reports", () => {
   it.effect(
-    "A report is sent with the token of the request, whatever its type",
+    "A report is sent with the request's token, regardless of the token's type",
     () =>
       Effect.gen(function* () {
         for (const token of [0, "", 7, "7"]) {
@@ -59,7 +59,7 @@ describe("A report", () => {
   )
 
   it.effect(
-    "A report that does not grow is dropped",
+    "A report that does not increase is dropped",
     () =>
       Effect.gen(function* () {
         const { report, values } = wire()
@@ -69,7 +69,7 @@ describe("A report", () => {
     verifies("progress.value.increases")
   )
 
-  it.effect("A report suspends the handler as long as the wire has no room", () =>
+  it.effect("A report suspends the handler while the connection has no room", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)
@@ -84,7 +84,7 @@ describe("A report", () => {
   )
 
   it.effect(
-    "A report does not wait longer than the stall time; the latest report is sent once there is room",
+    "A report waits for at most the stall time, and the latest is sent once there is room",
     () =>
       Effect.gen(function* () {
         const { report, values, move } = wire()
@@ -110,7 +110,7 @@ describe("A report", () => {
     verifies("progress.rate-limited")
   )
 
-  it.effect("A report suspends anew at the next stall", () =>
+  it.effect("A report suspends again at the next stall", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)
@@ -127,7 +127,7 @@ describe("A report", () => {
     })
   )
 
-  it.effect("A report is never overtaken by an older report that waited", () =>
+  it.effect("A report is never followed by an older one that was waiting", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)
@@ -145,7 +145,7 @@ describe("A report", () => {
   )
 
   it.effect(
-    "A report after a stall is never followed by the older report that was kept",
+    "A report after a stall is never followed by the older one that was kept",
     () =>
       Effect.gen(function* () {
         const ready = Latch.makeUnsafe(false)
@@ -161,7 +161,7 @@ describe("A report", () => {
           Effect.gen(function* () {
             yield* report(1)
             yield* report(2)
-            // The wire has room before those that wait for it hear of that.
+            // The wire has room before the waiting reports are notified.
             writable = true
             yield* report(3)
             ready.openUnsafe()
@@ -178,7 +178,7 @@ describe("A report", () => {
     verifies("progress.value.increases")
   )
 
-  it.effect("A report leaves no fiber behind when its handler ends before there is room", () =>
+  it.effect("A report leaves no fiber behind if its handler ends before there is room", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)

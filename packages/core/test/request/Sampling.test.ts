@@ -1,4 +1,4 @@
-/** The rules about tool uses and their results, which both sides check. */
+/** Rules for tool uses and their results, which both sides check. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { SamplingMessage } from "@effect-mcp/protocol/model/Sampling"
 import { verifies } from "@effect-mcp/spec/verifies"
@@ -29,36 +29,36 @@ const fine: ReadonlyArray<readonly [string, ReadonlyArray<SamplingMessage>]> = [
   ["texts in any order", [text("user"), text("user"), text("assistant")]],
   ["a use and its result", [text("user"), use("a"), result("a")]],
   ["uses and their results in another order", [use("a", "b"), result("b", "a")]],
-  ["a use beside a text", [mixed(use("a")), result("a")]],
+  ["a use alongside a text", [mixed(use("a")), result("a")]],
   ["the same id used again later", [use("a"), result("a"), use("a"), result("a")]]
 ]
 const wrong: ReadonlyArray<readonly [string, ReadonlyArray<SamplingMessage>]> = [
   ["a use at the end", [use("a")]],
   ["a use without its result", [use("a"), text("user")]],
-  ["only one of two results", [use("a", "b"), result("a")]],
-  ["a result too many", [use("a"), result("a", "b")]],
+  ["one result too few", [use("a", "b"), result("a")]],
+  ["one result too many", [use("a"), result("a", "b")]],
   ["a result without a use", [result("a")]],
   ["a result twice", [use("a"), result("a", "a")]],
   ["a result one message late", [use("a"), text("user"), result("a")]],
-  ["a result beside a text", [use("a"), mixed(result("a"))]],
-  ["a result of the assistant's", [use("a"), as("assistant", result("a"))]],
-  ["a use of the user's", [as("user", use("a")), result("a")]],
+  ["a result alongside a text", [use("a"), mixed(result("a"))]],
+  ["a result from the assistant", [use("a"), as("assistant", result("a"))]],
+  ["a use from the user", [as("user", use("a")), result("a")]],
   ["an id used twice at once", [use("a", "a"), result("a")]]
 ]
 
-describe("Messages with tool uses", () => {
+describe("Sampling messages with tool uses", () => {
   for (const [name, messages] of fine) {
-    it.effect(`Messages with tool uses may have ${name}`, () => Sampling.check(messages))
+    it.effect(`Messages can have ${name}`, () => Sampling.check(messages))
   }
   for (const [name, messages] of wrong) {
-    it.effect(`Messages with tool uses must not have ${name}: -32602`, () =>
+    it.effect(`Messages must not have ${name}: -32602`, () =>
       Effect.gen(function* () {
         assert.strictEqual((yield* Effect.flip(Sampling.check(messages))).code, McpError.InvalidParams)
       })
     )
   }
 
-  it.effect("Messages with tool uses are checked before the handler of a server asks for them", () =>
+  it.effect("Messages are checked before a server's handler asks the model", () =>
     Effect.gen(function* () {
       const proxy = Sampling.proxy(
         {
@@ -74,13 +74,13 @@ describe("Messages with tool uses", () => {
   )
 })
 
-describe("The hints of a server", () => {
+describe("Model hints", () => {
   const models = ["gpt-large", "claude-3-haiku", "claude-3-sonnet"]
   const hinted = (...names: ReadonlyArray<string>) =>
     Sampling.hinted(models, { hints: names.map((name) => ({ name })), intelligencePriority: 1, speedPriority: 0 })
 
   it(
-    "The hints of a server lead to the first model that the first matching hint is part of",
+    "Hints select the first model whose name contains the first matching hint",
     verifies("sampling.hints.in-order", "sampling.hints.substring", "sampling.security.hints-respected"),
     () => {
       assert.strictEqual(hinted("sonnet", "gpt"), "claude-3-sonnet")
@@ -89,7 +89,7 @@ describe("The hints of a server", () => {
   )
 
   it(
-    "The hints of a server precede the priorities, which decide only when no hint matches",
+    "Hints take precedence over priorities, which count only without a match",
     verifies("sampling.hints.before-priorities"),
     () => {
       assert.strictEqual(hinted("haiku"), "claude-3-haiku")
@@ -98,4 +98,10 @@ describe("The hints of a server", () => {
       assert.isUndefined(Sampling.hinted(models, { hints: [{}] }))
     }
   )
+})
+
+it("Sampling.text joins a message's text blocks", () => {
+  assert.strictEqual(Sampling.text(text("assistant", "one")), "one")
+  assert.strictEqual(Sampling.text(mixed(text("assistant", "one"))), "one\nt")
+  assert.strictEqual(Sampling.text(use("a")), "")
 })

@@ -1,8 +1,8 @@
 /**
- * A model of one peer: it predicts which requests are answered, from what arrives and from what its handlers see.
+ * A model of one peer that predicts which requests are answered, based on arriving messages and on what its handlers observe.
  *
- * It never looks into the peer. A request lives from its arrival until its handler has ended; one that its sender cancels while it
- * lives is never answered, every other one that was accepted exactly once.
+ * It never looks into the peer. A request lives from its arrival until its handler has ended. A request that its sender cancels during that
+ * time is never answered; every other accepted request is answered exactly once.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -15,7 +15,7 @@ import type { Single } from "../../src/transport/Transport.ts"
 import { cancel, notification, request, type Served, serve, quiesce, success } from "./wire.ts"
 
 const Id = Schema.Literals([0, "", 1, "1", 2, 3, "x"])
-// Half of them stay, so that permits and places in the queue run out.
+// Half of them park, so that permits and queue slots run out.
 const Behaviour = Schema.Union([
   Schema.Literals(["park", "stuck"]),
   Schema.Literals(["now", "fail", "die", "throw", "self", "bigint", "ping"])
@@ -49,25 +49,25 @@ export const commands: Arbitrary.Arbitrary<ReadonlyArray<Command>> = Arbitrary.a
   maxLength: 40
 })
 
-/** One request of the other side that was accepted. */
+/** An accepted request of the other side. */
 interface Inbound {
   readonly id: typeof Id.Type
   readonly does: string
   how: "succeed" | "fail" | "die"
-  /** What lets its handler end, once it runs. */
+  /** Lets its handler end, once it runs. */
   gate: Latch.Latch | undefined
   over: boolean
   cancelled: boolean
 }
 
-/** One request that the peer sent. */
+/** A request that the peer sent. */
 interface Outbound {
   readonly id: JsonRpc.Id
   readonly fiber: Fiber.Fiber<unknown, Peer.RequestError>
   ended: "result" | "error" | "malformed" | "interrupted" | undefined
 }
 
-/** Few enough for a short script to exhaust them. */
+/** Few enough for a short script to use up. */
 const permits = 2
 const maxPending = 2
 
@@ -129,12 +129,12 @@ export class Model {
     )
   }
 
-  /** The message of a command, and what its arrival means for the model: to be asked for in the moment of arrival. */
+  /** Returns the message of a command. Also updates the model for its arrival, so it must be called at that moment. */
   private line(command: typeof Ask.Type | typeof Cancel.Type): object {
     const { id } = command
     const living = this.alive().find((call) => call.id === id)
     if (command._tag === "Cancel") {
-      // It may name a request that the peer sent: that is left to the role.
+      // The id may name a request that the peer sent, which is left to the role.
       if (living === undefined && this.asks.some((ask) => ask.id === id && ask.ended === undefined)) this.notified++
       if (living !== undefined) {
         living.cancelled = true
@@ -154,7 +154,7 @@ export class Model {
   }
 
   private single(command: typeof Ask.Type | typeof Cancel.Type): Single {
-    return Framing.decode(JSON.stringify(this.line(command))) as Single // what `line` gives is never an array
+    return Framing.decode(JSON.stringify(this.line(command))) as Single // `line` never returns an array.
   }
 
   step(command: Command): Effect.Effect<void> {
@@ -181,7 +181,7 @@ export class Model {
       case "Cancel":
         return peer.receive(this.single(command))
       case "Batch": {
-        // Each member is made when the peer gets to it: what it means depends on the members before it.
+        // Each member is created when the peer reaches it, because its meaning depends on the members before it.
         const members: Array<Single> = []
         for (const [index, member] of command.members.entries()) {
           Object.defineProperty(members, index, { get: () => this.single(member), enumerable: true })
@@ -215,7 +215,7 @@ export class Model {
       case "Reply": {
         const asked = this.asks[command.index]
         if (asked === undefined) return
-        // Replying again, or to what was given up, must change nothing.
+        // A second reply, or a reply to an abandoned request, must change nothing.
         asked.ended ??= command.how
         if (command.how === "result") return receive(success(asked.id, "answer"))
         return receive({
@@ -227,7 +227,7 @@ export class Model {
     }
   }
 
-  /** The answers that went out, batches taken apart. */
+  /** The answers that were sent, with batches flattened. */
   private answers(): ReadonlyArray<any> {
     return this.peer
       .messages()
@@ -235,7 +235,7 @@ export class Model {
       .filter((message) => !("method" in message))
   }
 
-  /** What must hold at every moment. */
+  /** Checks the invariants that hold at every moment. */
   checkNow(): void {
     for (const id of Id.literals) {
       const most = this.calls.filter((call) => call.id === id && !call.cancelled).length
@@ -248,7 +248,7 @@ export class Model {
     assert.isAtMost(this.running, permits)
   }
 
-  /** Lets every handler end, or cancels it: then everything that waited for a permit must have had its turn. */
+  /** Lets every handler end or cancels it. Afterwards, everything that waited for a permit must have run. */
   readonly drain: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     for (let round = 0; round < permits + maxPending; round++) {
       for (const call of this.alive().filter(({ gate }) => gate !== undefined)) {
@@ -260,7 +260,7 @@ export class Model {
     assert.deepStrictEqual(this.alive(), [])
   })
 
-  /** Ends the conversation; then what must hold in the end. */
+  /** Ends the conversation and checks the final invariants. */
   readonly finish = (scope: Scope.Closeable): Effect.Effect<void> =>
     Effect.gen({ self: this }, function* () {
       const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })

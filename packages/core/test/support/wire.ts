@@ -1,4 +1,4 @@
-/** A wire whose other end is the test: lines are pushed by hand, and what the peer sends is kept as parsed JSON. */
+/** A wire whose other end is the test, which pushes lines by hand and keeps the peer's messages as parsed JSON. */
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
@@ -20,9 +20,9 @@ export interface Wire {
   /** Everything sent so far, oldest first. */
   readonly sent: ReadonlyArray<Sent>
   readonly messages: () => ReadonlyArray<any>
-  /** Waits for the next message not yet taken. */
+  /** Waits for the next message that was not taken yet. */
   readonly take: Effect.Effect<any>
-  /** Puts one line on the wire, to be pulled by the reader. */
+  /** Puts one line on the wire for the reader to pull. */
   readonly push: (json: unknown) => void
   readonly end: () => void
   readonly fail: (error: TransportError) => void
@@ -75,11 +75,11 @@ export const success = (id: unknown, result: unknown = {}) => ({ jsonrpc: "2.0",
 
 export interface Served extends Wire {
   readonly peer: Peer.Peer
-  /** What the peer dropped, and why. */
+  /** Messages that the peer dropped, with the reason. */
   readonly dropped: ReadonlyArray<string>
   /** Notifications that reached the role. */
   readonly notified: ReadonlyArray<string>
-  /** Hands over one line at once, in this very call. */
+  /** Delivers one line synchronously, in this very call. */
   readonly receive: (json: unknown) => void
 }
 
@@ -103,7 +103,7 @@ export const serve = Effect.fnUntraced(function* (
     },
     options
   )
-  // Lets the reader take its first pull, so that a test sees only what its own lines cause.
+  // Lets the reader make its first pull, so that tests only see the effects of their lines.
   yield* quiesce
   return { ...wire, peer, dropped, notified, receive: (json) => peer.receive(Framing.decode(lineOf(json))) }
 })

@@ -1,4 +1,6 @@
-/** Depth of messages: found without parsing, refused by name, and never in the way of what else is on the wire. */
+/**
+ * Nesting depth of messages: found without parsing, rejected with a clear error, and without effect on other messages.
+ */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Excerpt from "@effect-mcp/protocol/Excerpt"
 import { assert, describe, it } from "@effect/vitest"
@@ -32,19 +34,19 @@ const messages: ReadonlyArray<Kind> = [
     response: false
   },
   {
-    name: "a request whose id comes last",
+    name: "a request with its id last",
     of: (depth) => `{"params":${objects(depth - 1)},"method":"work","jsonrpc":"2.0","id":"}]\\\\"}`,
     id: "}]\\",
     response: false
   },
   {
-    name: "a request whose id is deep",
+    name: "a request with a deep id",
     of: (depth) => `{"jsonrpc":"2.0","id":${arrays(depth - 1)},"method":"work"}`,
     id: undefined,
     response: false
   },
   {
-    name: "a request whose params are an array",
+    name: "a request with array params",
     of: (depth) => `{"jsonrpc":"2.0","id":7,"method":"work","params":${arrays(depth - 1)}}`,
     id: 7,
     response: false
@@ -67,7 +69,7 @@ const messages: ReadonlyArray<Kind> = [
     id: 7,
     response: true
   },
-  { name: "an object that is no message", of: objects, id: undefined, response: false }
+  { name: "an object that is not a message", of: objects, id: undefined, response: false }
 ]
 
 const refusal = ({ id, response }: Pick<Kind, "id" | "response">, depth: number, allowed = 256) => [
@@ -82,14 +84,17 @@ const seen = (decoded: Decoded): unknown =>
     ? [decoded._tag, decoded.error.code, decoded.error.message, decoded.id, decoded.response]
     : decoded
 
-describe.each(messages)("$name", (kind) => {
-  it(`At 256 levels, ${kind.name} is read as without a limit`, () => {
+describe.each(messages)("Depth of $name", (kind) => {
+  it(`At 256 levels, ${kind.name} is read as if there were no limit`, () => {
     assert.deepStrictEqual(Framing.decode(kind.of(256)), Framing.decode(kind.of(256), {}, Infinity))
   })
-  it.each([257, 20_000, 1_000_000])(`At %i levels, ${kind.name} is refused: the error names both depths`, (depth) => {
-    assert.deepStrictEqual(seen(Framing.decode(kind.of(depth))), refusal(kind, depth))
-  })
-  it(`At 11 levels, ${kind.name} is refused by a configured limit of 10`, () => {
+  it.each([257, 20_000, 1_000_000])(
+    `At %i levels, ${kind.name} is rejected with an error that names both depths`,
+    (depth) => {
+      assert.deepStrictEqual(seen(Framing.decode(kind.of(depth))), refusal(kind, depth))
+    }
+  )
+  it(`At 11 levels, ${kind.name} is rejected by a configured limit of 10`, () => {
     assert.deepStrictEqual(seen(Framing.decode(kind.of(11), {}, 10)), refusal(kind, 11, 10))
     assert.deepStrictEqual(
       seen(new Framing.LineDecoder(undefined, 10).push(lineOf(kind.of(11)))[0]!),
@@ -102,8 +107,8 @@ describe.each(messages)("$name", (kind) => {
 
 const lineOf = (text: string) => new TextEncoder().encode(`${text}\n`)
 
-describe("A batch", () => {
-  it("A batch is refused member by member: members that are not too deep are read", () => {
+describe("Batch depth", () => {
+  it("Only the overly deep members of a batch are rejected", () => {
     const [request, last] = messages
     const members = [
       request!.of(300),
@@ -119,14 +124,14 @@ describe("A batch", () => {
       seen(Framing.decode("7"))
     ])
   })
-  it("A batch counts the depth of each member without the batch itself", () => {
+  it("A member's depth does not include the batch", () => {
     const member = messages[0]!.of(256)
     assert.deepStrictEqual(Framing.decode(`[${member}]`), {
       _tag: "Batch",
       members: [Framing.decode(member)] as never
     })
   })
-  it("A batch may not have too many members, however deep they are", () => {
+  it("A batch with too many members is rejected, regardless of their depth", () => {
     const members = [messages[0]!.of(300), ...Array.from({ length: Framing.maxBatchMembers }, () => "[]")]
     const decoded = Framing.decode(`[${members.join()}]`)
     assert.strictEqual(
@@ -136,19 +141,19 @@ describe("A batch", () => {
   })
 })
 
-describe("A text that is deep and no JSON", () => {
+describe("Deep text that is not JSON", () => {
   it.each([
     ["never closed", "[".repeat(100_000)],
     ["closed too often", `${arrays(300)}]`],
     ["closed by the wrong bracket", `${"[".repeat(300)}${"}".repeat(300)}`],
     ["in a batch", `[{"jsonrpc":"2.0","id":1,"method":"fine"},${"[".repeat(300)}]`],
-    ["with a string that never ends", `[${arrays(300)},"${"\\".repeat(301)}"`]
-  ])("A text that is deep and no JSON is a parse error: %s", (_, text) => {
+    ["with an unterminated string", `[${arrays(300)},"${"\\".repeat(301)}"`]
+  ])("Deep text that is not JSON is a parse error: %s", (_, text) => {
     assert.strictEqual((seen(Framing.decode(text)) as ReadonlyArray<unknown>)[1], -32700)
   })
 })
 
-/** Plain, and for values that are not deep. */
+/** A simple version for values that are not deep. */
 const depthOf = (json: unknown): number =>
   typeof json === "object" && json !== null ? 1 + Math.max(0, ...Object.values(json).map(depthOf)) : 0
 
@@ -162,9 +167,9 @@ const Json = Arbitrary.schema(
   ])
 )
 
-describe("Any JSON", () => {
+describe("Arbitrary JSON", () => {
   it.prop(
-    "JSON is refused exactly where the value is deeper than the limit, whatever its strings hold",
+    "JSON is rejected only if it is deeper than the limit, regardless of string contents",
     { json: Json, limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 6 })), indented: Schema.Boolean },
     ({ indented, json, limit }) => {
       const text = JSON.stringify(json, null, indented ? 2 : 0)
@@ -185,7 +190,7 @@ describe("Any JSON", () => {
   )
 })
 
-/** What is known of a value that is no message. */
+/** The facts that can be read from a value that is not a message. */
 const facts = (json: unknown): Pick<Kind, "id" | "response"> => {
   const message = JsonRpc.classify(json)
   const fields = typeof json === "object" && json !== null ? Object.keys(json) : []
@@ -195,7 +200,7 @@ const facts = (json: unknown): Pick<Kind, "id" | "response"> => {
   }
 }
 
-describe("A cancel", () => {
+describe("Deep cancellations", () => {
   const cancelOf = (reason: string) =>
     `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":${reason},"requestId":"a"}}`
   it.each([
@@ -204,7 +209,7 @@ describe("A cancel", () => {
     ["a number", "7"],
     ["nested 100 levels deep", arrays(100)],
     ["of a million characters", JSON.stringify("x".repeat(1_000_000))]
-  ])("A cancel takes effect though its reason is %s", (_, reason) => {
+  ])("A cancellation takes effect even if its reason is %s", (_, reason) => {
     return Effect.gen(function* () {
       const interrupted = yield* Deferred.make<void>()
       const told = yield* Deferred.make<string | undefined>()
@@ -223,7 +228,7 @@ describe("A cancel", () => {
 })
 
 const deep = (depth: number): JsonRpc.Params => JSON.parse(objects(depth - 1))
-/** Wires that are read by a peer whose handlers answer everything; `say` sends a message as it is. */
+/** Wires read by a peer whose handlers answer everything; `say` sends a message unchanged. */
 const doors: ReadonlyArray<{
   readonly name: string
   readonly open: (maxMessageDepth?: number) => Effect.Effect<
@@ -276,39 +281,41 @@ describe.each(doors)("over $name", ({ name, open }) => {
   it.effect.each([
     [undefined, 256],
     [10, 10]
-  ] as const)(`A limit of %s over ${name} allows %i levels, and a deeper message harms no other`, ([option, allowed]) =>
-    Effect.gen(function* () {
-      const { next, say, transport } = yield* open(option)
-      const ended = yield* Deferred.make<string>()
-      const notified: Array<string> = []
-      const peer = yield* Peer.make(transport, {
-        request: ({ request: { method } }) =>
-          method === "wait" ? Effect.map(Deferred.await(ended), (as) => ({ as })) : Effect.succeed({ done: method }),
-        notification: ({ method }) => void notified.push(method)
+  ] as const)(
+    `A limit of %s over ${name} allows %i levels, and a deeper message affects no other`,
+    ([option, allowed]) =>
+      Effect.gen(function* () {
+        const { next, say, transport } = yield* open(option)
+        const ended = yield* Deferred.make<string>()
+        const notified: Array<string> = []
+        const peer = yield* Peer.make(transport, {
+          request: ({ request: { method } }) =>
+            method === "wait" ? Effect.map(Deferred.await(ended), (as) => ({ as })) : Effect.succeed({ done: method }),
+          notification: ({ method }) => void notified.push(method)
+        })
+        const refused = (id?: number) => ({
+          jsonrpc: "2.0",
+          ...(id === undefined ? {} : { id }),
+          error: {
+            code: -32600,
+            message: `The message is nested ${allowed + 1} levels deep; at most ${allowed} are allowed`
+          }
+        })
+        say(JsonRpc.request(1, "wait"))
+        say(JsonRpc.request(2, "deep", deep(allowed + 1)))
+        assert.deepStrictEqual(yield* next, refused(2))
+        say(JsonRpc.notification("deep", deep(allowed + 1)))
+        assert.deepStrictEqual(yield* next, refused())
+        const asked = yield* Effect.forkChild(Effect.flip(peer.request("ask")), { startImmediately: true })
+        assert.deepInclude(yield* next, { id: 1, method: "ask" })
+        say(JsonRpc.success(1, deep(allowed + 1)))
+        assert.deepInclude(yield* Fiber.join(asked), { code: -32600, message: refused().error.message })
+        say(JsonRpc.notification("fine", deep(allowed)))
+        say(JsonRpc.request(3, "fine", deep(allowed)))
+        assert.deepStrictEqual(yield* next, JsonRpc.success(3, { done: "fine" }))
+        assert.deepStrictEqual(notified, ["fine"])
+        yield* Deferred.succeed(ended, "well")
+        assert.deepStrictEqual(yield* next, JsonRpc.success(1, { as: "well" }))
       })
-      const refused = (id?: number) => ({
-        jsonrpc: "2.0",
-        ...(id === undefined ? {} : { id }),
-        error: {
-          code: -32600,
-          message: `The message is nested ${allowed + 1} levels deep; at most ${allowed} are allowed`
-        }
-      })
-      say(JsonRpc.request(1, "wait"))
-      say(JsonRpc.request(2, "deep", deep(allowed + 1)))
-      assert.deepStrictEqual(yield* next, refused(2))
-      say(JsonRpc.notification("deep", deep(allowed + 1)))
-      assert.deepStrictEqual(yield* next, refused())
-      const asked = yield* Effect.forkChild(Effect.flip(peer.request("ask")), { startImmediately: true })
-      assert.deepInclude(yield* next, { id: 1, method: "ask" })
-      say(JsonRpc.success(1, deep(allowed + 1)))
-      assert.deepInclude(yield* Fiber.join(asked), { code: -32600, message: refused().error.message })
-      say(JsonRpc.notification("fine", deep(allowed)))
-      say(JsonRpc.request(3, "fine", deep(allowed)))
-      assert.deepStrictEqual(yield* next, JsonRpc.success(3, { done: "fine" }))
-      assert.deepStrictEqual(notified, ["fine"])
-      yield* Deferred.succeed(ended, "well")
-      assert.deepStrictEqual(yield* next, JsonRpc.success(1, { as: "well" }))
-    })
   )
 })

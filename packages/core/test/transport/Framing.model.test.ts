@@ -1,4 +1,6 @@
-/** The line decoder held against a plain splitter: chunks and lines of every size around its limits, whatever bytes they hold. */
+/**
+ * The line decoder compared with a plain splitter: chunks and lines of every size around its limits, with any bytes.
+ */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
@@ -19,7 +21,7 @@ const concat = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   return all
 }
 
-/** A line, and what is known of it where it is too long to be read. */
+/** A line, and the facts that are known if it is too long to be read. */
 interface Line {
   readonly bytes: Uint8Array
   readonly id?: string | number | undefined
@@ -28,7 +30,7 @@ interface Line {
 
 const strict = () => new TextDecoder("utf-8", { fatal: true })
 
-/** What a line says, by the plainest code there is. */
+/** Reads a line with the simplest possible code. */
 const read = ({ bytes, id, response = false }: Line, limit: number): ReadonlyArray<Decoded> => {
   const refused = (error: object): Decoded =>
     ({ _tag: "InvalidMessage", error: { _tag: "McpError", ...error }, id: undefined, response: false }) as never
@@ -45,18 +47,18 @@ const read = ({ bytes, id, response = false }: Line, limit: number): ReadonlyArr
   try {
     text = strict().decode(bytes)
   } catch {
-    return [refused({ code: -32700, message: "Parse error: this is not UTF-8" })]
+    return [refused({ code: -32700, message: "Parse error: not valid UTF-8" })]
   }
   return text.trim() === "" ? [] : [Framing.decode(text)]
 }
 
-/** Errors are compared by what they say. */
+/** Errors are compared by their messages. */
 const plain = (decoded: Decoded): unknown =>
   decoded._tag === "InvalidMessage"
     ? { ...decoded, error: { _tag: "McpError", code: decoded.error.code, message: decoded.error.message } }
     : decoded
 
-/** Cuts into chunks of these sizes, over and over. */
+/** Cuts the bytes into chunks of these sizes, repeatedly. */
 const chunked = (all: Uint8Array, sizes: ReadonlyArray<number>): ReadonlyArray<Uint8Array> => {
   const chunks: Array<Uint8Array> = []
   for (let at = 0, turn = 0; at < all.length; turn++) {
@@ -67,7 +69,7 @@ const chunked = (all: Uint8Array, sizes: ReadonlyArray<number>): ReadonlyArray<U
   return chunks
 }
 
-/** What the decoder reads, and what it should. */
+/** The lines that the decoder reads, and the expected ones. */
 const both = (lines: ReadonlyArray<Line>, sizes: ReadonlyArray<number>, limit: number, crlf = false) => {
   const end = crlf ? Uint8Array.of(13, 10) : newline
   const all = concat(...lines.flatMap((line) => [line.bytes, end]))
@@ -86,7 +88,7 @@ const both = (lines: ReadonlyArray<Line>, sizes: ReadonlyArray<number>, limit: n
   return [said.map(plain), expected.map(plain)] as const
 }
 
-/** Makes a line of that many bytes, or as few as it takes. */
+/** Makes a line of that many bytes, or the minimum. */
 const sized = (before: string, after: string, size: number, filler: string): Uint8Array => {
   const unit = bytes(filler).length
   const room = Math.max(0, size - before.length - after.length)
@@ -133,9 +135,9 @@ const Size = Schema.Literals([0, 100, ...near(512, 1024, 4096, 8192, 65_536)])
 const Spec = Schema.Struct({ shape: Shape, size: Size, filler: Schema.Literals(["x", "é", "€", "😀", "\u2028"]) })
 const Chunk = Schema.Literals([1, 7, 100, ...near(4096, 8192), 65_536])
 
-describe("The line decoder", () => {
+describe("Line decoder model", () => {
   it.prop(
-    "The line decoder reads what a plain splitter reads, in chunks and lines of every size, again and again",
+    "The line decoder agrees with a plain splitter for chunks and lines of any size",
     {
       specs: Arbitrary.array(Arbitrary.schema(Spec), { minLength: 1, maxLength: 6 }),
       sizes: Arbitrary.array(Arbitrary.schema(Chunk), { minLength: 1, maxLength: 5 }),
@@ -146,7 +148,7 @@ describe("The line decoder", () => {
       assert.deepStrictEqual(
         ...both(
           specs.map(({ filler, shape, size }) => shapes[shape](size, filler)),
-          // A byte at a time only where the lines are short.
+          // A byte at a time only if the lines are short.
           specs.some(({ size }) => size > 10_000) ? [...sizes, 8192] : sizes,
           limit,
           crlf
@@ -156,7 +158,7 @@ describe("The line decoder", () => {
   )
 
   it.each(Object.keys(shapes) as Array<keyof typeof shapes>)(
-    "The line decoder reads lines around 4 MiB, with the usual limit and with a larger one: %s",
+    "The line decoder reads lines around 4 MiB, with the default and a larger limit: %s",
     verifies("stdio.framing.newline", "transport.encoding.utf-8"),
     (shape) => {
       for (const size of near(Framing.defaultMaxMessageBytes)) {
@@ -168,11 +170,11 @@ describe("The line decoder", () => {
     }
   )
 
-  it("The line decoder reads a small chunk before a large one in their order", () => {
+  it("The line decoder keeps a small chunk before a following large one", () => {
     assert.deepStrictEqual(...both([shapes["a request"](9000, "x")], [100, 8900], 10_000))
   })
 
-  it("The line decoder reads a batch of exactly as many members as are allowed, and refuses one more", () => {
+  it("The line decoder reads a batch with the maximum number of members and rejects one more", () => {
     const batch = (size: number): Line => ({ bytes: bytes(`[${Array.from({ length: size }, () => "7").join()}]`) })
     const decoded = (size: number) => {
       const [one] = new Framing.LineDecoder().push(concat(batch(size).bytes, newline))
@@ -183,7 +185,7 @@ describe("The line decoder", () => {
   })
 
   it(
-    "The line decoder refuses a line that is JSON but for one invalid byte in a string, alone and among others",
+    "A JSON line with one invalid byte in a string is rejected, alone and among others",
     verifies("transport.encoding.utf-8"),
     () => {
       const bad = concat(bytes(`{"jsonrpc":"2.0","method":"`), Uint8Array.of(0xff), bytes(`"}`))

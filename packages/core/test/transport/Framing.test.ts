@@ -1,4 +1,4 @@
-/** Newline-delimited JSON: any split of the bytes gives the same messages, and nothing that arrives throws. */
+/** Newline-delimited JSON: every split of the bytes produces the same messages, and no input throws. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
@@ -15,7 +15,7 @@ const decodeAll = (chunks: Iterable<Uint8Array>, limit?: number) => {
   return Array.from(chunks).flatMap((chunk) => decoder.push(chunk))
 }
 
-/** Cuts `all` at the given places, given as fractions of its length. */
+/** Cuts `all` at the given fractions of its length. */
 const split = (all: Uint8Array, cuts: ReadonlyArray<number>) => {
   const at = [0, ...cuts.map((cut) => Math.floor((cut / 1000) * all.length)), all.length].toSorted((a, b) => a - b)
   return at.slice(1).map((end, index) => all.slice(at[index], end))
@@ -41,9 +41,9 @@ const cuts = Arbitrary.array(Arbitrary.schema(Schema.Int.check(Schema.isBetween(
 })
 const fast = { arbitrary: { runs: 300 } }
 
-describe("The line decoder", () => {
+describe("Line decoder", () => {
   it.prop(
-    "The line decoder reads the same messages however the stream is split",
+    "The same messages are read however the stream is split",
     { lines: Arbitrary.array(line, { maxLength: 8 }), cuts, crlf: Schema.Boolean },
     ({ lines, cuts, crlf }) => {
       const end = crlf ? "\r\n" : "\n"
@@ -56,7 +56,7 @@ describe("The line decoder", () => {
     { ...verifies("stdio.framing.newline", "transport.encoding.utf-8"), ...fast }
   )
 
-  it("The line decoder reads long lines of several connections at a time", () => {
+  it("Long lines on several connections are read concurrently", () => {
     const connections = ["a", "é", "😀"].map((letter) => {
       const message = { jsonrpc: "2.0", method: letter.repeat(60_000) }
       const all = bytes(`${JSON.stringify(message)}\n`)
@@ -64,7 +64,7 @@ describe("The line decoder", () => {
       const read: Array<Inbound> = []
       return { all, decoder, expected: Framing.decode(JSON.stringify(message)), read }
     })
-    // The shorter ones end while the others are half read, twice over.
+    // The shorter ones end while the others are half read, twice in a row.
     for (let round = 0; round < 2; round++) {
       for (let at = 0; at < 300_000; at += 5000) {
         for (const { all, decoder, read } of connections) read.push(...decoder.push(all.slice(at, at + 5000)))
@@ -74,7 +74,7 @@ describe("The line decoder", () => {
   })
 
   it.prop(
-    "The line decoder reads the same messages, over-long ones included, whatever the limit and the split",
+    "The same messages are read for any limit and split, including oversized lines",
     {
       lines: Arbitrary.array(line, { maxLength: 6 }),
       cuts,
@@ -92,7 +92,7 @@ describe("The line decoder", () => {
   )
 
   it.prop(
-    "The line decoder never throws on junk, and reads the line after it",
+    "Junk never throws, and the next line is read",
     { junk: Arbitrary.array(Arbitrary.schema(byte), { maxLength: 200 }), cuts, limit: Schema.Literals([8, 40, 1000]) },
     ({ junk, cuts, limit }) => {
       const ping = `{"jsonrpc":"2.0","method":"x"}`
@@ -132,7 +132,7 @@ describe("The line decoder", () => {
     "é"
   ]
   it.prop(
-    "The line decoder never throws on invalid JSON-RPC, within the limit or over it",
+    "Invalid JSON-RPC never throws, within or over the limit",
     { parts: Arbitrary.array(Arbitrary.schema(Schema.Literals(scraps)), { maxLength: 60 }), cuts },
     ({ parts, cuts }) => {
       const all = bytes(`{${parts.join("")}}\n`)
@@ -143,7 +143,7 @@ describe("The line decoder", () => {
   )
 
   for (const id of ['"\\x"', "007", "-01", '"a\tb"', "99999999999999999999"]) {
-    it(`The line decoder survives an over-long line whose id is ${JSON.stringify(id)}`, () => {
+    it(`An oversized line with the id ${JSON.stringify(id)} does not break the decoder`, () => {
       const [read] = decodeAll(
         [bytes(`{"jsonrpc":"2.0","id":${id},"method":"x","params":{"pad":"${"x".repeat(99)}"}}\n`)],
         60
@@ -152,7 +152,7 @@ describe("The line decoder", () => {
     })
   }
 
-  it("The line decoder is not misled by a string that spells an id", () => {
+  it("A string that contains an id is not mistaken for one", () => {
     const pad = "x".repeat(99)
     const spelled = { jsonrpc: "2.0", method: 'm","id":5,"', params: { pad, last: ',"id":6}' } }
     const [read] = decodeAll([bytes(`${JSON.stringify(spelled)}\n`)], 60)
@@ -164,38 +164,38 @@ describe("The line decoder", () => {
     assert.deepInclude(nested, { id: undefined })
   })
 
-  it("The line decoder skips blank lines and accepts CRLF", () => {
+  it("Blank lines are skipped and CRLF is accepted", () => {
     const read = decodeAll([bytes(`\n\r\n  \n{"jsonrpc":"2.0","method":"a"}\r\n\n`)])
     assert.deepStrictEqual(tags(read), ["Message"])
   })
 
-  it("The line decoder holds a line without a newline, and makes no message of the line", () => {
+  it("An unterminated line is buffered and produces no message", () => {
     const decoder = new Framing.LineDecoder()
     assert.deepStrictEqual(decoder.push(bytes(`{"jsonrpc":"2.0",`)), [])
     assert.deepStrictEqual(decoder.push(new Uint8Array(0)), [])
     assert.deepStrictEqual(tags(decoder.push(bytes(`"method":"a"}\n{"json`))), ["Message"])
   })
 
-  it("The line decoder says that a line is not UTF-8, and reads the next one", () => {
+  it("A line that is not UTF-8 is reported, and the next one is read", () => {
     const read = decodeAll([concat([Uint8Array.of(0xc3, 0x28, 10), bytes(`{"jsonrpc":"2.0","method":"é"}\n`)])])
     assert.deepStrictEqual(tags(read), ["InvalidMessage", "Message"])
     assert.deepInclude(read[0], { id: undefined, response: false })
     assert.strictEqual(read[0]?._tag === "InvalidMessage" ? read[0].error.code : 0, -32700)
   })
 
-  it("The line decoder reads a character whose bytes arrive one by one", () => {
+  it("A character arriving byte by byte is read", () => {
     const all = bytes(`{"jsonrpc":"2.0","method":"😀é"}\n`)
     const read = decodeAll(Array.from(all, (value) => Uint8Array.of(value)))
     assert.deepStrictEqual(read, [Framing.decode(`{"jsonrpc":"2.0","method":"😀é"}`)])
   })
 
-  it("The line decoder takes a line of exactly the limit, and refuses one byte more", () => {
+  it("A line at the limit is accepted, and one more byte is rejected", () => {
     const text = `{"jsonrpc":"2.0","method":"a"}`
     assert.deepStrictEqual(tags(decodeAll([bytes(`${text}\n`)], text.length)), ["Message"])
     assert.deepStrictEqual(tags(decodeAll([bytes(`${text}\n`)], text.length - 1)), ["InvalidMessage"])
   })
 
-  it("The line decoder gives up a line that never ends, and reads the next one", () => {
+  it("An endless line is abandoned, and the next one is read", () => {
     const decoder = new Framing.LineDecoder(1000)
     const chunk = new Uint8Array(64 * 1024).fill(120)
     for (let n = 0; n < 10; n++) assert.deepStrictEqual(decoder.push(chunk), [])
@@ -205,7 +205,7 @@ describe("The line decoder", () => {
     ])
   })
 
-  it("The line decoder reads a field named _tag like any other", () => {
+  it("A field named _tag is read like any other", () => {
     const text = `{"jsonrpc":"2.0","method":"a","_tag":"Invalid"}`
     assert.strictEqual(Framing.decode(text)._tag, "Message")
   })

@@ -1,4 +1,4 @@
-/** A reader gets the same items and the same end from the stream of a source and from its delivery. */
+/** A reader receives the same items and the same end from the stream of a source as from its delivery. */
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Schema, Stream } from "effect"
@@ -11,7 +11,7 @@ import { request, serve } from "../support/wire.ts"
 
 type Source<A> = Incoming.Incoming<A, Transport.TransportError>
 
-/** A source that the test drives, and how often it was started and has ended. */
+/** A source that the test drives, with counts of its starts and ends. */
 const driven = <A>() => {
   let receive: ((item: A) => void) | undefined
   let resume: (how: Effect.Effect<void, Transport.TransportError>) => void = () => {}
@@ -71,7 +71,7 @@ const Script = Schema.Struct({
 
 const pulled = <T extends object>(self: T) => ({ ...self, delivery: undefined })
 
-/** Runs the script; `before` is applied to the source, `after` to what the changes made of it. */
+/** Runs the script; `before` is applied to the source, `after` to the result of the changes. */
 const outcome = Effect.fnUntraced(function* (
   script: typeof Script.Type,
   before: (self: Source<number>) => Source<number>,
@@ -90,7 +90,7 @@ const outcome = Effect.fnUntraced(function* (
     { startImmediately: true }
   )
   yield* quiesce
-  // A Stream maps what arrived together as one: with a defect among it, all of it is lost.
+  // A Stream maps items that arrive together as one chunk, so a defect loses the whole chunk.
   const bursts = script.throws ? script.bursts.flat().map((n) => [n]) : script.bursts
   for (const burst of bursts) {
     burst.forEach(push)
@@ -108,9 +108,9 @@ const outcome = Effect.fnUntraced(function* (
   return { seen, end, stats }
 })
 
-describe("A source with a delivery", () => {
+describe("Sources with direct delivery", () => {
   it.effect.prop(
-    "A source with a delivery hands over the items and the end of its stream, whatever changes both, wherever the delivery is left out",
+    "Direct delivery passes on every item and the end of the stream through every change",
     { script: Arbitrary.schema(Script) },
     ({ script }) =>
       Effect.gen(function* () {
@@ -122,29 +122,27 @@ describe("A source with a delivery", () => {
     { arbitrary: { runs: 200 } }
   )
 
-  it.effect(
-    "A source with a delivery hands over each item in the very call that brought it, through every change",
-    () =>
-      Effect.gen(function* () {
-        const { push, source } = driven<number>()
-        const seen: Array<number> = []
-        const changed = Incoming.filter(
-          Incoming.map(
-            Incoming.flatMap(source, (n) => [n, n]),
-            (n) => n + 1
-          ),
-          (n) => n > 0
-        )
-        yield* Effect.forkChild(
-          Incoming.forEach(changed, (item) => void seen.push(item)),
-          { startImmediately: true }
-        )
-        push(1)
-        assert.deepStrictEqual(seen, [2, 2])
-      })
+  it.effect("Direct delivery passes on each item synchronously", () =>
+    Effect.gen(function* () {
+      const { push, source } = driven<number>()
+      const seen: Array<number> = []
+      const changed = Incoming.filter(
+        Incoming.map(
+          Incoming.flatMap(source, (n) => [n, n]),
+          (n) => n + 1
+        ),
+        (n) => n > 0
+      )
+      yield* Effect.forkChild(
+        Incoming.forEach(changed, (item) => void seen.push(item)),
+        { startImmediately: true }
+      )
+      push(1)
+      assert.deepStrictEqual(seen, [2, 2])
+    })
   )
 
-  it.effect("A source with a delivery keeps more items than a queue usually holds until its stream is pulled", () =>
+  it.effect("More items than a default queue holds are buffered until the stream is pulled", () =>
     Effect.gen(function* () {
       const { finish, push, source } = driven<number>()
       const pull = yield* Stream.toPull(source.incoming)
@@ -159,7 +157,7 @@ describe("A source with a delivery", () => {
     })
   )
 
-  it.effect("A source with a delivery is read by the stream that a program puts in the place of its own", () =>
+  it.effect("A program's replacement stream is read", () =>
     Effect.gen(function* () {
       const { finish, push, source } = driven<number>()
       const seen: Array<number> = []
@@ -186,9 +184,9 @@ const sinkTo = (sent: Array<unknown>): Transport.Sink => ({
   ready: Effect.void
 })
 
-describe("A transport", () => {
+describe("Transport", () => {
   for (const path of ["delivered", "pulled"] as const) {
-    it.effect(`A transport is tapped, mapped and filtered where its messages are ${path}`, () =>
+    it.effect(`A transport is tapped, mapped and filtered when its messages are ${path}`, () =>
       Effect.gen(function* () {
         const { push, source } = driven<Transport.Inbound>()
         const sent: Array<unknown> = []
@@ -225,7 +223,7 @@ describe("A transport", () => {
     )
   }
 
-  it("A transport that is an instance of a class keeps its getters when it is mapped, filtered or tapped", () => {
+  it("A class-based transport keeps its getters when mapped, filtered or tapped", () => {
     const sink = sinkTo([])
     class Socket implements Transport.Transport {
       readonly incoming = Stream.empty
@@ -246,7 +244,7 @@ describe("A transport", () => {
     }
   })
 
-  it.effect("A batch has its answers leave together, wherever a member of the batch says", () =>
+  it.effect("A batch's answers are sent together, whatever stream a member names", () =>
     Effect.gen(function* () {
       const { peer, sent } = yield* serve(() => Effect.succeed({ done: true }), { batches: () => true })
       const elsewhere: Array<unknown> = []
@@ -261,7 +259,7 @@ describe("A transport", () => {
     })
   )
 
-  it.effect("A message has its answers leave where the message says", () =>
+  it.effect("A message's answers are sent on the stream it names", () =>
     Effect.gen(function* () {
       const { peer, sent } = yield* serve(() => Effect.succeed({ done: true }))
       const elsewhere: Array<unknown> = []

@@ -8,7 +8,7 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Memory from "../../src/transport/Memory.ts"
 import { quiesce } from "../support/wire.ts"
 
-describe("An in-memory pair", () => {
+describe("In-memory pair", () => {
   it.effect.prop(
     "An in-memory pair carries every message once, in order, as its JSON",
     {
@@ -35,7 +35,7 @@ describe("An in-memory pair", () => {
     { ...verifies("transport.custom.preserves-protocol"), arbitrary: { runs: 60 } }
   )
 
-  it.effect("An in-memory pair ends what both ends read when its scope closes", () =>
+  it.effect("Closing an in-memory pair's scope ends both incoming streams", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const [client, server] = yield* Scope.provide(Memory.pair(), scope)
@@ -48,7 +48,30 @@ describe("An in-memory pair", () => {
     })
   )
 
-  it.effect("An in-memory pair closes though neither end reads", () =>
+  it.effect("A message sent right before an in-memory pair closes still arrives", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const [client, server] = yield* Scope.provide(Memory.pair(), scope)
+      const reader = yield* Effect.forkChild(Stream.runCollect(client.incoming), { startImmediately: true })
+      server.sink.send(JsonRpc.notification("last"), "control")
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual((yield* Fiber.join(reader)).length, 1)
+    })
+  )
+
+  it.effect("An in-memory pair closes in the turn of its last messages even if neither end reads", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const [client, server] = yield* Scope.provide(Memory.pair({ capacity: 1 }), scope)
+      for (const { sink } of [client, server]) {
+        sink.send(JsonRpc.notification("n", { text: "x".repeat(100_000) }), "control")
+        sink.send(JsonRpc.notification("n", { text: "x".repeat(100_000) }), "control")
+      }
+      yield* Scope.close(scope, Exit.void)
+    })
+  )
+
+  it.effect("An in-memory pair closes even if neither end reads", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const [client, server] = yield* Scope.provide(Memory.pair({ highWater: 1, capacity: 1 }), scope)
@@ -60,7 +83,7 @@ describe("An in-memory pair", () => {
     })
   )
 
-  it.effect("An in-memory pair gives the server's end the envelope of its options", () =>
+  it.effect("The server end of an in-memory pair uses the envelope from its options", () =>
     Effect.gen(function* () {
       const [client, server] = yield* Memory.pair({ envelope: { headers: { a: "b" } } })
       client.sink.send(JsonRpc.notification("n"), "data")

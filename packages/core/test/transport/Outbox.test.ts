@@ -1,4 +1,7 @@
-/** Rule 2: one writer per connection over a byte-counted outbox; order kept, the control lane capped, a slow reader bounded. */
+/**
+ * Rule 2: one writer per connection over a byte-counted outbox. Order is kept, the control lane is capped, and a slow reader costs bounded
+ * memory.
+ */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Queue, Scope, Stream } from "effect"
@@ -13,7 +16,7 @@ import * as Framing from "../../src/transport/Framing.ts"
 const note = (n: number, padding = "") => JsonRpc.notification("n", { n, padding })
 const answer = (n: number, padding = "") => JsonRpc.success(n, { padding })
 
-/** An outbox whose writer takes one write whenever the test says so. */
+/** An outbox whose writer accepts one write whenever the test allows it. */
 const gated = Effect.fnUntraced(function* (options?: Outbox.Options) {
   const gate = yield* Queue.unbounded<void>()
   const writes: Array<ReadonlyArray<any>> = []
@@ -31,7 +34,7 @@ const gated = Effect.fnUntraced(function* (options?: Outbox.Options) {
     ),
     options
   )
-  // Unless the test is about closing, what is still queued at its end may go.
+  // Unless the test is about closing, messages that are still queued at its end may be lost.
   if (options?.flush === undefined)
     yield* Effect.addFinalizer(() =>
       Queue.offerAll(
@@ -42,8 +45,8 @@ const gated = Effect.fnUntraced(function* (options?: Outbox.Options) {
   return { ...outbox, writes, let1: () => void Queue.offerUnsafe(gate, undefined) }
 })
 
-describe("The outbox", () => {
-  it.effect("The outbox keeps the order of its senders over both lanes", () =>
+describe("Outbox", () => {
+  it.effect("Both lanes keep the order of their senders", () =>
     Effect.gen(function* () {
       const { sink, writes, let1 } = yield* gated({ highWater: 1 })
       for (let n = 0; n < 6; n++) sink.send(n % 2 === 0 ? note(n) : answer(n), n % 2 === 0 ? "data" : "control")
@@ -56,7 +59,7 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect("The outbox joins the messages of one turn into one write of whole lines", () =>
+  it.effect("Messages of one turn are joined into one write of whole lines", () =>
     Effect.gen(function* () {
       const { sink, writes, let1 } = yield* gated()
       sink.send(note(1), "data")
@@ -73,7 +76,7 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect("The outbox writes an answer apart from its notifications, once a writer that pauses resumes", () =>
+  it.effect("An answer is written separately from its notifications once a paused writer resumes", () =>
     Effect.gen(function* () {
       const writes: Array<number> = []
       const resumes: Array<() => void> = []
@@ -103,7 +106,7 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect("The outbox writes many messages in several writes, and has room again after each", () =>
+  it.effect("Many messages are split into several writes, with room again after each", () =>
     Effect.gen(function* () {
       const { sink, size, writes, let1 } = yield* gated()
       const padding = "x".repeat(20_000)
@@ -124,7 +127,7 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect("The outbox never breaks a line, whatever its strings hold", () =>
+  it.effect("A line is never broken up, whatever its strings contain", () =>
     Effect.gen(function* () {
       const { sink, writes, let1 } = yield* gated()
       const padding = "a\nb\r\n\u2028\u0000\ud800"
@@ -135,7 +138,7 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect("The outbox makes senders of data wait above the high-water mark until the wire has taken enough", () =>
+  it.effect("Data senders wait above the high-water mark until the connection has accepted enough", () =>
     Effect.gen(function* () {
       const { sink, size, let1 } = yield* gated({ highWater: 100 })
       assert.isTrue(sink.writable())
@@ -143,7 +146,7 @@ describe("The outbox", () => {
       assert.isFalse(sink.writable())
       const waiting = yield* Effect.forkChild(sink.ready, { startImmediately: true })
       yield* quiesce
-      // Taken by the writer, not yet by the wire: it still counts.
+      // Taken by the writer but not yet by the wire, so it still counts.
       assert.isUndefined(waiting.pollUnsafe())
       assert.isAbove(size(), 100)
       let1()
@@ -153,7 +156,7 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect("The outbox counts answers apart: they neither wait nor make data wait", () =>
+  it.effect("Answers count separately: they neither wait nor make data wait", () =>
     Effect.gen(function* () {
       const { sink } = yield* gated({ highWater: 100 })
       for (let n = 0; n < 10; n++) sink.send(answer(n, "x".repeat(50)), "control")
@@ -162,7 +165,7 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect("The outbox breaks the wire when the control lane passes its cap, and holds nothing from then on", () =>
+  it.effect("A control lane over its limit breaks the connection and frees everything", () =>
     Effect.gen(function* () {
       const { sink, broken, size } = yield* gated({ controlCap: 1000, highWater: 10 })
       sink.send(note(0), "data")
@@ -177,31 +180,29 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect(
-    "The outbox counts what the wire took: any number of answers and messages may leave, one after the other",
-    () =>
-      Effect.gen(function* () {
-        const wrote = yield* Queue.unbounded<void>()
-        const outbox = yield* Outbox.make(
-          Stream.runForEach(() => Queue.offer(wrote, undefined)),
-          { controlCap: 500, highWater: 500 }
-        )
-        for (let n = 0; n < 50; n++) {
-          outbox.sink.send(answer(n, "x".repeat(100)), "control")
-          yield* Queue.take(wrote)
-          outbox.sink.send(note(n, "x".repeat(100)), "data")
-          yield* Queue.take(wrote)
-          assert.isAtMost(outbox.size(), 200)
-        }
-        // Pulling again is what says that the last was taken.
-        outbox.sink.send(answer(99), "control")
+  it.effect("Accepted messages are freed, so that any number of answers and messages can follow", () =>
+    Effect.gen(function* () {
+      const wrote = yield* Queue.unbounded<void>()
+      const outbox = yield* Outbox.make(
+        Stream.runForEach(() => Queue.offer(wrote, undefined)),
+        { controlCap: 500, highWater: 500 }
+      )
+      for (let n = 0; n < 50; n++) {
+        outbox.sink.send(answer(n, "x".repeat(100)), "control")
         yield* Queue.take(wrote)
-        assert.isTrue(outbox.sink.writable())
-        assert.isAtMost(outbox.size(), 100)
-      })
+        outbox.sink.send(note(n, "x".repeat(100)), "data")
+        yield* Queue.take(wrote)
+        assert.isAtMost(outbox.size(), 200)
+      }
+      // The next pull confirms that the last message was accepted.
+      outbox.sink.send(answer(99), "control")
+      yield* Queue.take(wrote)
+      assert.isTrue(outbox.sink.writable())
+      assert.isAtMost(outbox.size(), 100)
+    })
   )
 
-  it.effect("The outbox counts a batch of answers by its text, and has all of its room again", () =>
+  it.effect("A batch of answers counts by its text and is freed completely", () =>
     Effect.gen(function* () {
       const waiting: Array<() => void> = []
       const outbox = yield* Outbox.make(
@@ -224,7 +225,7 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect("The outbox lets one answer be larger than the cap", () =>
+  it.effect("A single answer can exceed the limit", () =>
     Effect.gen(function* () {
       const { sink, writes, let1 } = yield* gated({ controlCap: 1000 })
       sink.send(answer(1, "x".repeat(5000)), "control")
@@ -234,7 +235,7 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect("The outbox counts nothing below zero when the wire breaks while it writes", () =>
+  it.effect("A connection that breaks during a write does not make the counts negative", () =>
     Effect.gen(function* () {
       const { sink, fail, size, let1 } = yield* gated()
       sink.send(note(1), "data")
@@ -252,7 +253,7 @@ describe("The outbox", () => {
     ["dies", Effect.die("EPIPE")],
     ["stops without an error", Effect.void]
   ] as const) {
-    it.effect(`The outbox breaks when its writer ${how}`, () =>
+    it.effect(`The outbox breaks if its writer ${how}`, () =>
       Effect.gen(function* () {
         const { broken, sink } = yield* Outbox.make(() => write)
         assert.strictEqual((yield* Effect.flip(broken)).reason, "Write")
@@ -262,7 +263,7 @@ describe("The outbox", () => {
     )
   }
 
-  it.effect("The outbox breaks when its writer throws, and closes at once", () =>
+  it.effect("The outbox breaks if its writer throws, and closes immediately", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const defect = new Error("no")
@@ -278,7 +279,7 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect("The outbox throws for a value that is no JSON, and counts nothing for it", () =>
+  it.effect("A value that is not JSON throws and is not counted", () =>
     Effect.gen(function* () {
       const { sink, size } = yield* gated()
       assert.throws(() => sink.send(JsonRpc.notification("n", { big: 1n }), "data"))
@@ -287,7 +288,7 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect("The outbox writes what is queued before its scope closes", () =>
+  it.effect("Queued messages are written before the scope closes", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { sink, writes, let1 } = yield* Scope.provide(gated({ flush: "1 minute" }), scope)
@@ -302,7 +303,7 @@ describe("The outbox", () => {
     })
   )
 
-  it.effect("The outbox closes after the flush time when the wire takes no write", () =>
+  it.effect("The outbox closes after the flush time if the connection accepts no writes", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { sink } = yield* Scope.provide(gated({ flush: "2 seconds" }), scope)
@@ -342,8 +343,8 @@ const reporting = Effect.fnUntraced(function* (
   return { ...outbox, peer, receive: (json: unknown) => peer.receive(Framing.decode(JSON.stringify(json))) }
 })
 
-describe("A connection", () => {
-  it.effect("A connection puts progress before the response it belongs to, however full the data lane is", () =>
+describe("Connections under load", () => {
+  it.effect("Progress is sent before the response it belongs to, however full the data lane is", () =>
     Effect.gen(function* () {
       const { receive, writes, let1 } = yield* reporting(
         (report) =>
@@ -371,35 +372,33 @@ describe("A connection", () => {
     })
   )
 
-  it.effect(
-    "A connection with a reader that stopped costs bounded memory while its handlers flood it with progress",
-    () =>
-      Effect.gen(function* () {
-        const highWater = 1000
-        let reports = 0
-        const { receive, size, peer } = yield* reporting(
-          (report) =>
-            Effect.forever(
-              Effect.andThen(
-                Effect.sleep("20 millis"),
-                Effect.suspend(() => report(++reports, { message: "x".repeat(100) }))
-              )
-            ),
-          { highWater }
-        )
-        for (let id = 0; id < 10; id++) receive(request(id))
-        for (let second = 0; second < 60; second++) {
-          yield* TestClock.adjust("1 second")
-          // At most one message of each handler beyond the mark.
-          assert.isBelow(size(), highWater + 10 * 300)
-        }
-        // The handlers do not stand still for ever: past the stall time only the latest of each is kept.
-        assert.isAbove(reports, 1000)
-        peer.interrupt("enough")
-      })
+  it.effect("A stalled reader uses bounded memory while handlers flood it with progress", () =>
+    Effect.gen(function* () {
+      const highWater = 1000
+      let reports = 0
+      const { receive, size, peer } = yield* reporting(
+        (report) =>
+          Effect.forever(
+            Effect.andThen(
+              Effect.sleep("20 millis"),
+              Effect.suspend(() => report(++reports, { message: "x".repeat(100) }))
+            )
+          ),
+        { highWater }
+      )
+      for (let id = 0; id < 10; id++) receive(request(id))
+      for (let second = 0; second < 60; second++) {
+        yield* TestClock.adjust("1 second")
+        // At most one message of each handler over the high-water mark.
+        assert.isBelow(size(), highWater + 10 * 300)
+      }
+      // The handlers do not block for ever: after the stall time only the latest report of each is kept.
+      assert.isAbove(reports, 1000)
+      peer.interrupt("enough")
+    })
   )
 
-  it.effect("A connection does not make a handler wait for ever for a reader that stopped", () =>
+  it.effect("A stalled reader does not block a handler forever", () =>
     Effect.gen(function* () {
       const done = yield* Deferred.make<void>()
       const { receive } = yield* reporting(
@@ -416,7 +415,7 @@ describe("A connection", () => {
     })
   )
 
-  it.effect("A connection breaks when its answers are not read, and all its requests end", () =>
+  it.effect("A connection with unread answers breaks, and all its requests end", () =>
     Effect.gen(function* () {
       const { receive, peer } = yield* reporting(() => Effect.never, { controlCap: 500 })
       const peerless = yield* Effect.forkChild(Effect.flip(peer.awaitClosed), { startImmediately: true })

@@ -1,4 +1,4 @@
-/** One text per caller. */
+/** One key per caller. */
 import * as Principal from "@effect-mcp/core/Principal"
 import { assert, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -9,7 +9,7 @@ const of = (subject: string | undefined, iss?: string): Principal.Principal["Ser
   claims: iss === undefined ? {} : { iss }
 })
 
-it("A caller's key is its principal by issuer and subject, else its address, else nothing", () => {
+it("A caller's key is its principal's issuer and subject, or its address, or nothing", () => {
   assert.strictEqual(Principal.callerKey(of("ann", "https://a"), "127.0.0.1"), '["https://a","ann"]')
   assert.notStrictEqual(Principal.callerKey(of("ann", "https://a")), Principal.callerKey(of("ann", "https://b")))
   assert.notStrictEqual(Principal.callerKey(of("ann", "https://a")), Principal.callerKey(of("ann")))
@@ -17,7 +17,7 @@ it("A caller's key is its principal by issuer and subject, else its address, els
   assert.strictEqual(Principal.callerKey(Principal.anonymous), undefined)
 })
 
-it("Anonymous callers of IPv6 count by the first 64 bits of their address", () => {
+it("Anonymous IPv6 callers are grouped by the first 64 bits of their address", () => {
   const keyOf = (address: string) => Principal.callerKey(Principal.anonymous, address)
   const network = "2001:db8:0:1::/64"
   for (const address of [
@@ -36,7 +36,7 @@ it("Anonymous callers of IPv6 count by the first 64 bits of their address", () =
   assert.strictEqual(keyOf("::1"), "0:0:0:0::/64")
 })
 
-it("An IPv4 address counts whole, also when an IPv6 address maps it", () => {
+it("An IPv4 address counts as a whole, even if mapped to IPv6", () => {
   for (const address of [
     "192.0.2.1",
     "::ffff:192.0.2.1",
@@ -48,14 +48,14 @@ it("An IPv4 address counts whole, also when an IPv6 address maps it", () => {
   }
 })
 
-it("A reported name that is no address stays as it is", () => {
+it("A reported name that is not an address is kept as is", () => {
   for (const name of ["unknown", "proxy:8080", "1::2::3", "12345::", "1:2:3:4:5:6:7", "_hidden", "", ":", ":::"]) {
     assert.strictEqual(Principal.callerKey(Principal.anonymous, name), name)
   }
 })
 
 it.prop(
-  "No address has the key of a principal, whatever a proxy reports as the address",
+  "No address has a principal's key, whatever a proxy reports as the address",
   { subject: Schema.String, iss: Schema.String, address: Schema.String },
   ({ address, iss, subject }) => {
     const key = Principal.callerKey(of(subject, iss)) ?? ""
