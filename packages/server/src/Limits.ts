@@ -1,18 +1,19 @@
 /**
- * Bounds the bytes that a server keeps for its clients: per session, per caller, and in all.
+ * Limits how many bytes the server holds for its clients: per session, per caller, and in total.
  *
- * A session keeps the client's declaration and the URIs that it subscribes to; an open `subscriptions/listen` keeps its request. A
- * request beyond a limit fails with -31429; its `data` has the limit, the given value and the allowed one.
+ * A session holds the client's info and capabilities and its subscribed URIs. An open `subscriptions/listen` holds its request. A request
+ * that exceeds a limit fails with -31429; the error's `data` contains the limit, the actual value, and the maximum.
  */
 import type { CallLimits as ToolLimits } from "@effect-mcp/core/Tools"
 import * as Principal from "@effect-mcp/core/Principal"
-import { Shares } from "@effect-mcp/core/internal/Shares"
+import { Shares } from "@effect-mcp/core/internal/inFlight"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import type * as Duration from "effect/Duration"
 import { bytesOf } from "./internal/bytesOf.ts"
 
 /**
- * Bounds of requests and kept bytes. Bytes are those of UTF-8; `Infinity` switches a limit off.
+ * Limits on concurrent requests and held bytes. Bytes are counted as UTF-8. Set a limit to `Infinity` to disable it.
  *
  * @example
  * ```ts
@@ -25,59 +26,93 @@ import { bytesOf } from "./internal/bytesOf.ts"
  * ```
  */
 export interface Options {
-  /** Requests of one session that run at once; more wait. Default 64. */
+  /** Maximum number of concurrent requests per session. Further requests wait. Default 64. */
   readonly inFlight?: number | undefined
-  /** Requests of one session that wait; more are refused. Default 1024. */
+  /** Maximum number of waiting requests per session. Further requests are rejected. Default 1024. */
   readonly pending?: number | undefined
-  /** Time and size limits of tools without their own. Default 1 hour and 3 MiB. */
+  /** Time and size limits for tools that don't set their own. Default 1 hour and 3 MiB. */
   readonly tool?: ToolLimits | undefined
-  /** `clientInfo` and `capabilities` of `initialize`, as JSON. Default 16 KiB; icons that do not fit are not kept. */
+  /**
+   * How to send results that exceed a tool's size limit. If spilling is on, the client receives the beginning and a link to a short-lived
+   * resource, which it reads in ranges. If it is off, the client receives an error that names the limit. Default: on for servers that offer
+   * resources, because clients read resources only from servers that declare them. `true` or options also declare resources.
+   */
+  readonly spill?: SpillOptions | boolean | undefined
+  /** Maximum JSON size of `clientInfo` and `capabilities` in `initialize`. If icons exceed it, they are dropped. Default 16 KiB. */
   readonly clientBytes?: number | undefined
-  /** One URI that is subscribed to. Default 8 KiB. */
+  /** Maximum size of a subscribed URI. Default 8 KiB. */
   readonly uriBytes?: number | undefined
-  /** URIs that a session is subscribed to (one more is refused) or a `subscriptions/listen` (no more are granted). Default 1024. */
+  /**
+   * Maximum number of URIs that a session or a `subscriptions/listen` may subscribe to. A session's further subscriptions are rejected; a
+   * `subscriptions/listen` is granted only the first ones. Default 1024.
+   */
   readonly subscriptions?: number | undefined
-  /** All that one session keeps, 512 bytes for each subscription included. Default 1 MiB. */
+  /** Maximum bytes held per session, including 512 bytes for each subscription. Default 1 MiB. */
   readonly sessionBytes?: number | undefined
   /**
-   * All that is kept for one caller, over its sessions: a principal, or else an address (of IPv6 the first 64 bits). Default 16 MiB.
-   * Callers without either, as over stdio, only count in `totalBytes`.
+   * Maximum bytes held per caller, across all of the caller's sessions. A caller is a principal, or else an address (for IPv6, its first 64
+   * bits). Callers with neither, such as over stdio, only count toward `totalBytes`. Default 16 MiB.
    */
   readonly callerBytes?: number | undefined
-  /** All that is kept for all clients. Default 256 MiB. */
+  /** Maximum bytes held for all clients together. Default 256 MiB. */
   readonly totalBytes?: number | undefined
 }
 
-/** An account of kept bytes: a session, or a request without one. */
+/**
+ * Results that are too large to send. They are held in memory. A result belongs to the principal whose call it answers; a result for an
+ * anonymous caller can be read by everyone who knows its URI, which has 256 random bits.
+ */
+export interface SpillOptions {
+  /** How long a result can be read. Default 10 minutes. */
+  readonly timeToLive?: Duration.Input | undefined
+  /** Maximum bytes that one read returns. Default 256 KiB. */
+  readonly rangeBytes?: number | undefined
+  /** Bytes of the result's beginning that the client receives at once. Default 2 KiB. */
+  readonly previewBytes?: number | undefined
+  /**
+   * Maximum bytes held per caller. To make room, a caller loses its oldest result. A result that is larger than this
+   * becomes an error. Default 16 MiB.
+   */
+  readonly callerBytes?: number | undefined
+  /** Maximum bytes held for all callers. The caller that holds the most loses its oldest result. Default 128 MiB. */
+  readonly totalBytes?: number | undefined
+  /**
+   * Whether to spill for clients that use revisions before 2025-06-18, which see the link as text. Default false: these
+   * clients receive the error.
+   */
+  readonly withoutLinks?: boolean | undefined
+}
+
+/** The account that held bytes are charged to: a session, or a request without a session. */
 export interface ByteAccount {
   readonly principal: Principal.Principal["Service"]
-  /** The network address of the client, or `undefined` if it is not known. */
+  /** The client's network address, or `undefined` if unknown. */
   readonly address?: string | undefined
-  /** Bytes that are kept now. */
+  /** Number of bytes currently held. */
   kept: number
 }
 
-/** The bytes of a subscription beside its URI. */
+/** Bytes charged for a subscription in addition to its URI. */
 const perSubscription = 512
 
 const sizeOf = (value: unknown): number => bytesOf(JSON.stringify(value) ?? "").length
 
 const refusal = (
   message: string,
-  limit: Exclude<keyof Options, "tool">,
+  limit: Exclude<keyof Options, "spill" | "tool">,
   given: number,
   allowed: number
 ): McpError.McpError =>
   McpError.limitExceeded(`${message}: ${given}, at most ${allowed} are allowed`, { limit, given, allowed })
 
-/** Counts the kept bytes. */
+/** Keeps track of held bytes. */
 export class Limits {
   private readonly clientBytes: number
   private readonly uriBytes: number
-  /** How many URIs of one `subscriptions/listen` are granted. */
+  /** Maximum number of URIs granted per `subscriptions/listen`. */
   readonly subscriptions: number
   private readonly sessionBytes: number
-  /** Bytes that each caller makes the server keep. */
+  /** Bytes held per caller. */
   private readonly shares: Shares
 
   constructor(options: Options = {}) {
@@ -111,19 +146,19 @@ export class Limits {
     return undefined
   }
 
-  /** Bounded by the account: a release of the holder may have returned the bytes before. */
+  /** Never releases more than the account holds, because releasing the whole account may already have released these bytes. */
   private give(holder: ByteAccount, size: number): void {
     const bytes = Math.min(size, holder.kept)
     holder.kept -= bytes
     this.shares.add(Principal.callerKey(holder.principal, holder.address), -bytes)
   }
 
-  /** Called when a session or a request is over. */
+  /** Called when a session or request ends. */
   release(holder: ByteAccount): void {
     this.give(holder, holder.kept)
   }
 
-  /** The part of `clientInfo` that is kept: all of it, else all but its icons, else an error. */
+  /** Returns the `clientInfo` to keep, without its icons if they exceed the limit, or an error if it is too large even without them. */
   client(holder: ByteAccount, clientInfo: Implementation, capabilities: object): Implementation | McpError.McpError {
     const whole = sizeOf([clientInfo, capabilities])
     if (whole <= this.clientBytes) return this.take(holder, whole) ?? clientInfo
@@ -136,12 +171,12 @@ export class Limits {
 
   private uri(uri: string): McpError.McpError | undefined {
     const { uriBytes } = this
-    // No character has more than three bytes, so most need not be counted.
+    // A character takes at most three bytes, so most URIs need not be encoded to be measured.
     const bytes = uri.length * 3 <= uriBytes ? 0 : bytesOf(uri).length
     return bytes > uriBytes ? refusal("Too many bytes in a URI", "uriBytes", bytes, uriBytes) : undefined
   }
 
-  /** Called before a session that has `count` subscriptions gets one more. */
+  /** Called before adding a subscription to a session that has `count` of them. */
   subscribe(holder: ByteAccount, uri: string, count: number): McpError.McpError | undefined {
     const { subscriptions } = this
     return count >= subscriptions
@@ -149,12 +184,12 @@ export class Limits {
       : (this.uri(uri) ?? this.take(holder, perSubscription + bytesOf(uri).length))
   }
 
-  /** Called when the subscription has ended. */
+  /** Called when a subscription ends. */
   unsubscribe(holder: ByteAccount, uri: string): void {
     this.give(holder, perSubscription + bytesOf(uri).length)
   }
 
-  /** Called before `subscriptions/listen` reads its URIs. The bytes it takes, which `unlisten` returns. */
+  /** Called before `subscriptions/listen` reads its URIs. Returns the number of bytes charged; pass it to `unlisten` to release them. */
   listen(holder: ByteAccount, params: unknown, uris: ReadonlyArray<string>): number | McpError.McpError {
     for (const uri of uris) {
       const long = this.uri(uri)
@@ -164,7 +199,7 @@ export class Limits {
     return this.take(holder, bytes) ?? bytes
   }
 
-  /** Called when the `subscriptions/listen` has ended. */
+  /** Called when a `subscriptions/listen` ends. */
   unlisten(holder: ByteAccount, bytes: number): void {
     this.give(holder, bytes)
   }

@@ -1,7 +1,7 @@
 /**
- * The server as users import it: the service, its layer, and one function for each way to serve it.
+ * The public entry point for building and serving an MCP server: the service, its layer, and a function for each transport.
  *
- * Owns no behaviour. HTTP endpoints are imported when they are first used, so that a program over stdio does not load them.
+ * This module contains no logic. It imports the HTTP endpoints on first use, so stdio programs don't load them.
  */
 import { lateImport } from "@effect-mcp/core/internal/lateImport"
 import * as Cause from "effect/Cause"
@@ -18,22 +18,32 @@ import * as Stdio from "./stdio/Stdio.ts"
 import type { McpServer, Server } from "./dispatch/Server.ts"
 import * as StatelessDispatch from "./dispatch/StatelessDispatch.ts"
 
-export { type ConnectOptions, layer, McpServer, type Options, type Registries, type Server } from "./dispatch/Server.ts"
+export {
+  type ConnectOptions,
+  layer,
+  McpServer,
+  NotPortable,
+  type Options,
+  type Registries,
+  type Server,
+  type StrictOptions,
+  type Unportable
+} from "./dispatch/Server.ts"
 export type { DispatchOptions } from "./dispatch/StatelessDispatch.ts"
 export type { ResumeOptions, SessionOptions } from "./http/Endpoint.ts"
 export type { Options as SseOptions } from "./http/legacy/SseEndpoint.ts"
 export type { BuildOptions as NodeListenerOptions, Built as NodeListener } from "./http/NodeListener.ts"
-export type { Options as HttpOptions } from "./http/RouterEndpoint.ts"
+export type { Options as HttpOptions, WebHandler, WebHandlerOptions } from "./http/RouterEndpoint.ts"
 export type { Session } from "./session/Session.ts"
 export type { ContractOptions } from "./view/readContract.ts"
 export type { RequestRow, RequestsView as Requests } from "./view/Requests.ts"
 export type { Options as StdioOptions } from "./stdio/Stdio.ts"
 
 /**
- * Builds a server and serves it over stdin and stdout (spec: basic/transports, stdio): the whole program.
+ * Builds a server and serves it over stdin and stdout (spec: basic/transports, stdio). This is usually your whole program.
  *
- * Keeps stdout clean from its first moment: logs and stray prints go to stderr. Uses the `Stdio` of the context if there is one, else
- * the streams of the process, which is faster. Ends when stdin ends; fails when the server cannot be built or stdout breaks.
+ * Logs and stray prints go to stderr from the start, so stdout carries only MCP messages. Uses the `Stdio` service if the context has one,
+ * or else the process streams, which are faster. Returns when stdin ends. Fails if the server cannot be built or stdout breaks.
  *
  * @example
  * ```ts
@@ -52,8 +62,9 @@ export type { Options as StdioOptions } from "./stdio/Stdio.ts"
 export const runStdio: typeof Stdio.run = Stdio.run
 
 /**
- * Serves the server of the context over stdin and stdout until stdin ends. Options: message limit, outbox budgets, `grace` for requests
- * in flight (default 1 second). Fails when stdout breaks. Logs go to stderr; output before it runs is not redirected: see `runStdio`.
+ * Serves the server in the context over stdin and stdout until stdin ends. The options set the message size limit, the outbox budgets, and
+ * the `grace` period for in-flight requests (default 1 second). Fails if stdout breaks. Logs go to stderr, but output written before this
+ * call is not redirected. To redirect that too, use `runStdio`.
  *
  * @example
  * ```ts
@@ -66,9 +77,9 @@ export const runStdio: typeof Stdio.run = Stdio.run
 export const serveStdio: typeof Stdio.serve = Stdio.serve
 
 /**
- * Serves every connection of a `SocketServer` (TCP or Unix socket), one session each, until interrupted (spec: basic/transports, custom
- * transports). Options are those of stdio; `grace` is 0 by default. Fails when the listener does. There is no authentication: listen on
- * loopback or on a file that only its owner can open.
+ * Serves every connection of a `SocketServer` (TCP or Unix socket) until interrupted, with one session per connection (spec:
+ * basic/transports, custom transports). Takes the same options as stdio, except that `grace` defaults to 0. Fails if the listener fails.
+ * Connections are not authenticated, so listen on loopback or on a socket file with owner-only permissions.
  *
  * @example
  * ```ts
@@ -86,10 +97,11 @@ export const serveStdio: typeof Stdio.serve = Stdio.serve
 export const serveSocket: typeof Socket.serve = Socket.serve
 
 /**
- * Adds the Streamable HTTP endpoint at `options.path`, for all revisions, to the router (spec: basic/transports, Streamable HTTP).
+ * Adds the Streamable HTTP endpoint to the router at `options.path`, for all revisions (spec: basic/transports, Streamable HTTP).
  *
- * The application may add routes and middleware of its own; middleware that provides a `Principal` names the caller. Serve the router with
- * `serveHttp`: with another function, open streams hold up the server's shutdown.
+ * You can add your own routes and middleware to the same router. Middleware that provides a `Principal` identifies the caller. Serve the
+ * router with `serveHttp`; with any other function, open streams delay the server's shutdown. Provide `NodeHttpServer` first and the MCP
+ * server second, so that the program only starts listening once the MCP server is ready.
  *
  * @example
  * ```ts
@@ -102,7 +114,10 @@ export const serveSocket: typeof Socket.serve = Socket.serve
  *
  * // Run it with `Layer.launch(http(server))`.
  * export const http = (server: Layer.Layer<McpServer.McpServer>) =>
- *   McpServer.serveHttp(routes).pipe(Layer.provide([server, NodeHttpServer.layer(createServer, { port: 3000 })]))
+ *   McpServer.serveHttp(routes).pipe(
+ *     Layer.provide(NodeHttpServer.layer(createServer, { port: 3000 })),
+ *     Layer.provide(server)
+ *   )
  * ```
  */
 export const layerHttp = (options: Router.Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
@@ -111,14 +126,15 @@ export const layerHttp = (options: Router.Options): Layer.Layer<never, never, Mc
   )
 
 /**
- * Adds the two endpoints of HTTP with SSE (2024-11-05, deprecated) to the router, below `options.path`. Serve the router with `serveHttp`.
+ * Adds the two endpoints of the deprecated HTTP+SSE transport (2024-11-05) to the router, under `options.path`. Serve the router with
+ * `serveHttp`.
  *
  * @example
  * ```ts
  * import { McpServer } from "@effect-mcp/server"
  * import { Layer } from "effect"
  *
- * // Old clients beside new ones.
+ * // Serves old clients next to new ones.
  * export const routes = Layer.merge(McpServer.layerHttp({ path: "/mcp" }), McpServer.layerSse({ path: "/legacy" }))
  * ```
  */
@@ -128,8 +144,8 @@ export const layerSse = (options: Sse.Options): Layer.Layer<never, never, McpSer
   )
 
 /**
- * `HttpRouter.serve` that ends the open streams of MCP in order at shutdown, before the HTTP server waits for them. See `layerHttp`. It logs
- * requests that fail; with `disableLogger: false` every request, by path and status.
+ * Like `HttpRouter.serve`, but closes open MCP streams gracefully at shutdown, before the HTTP server waits for them. See `layerHttp`.
+ * Failed requests are logged. With `disableLogger: false`, the path and status of every request are logged too.
  *
  * @example
  * ```ts
@@ -150,10 +166,10 @@ export const serveHttp: typeof HttpRouter.serve = (app, options) =>
   )
 
 /**
- * The Streamable HTTP endpoint as a `fetch` handler, for Workers, Deno, Bun and tests.
+ * Returns the Streamable HTTP endpoint as a `fetch` handler, for Workers, Deno, Bun and tests.
  *
- * The server is built at once; requests wait for it. `dispose` ends open streams and sessions, in order. For routes or middleware of your
- * own, give `layerHttp` to `HttpRouter.toWebHandler`.
+ * The server starts building immediately, and requests wait until it is ready. `dispose` gracefully closes open streams and sessions. To
+ * add your own routes or middleware, pass `layerHttp` to `HttpRouter.toWebHandler` instead.
  *
  * @example
  * ```ts
@@ -190,10 +206,12 @@ export const toWebHandler = <E>(
 }
 
 /**
- * The Streamable HTTP endpoint as a listener of `node:http`, or a route of Express: a call costs a quarter less than through a router.
+ * Returns the Streamable HTTP endpoint as a listener for `node:http`, or as an Express route. A call costs a quarter less than through a
+ * router.
  *
- * The server is built at once; requests wait for it. If it cannot be built, the reason is logged and requests are answered by 500.
- * `close` stops the HTTP server, and ends open streams and sessions in order; `dispose` leaves the HTTP server alone. Neither fails.
+ * The server starts building immediately, and requests wait until it is ready. If the build fails, the reason is logged and requests
+ * receive a 500. `close` stops the HTTP server and gracefully closes open streams and sessions. `dispose` does the same, but leaves the
+ * HTTP server running. Neither one fails.
  *
  * @example
  * ```ts
@@ -228,7 +246,8 @@ export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: N
 }
 
 /**
- * Ends a program with exit code 0 if a signal stopped it. Effect's own way is 130, which supervisors take for a failure.
+ * Makes the program exit with code 0 when a signal stops it. By default Effect exits with 130, which process supervisors treat as a
+ * failure.
  *
  * @example
  * ```ts
@@ -239,7 +258,8 @@ export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: N
  *
  * export const run = (server: Layer.Layer<McpServer.McpServer>) =>
  *   McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" })).pipe(
- *     Layer.provide([server, NodeHttpServer.layer(createServer, { port: 3000 })]),
+ *     Layer.provide(NodeHttpServer.layer(createServer, { port: 3000 })),
+ *     Layer.provide(server),
  *     Layer.launch,
  *     NodeRuntime.runMain({ teardown: McpServer.teardown })
  *   )
@@ -249,7 +269,7 @@ export const teardown: Runtime.Teardown = (exit, onExit) =>
   Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? onExit(0) : Runtime.defaultTeardown(exit, onExit)
 
 /**
- * What answers requests of a stateless revision, without a session: for endpoints of one's own. Each call answers one request; requests
- * without a name and an address share one rate limit.
+ * Creates a function that handles requests of a stateless revision without a session, for use in your own endpoints. Each call handles one
+ * request. Requests with neither a principal nor an address share a single rate limit.
  */
 export const dispatch = (server: Server): StatelessDispatch.Dispatch => StatelessDispatch.make(server.stateless)

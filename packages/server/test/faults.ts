@@ -1,4 +1,4 @@
-/** Small faults in what the server offers, each with the test that notices it. */
+/** Small faults in the features of the server, each with the test that detects it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 import { coreFaults } from "./faults/core.ts"
 import { statements } from "./faults/statements.ts"
@@ -17,7 +17,7 @@ export const faults: ReadonlyArray<Fault> = [
     ids: ["resources.security.uri-validated"]
   },
   {
-    name: "a subscriber is told of a hidden resource whose URI a visible template shares",
+    name: "a subscriber is notified of a hidden resource whose URI a visible template shares",
     file: "packages/server/src/features/ResourceEntries.ts",
     from: 'if (entry !== undefined && sees(entry, caller)) return { kind: "resource", uri }',
     to: 'if (entry !== undefined) return { kind: "resource", uri }',
@@ -30,6 +30,20 @@ export const faults: ReadonlyArray<Fault> = [
     to: "one.read(uri) !== undefined",
     test: "packages/server/test/features/watching.test.ts",
     ids: ["resources.security.access-control", "resources.security.permission-checked"]
+  },
+  {
+    name: "a renamed argument does not get its own name back",
+    file: "packages/server/src/features/Portability.ts",
+    from: "Object.assign(entry, { tool, call: renamed(entry.call, original) })",
+    to: "Object.assign(entry, { tool })",
+    test: "packages/server/test/features/portability.test.ts"
+  },
+  {
+    name: "a union at the root is listed as it is written",
+    file: "packages/server/src/features/Portability.ts",
+    from: 'if (this.mode === "off" || isPlain(entry.tool)) return undefined',
+    to: "if (isPlain(entry.tool) || this.mode.length > 0) return undefined",
+    test: "packages/server/test/features/portability.test.ts"
   },
   {
     name: "bytes of a picture are hexadecimal",
@@ -56,9 +70,9 @@ export const faults: ReadonlyArray<Fault> = [
     ids: ["resources.read.not-empty"]
   },
   {
-    name: "a hidden prompt is offered to everyone",
-    file: "packages/server/src/features/PromptRegistry.ts",
-    from: "entry.visible?.(principal) !== false",
+    name: "a hidden feature is offered to everyone",
+    file: "packages/server/src/features/Registry.ts",
+    from: 'visible === undefined || checkedBoolean("visible", visible(caller, uri))',
     to: "true",
     test: "packages/server/test/dispatch/stateless/features.test.ts",
     ids: ["caching.access.controlled"]

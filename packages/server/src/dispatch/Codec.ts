@@ -1,16 +1,16 @@
-/** The codec of a method that is only known at run time: the place where the types of the tables of methods end. */
+/** The codec of a method that is only known at run time. This is where the static types of the method tables end. */
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { MethodCodec, Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 
-/** Decodes params and encodes results of one method in one revision. */
+/** Decodes the params and encodes the results of one method in one revision. */
 export interface Codec {
   readonly decode: (params: unknown) => Effect.Effect<unknown, McpError.McpError>
   readonly encode: (result: unknown) => Effect.Effect<unknown, McpError.McpError>
 }
 
-/** Undefined for a method that the revision lacks. */
+/** Returns the codec, or `undefined` if the revision lacks the method. */
 export const codecOf = (revision: Revision, method: string): Codec | undefined => {
   const table: { readonly [method: string]: MethodCodec<any, any> | undefined } = revision.clientRequests
   const codec = Object.hasOwn(table, method) ? table[method] : undefined
@@ -22,7 +22,7 @@ export const codecOf = (revision: Revision, method: string): Codec | undefined =
   return {
     decode: (value) => Effect.mapErrorEager(params.decode(value), decodeFailed),
     encode: (value) => {
-      // A getter of a result may throw; the request's Scope must close all the same.
+      // A getter on the result may throw, and the request's Scope must close anyway.
       try {
         return Effect.mapErrorEager(result.encode(value), encodeFailed)
       } catch (defect) {

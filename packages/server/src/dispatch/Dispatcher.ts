@@ -1,8 +1,8 @@
 /**
- * From a request to the effect that answers it: joins the server's table of methods, what the specification says of a method, and the
- * codec of a revision, once per method and revision.
+ * Turns a request into the effect that handles it. Combines the server's method table, the specification's description
+ * of a method, and a revision's codec, once per method and revision.
  *
- * One table for all revisions: a revision decides which methods exist and how they are coded.
+ * A single table serves all revisions: a revision decides which methods exist and how they are encoded.
  */
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -30,23 +30,26 @@ export interface Options {
   readonly methods: MethodTable
   readonly caching: Caching.Hints
   readonly rateLimit: RateLimit
-  /** Whether middleware answers methods that the server does not know. */
+  /** True if middleware handles methods that the server doesn't know. */
   readonly answersUnknown: boolean
 }
 
 export class Dispatcher {
   private readonly options: Options
   private readonly operations = new Map<Revision, Map<string, MethodOperation>>()
-  /** Their methods come and go with the layers of extensions. */
+  /** Operations for extension methods, which are added and removed with the extensions' layers. */
   private readonly ownOperations = new WeakMap<ExtensionMethod, MethodOperation>()
-  /** The methods that extensions have had: the table has none of them. */
+  /** All method names that extensions have used. The table contains none of them. */
   private readonly extensionMethods = new Set<string>()
 
   constructor(options: Options) {
     this.options = options
   }
 
-  /** Undefined for a method that the revision lacks or the server does not offer. MCP's are made once: their declaration does not change. */
+  /**
+   * Returns the operation, or `undefined` if the revision lacks the method or the server doesn't offer it. Operations for MCP methods are
+   * created once, because their declaration doesn't change.
+   */
   operation(revision: Revision, method: string): MethodOperation | undefined {
     let known = this.operations.get(revision)
     if (known === undefined) this.operations.set(revision, (known = new Map()))
@@ -54,20 +57,20 @@ export class Dispatcher {
     if (found !== undefined) return found
     if (this.extensionMethods.has(method)) return this.own(revision, method)
     const made = this.make(revision, method)
-    // Only methods of the table are kept: a client may send any name.
+    // Only methods in the table are cached, because a client may send any name.
     if (made === undefined) return this.own(revision, method)
     known.set(method, made)
     return made
   }
 
-  /** The operation where there is no session; undefined for one that needs a session, unless middleware answers it. */
+  /** Returns the operation for a request without a session, or `undefined` if it needs a session and middleware doesn't handle it. */
   withoutSession(operation: MethodOperation): MethodOperation | undefined {
     if (!operation.needsSession) return operation
     if (this.options.info.sessionMethods === "refused") return undefined
     return { ...operation, handle: () => Effect.fail(McpError.sessionRequired(operation.method)) }
   }
 
-  /** The method of an extension. */
+  /** Returns the operation for an extension's method. */
   private own(revision: Revision, method: string): MethodOperation | undefined {
     const { features, rateLimit } = this.options
     const { extensions } = features
@@ -99,7 +102,7 @@ export class Dispatcher {
     return {
       ...codec,
       method,
-      // Its params are what the codec of this very method decoded.
+      // The params were decoded by this method's codec.
       handle: handle as Handle,
       needsSession: info.needsSession === true,
       mayAsk: info.mayAsk === true,
@@ -111,7 +114,7 @@ export class Dispatcher {
     }
   }
 
-  /** The effect that answers a request, with the middleware around it. Called when that effect is about to run. */
+  /** Creates the effect that handles a request, wrapped in the middleware. Called right before the effect runs. */
   answer(
     operation: MethodOperation,
     params: unknown,
@@ -119,14 +122,14 @@ export class Dispatcher {
   ): Effect.Effect<DecodedResult, McpError.McpError, RequestServices> {
     const { middleware } = this.options.features
     const untyped: unknown = { method: operation.method, params }
-    const decoded = untyped as DecodedRequest // the codec of this very method decoded the params
+    const decoded = untyped as DecodedRequest // this method's codec decoded the params
     if (middleware.wraps(operation.method, decoded)) request.eager = false
     if (request.eager) return operation.handle(params, request)
     return within(middleware, operation, decoded, request)
   }
 }
 
-/** The handler with the middleware around it. */
+/** Wraps the handler in the middleware. */
 const within = (
   middleware: MiddlewareSet,
   operation: MethodOperation,
@@ -134,7 +137,7 @@ const within = (
   request: ServerRequest
 ): ReturnType<Dispatcher["answer"]> => {
   const { callerBinding } = request
-  // The handler is looked up when the effect runs: middleware may wait first, or run the effect again.
+  // The handler is looked up when the effect runs, because middleware may wait before running it or run it again.
   return middleware.apply(decoded, ({ params }) => {
     const handled = Effect.suspend(() => operation.handle(params, request))
     return callerBinding === undefined ? handled : Effect.andThen(callerBinding.bindCaller, handled)

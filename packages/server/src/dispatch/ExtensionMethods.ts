@@ -1,11 +1,11 @@
 /**
- * Methods of extensions, between the eras and their handlers: which exist for a caller, what the client must have declared, and how
- * results are written that are encoded already.
+ * Connects the eras to the handlers of extension methods: decides which methods exist for a caller and which
+ * declarations they need from the client, and writes results that are already encoded.
  */
 import type { ClientDeclaration } from "@effect-mcp/core/ClientInput"
 import { type EncodedResult, isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import type { Caller, ExtensionEntry } from "@effect-mcp/core/Extensions"
-import { missing } from "@effect-mcp/core/internal/ExtensionMessages"
+import { missing } from "@effect-mcp/core/internal/codecs"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { inputFields, requestFields } from "@effect-mcp/protocol/model/Meta"
@@ -17,15 +17,18 @@ import type { DecodedResult } from "../request/DecodedRequest.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
 import type { MethodOperation } from "./Operation.ts"
 
-/** The members of params that belong to MCP. */
+/** Names of the params that belong to MCP. */
 const askingParams = verbatim(struct("AskingParams", { ...requestFields, ...inputFields }))
 const ownParams = verbatim(struct("ExtensionParams", requestFields))
 
-/** Whether no member of the params belongs to MCP; `mayAsk`: those that carry answers to questions do. */
+/**
+ * True if no member of the params belongs to MCP. If the method may ask its client (`mayAsk`), the members that carry answers to questions
+ * count too.
+ */
 const isBare = (params: JsonObject, mayAsk: boolean): boolean =>
   !("_meta" in params) && !(mayAsk && ("inputResponses" in params || "requestState" in params))
 
-/** The params of the method itself. */
+/** Returns the method's own params. */
 const bare = (params: unknown, mayAsk: boolean): JsonObject => {
   if (!isJsonObject(params)) return {}
   if (isBare(params, mayAsk)) return params
@@ -35,7 +38,7 @@ const bare = (params: unknown, mayAsk: boolean): JsonObject => {
   return rest
 }
 
-/** The operation of a method of a revision. */
+/** Creates the operation for a method in a revision. */
 export const operationOf = (
   extensions: ExtensionSet,
   own: ExtensionMethod,
@@ -49,14 +52,14 @@ export const operationOf = (
     ...unknown,
     own,
     isKnown: true,
-    // What has nothing of MCP is not held against the schema of that: nearly all params of sessions.
+    // Params without MCP members need no validation against the MCP schema. Nearly all params in sessions are of this kind.
     decode: (params) =>
       isJsonObject(params) && isBare(params, mayAsk) ? Effect.succeed(params) : unknown.decode(params),
     handle: (params: unknown, request: ServerRequest) => call(bare(params, mayAsk), request)
   }
 }
 
-/** The operation of a method that no extension of the server has: middleware may answer it. */
+/** Creates the operation for a method that none of the server's extensions has, for middleware to answer. */
 export const unknownOperation = (
   method: string,
   rateLimit: MethodOperation["rateLimit"],
@@ -70,7 +73,7 @@ export const unknownOperation = (
     isKnown: false,
     decode: (params) => Effect.mapErrorEager(coder.decode(params ?? {}), failed),
     handle: () => Effect.fail(McpError.methodNotFound(method)),
-    encode: (result) => Effect.die(new Error(`${method} has no result but an encoded one: ${typeof result}`)),
+    encode: (result) => Effect.die(new Error(`${method} must return an encoded result, not ${typeof result}`)),
     needsSession: false,
     mayAsk,
     hint: undefined,
@@ -79,13 +82,13 @@ export const unknownOperation = (
   }
 }
 
-/** Whether a method exists for the caller: an extension may be offered to some only. */
+/** True if a method exists for the caller. An extension may be offered only to some callers. */
 export const isOffered = (own: ExtensionMethod | undefined, caller: () => Caller): boolean =>
   own === undefined || own.extension.offered(caller())
 
 /**
- * The error for a client that did not declare the extension that `what` belongs to. Before 2026-07-28, which defines -32021, the method does not exist
- * for such a client: what was not negotiated must not be used (basic/lifecycle). The data is the same.
+ * Returns the error for a client that did not declare the extension that `what` belongs to. Before 2026-07-28, which defines -32021, the
+ * method does not exist for such a client, because only negotiated features may be used (basic/lifecycle). The error data is the same.
  */
 export const undeclared = (
   extension: ExtensionEntry,
@@ -98,33 +101,34 @@ export const undeclared = (
   const isDefined = client.revision.rules.missingCapability === "error"
   return new McpError.McpError({
     code: isDefined ? McpError.MissingClientCapability : McpError.MethodNotFound,
-    message: `${isDefined ? "" : "Method not found: "}${what} needs a client that declares the extension ${extension.id}`,
+    message: `${isDefined ? "" : "Method not found: "}${what} requires a client that declares the extension ${extension.id}`,
     data: { requiredCapabilities }
   })
 }
 
-/** `undeclared` of a method; undefined for those of MCP. */
+/** Calls `undeclared` for an extension's method. Returns `undefined` for MCP methods. */
 export const undeclaredMethod = (
   own: ExtensionMethod | undefined,
   client: ClientDeclaration
 ): McpError.McpError | undefined => own && undeclared(own.extension, own.part.request.method, client)
 
 /**
- * A result that is encoded already, as it is written. One of a kind that the client did not declare is a defect of the code that gave it
- * (2026-07-28: basic/index, the known types of results are those of the core and of declared extensions).
+ * Returns an encoded result in the form in which it is sent. If the client did not declare its type, that is a defect
+ * in the code that returned it (2026-07-28: basic/index, only result types from the core and from declared extensions
+ * are known).
  */
 const wireOf = (
   { extension, resultType, wire }: EncodedResult,
   client: ClientDeclaration
 ): Effect.Effect<JsonObject> => {
   if (extension !== undefined && missing(extension, client) !== undefined) {
-    const message = `A result of the type ${resultType} needs a client that declared the extension ${extension.id}`
+    const message = `A result of type ${resultType} requires a client that declared the extension ${extension.id}`
     return Effect.die(new Error(message))
   }
   return Effect.succeed(client.revision.era === "stateless" ? { ...wire, resultType } : wire)
 }
 
-/** The result on the wire: written unchanged where it is encoded already, else by `encode`. */
+/** Returns the result on the wire: unchanged if it is already encoded, otherwise from `encode`. */
 export const encoded = <A>(
   result: DecodedResult,
   client: () => ClientDeclaration,

@@ -1,8 +1,9 @@
 /**
- * Notifications of clients that extensions add: each session, and each caller of POSTs without one, has a mailbox, whose handlers run one
- * after the other.
+ * Client notifications that extensions define. Each session, and each caller that POSTs without a session, has a
+ * mailbox that runs handlers in order.
  *
- * A notification is never answered: one that is refused, or that too many wait before, is dropped with a reason for the log.
+ * A notification never receives a response. If it is rejected, or too many are waiting, it is dropped and the reason is
+ * logged.
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import * as Extension from "@effect-mcp/core/Extension"
@@ -18,7 +19,7 @@ import { type NotificationSender, sizeOf } from "../session/Sender.ts"
 import type { NegotiatedSession } from "../session/Session.ts"
 import { undeclared } from "./ExtensionMethods.ts"
 
-/** What the client said of itself: in its session, or in the notification. Undefined where it did neither. */
+/** Returns the client's declaration, from its session or from the notification, or `undefined` if neither has one. */
 export type ClientOf = (sender: NotificationSender, notification: JsonRpc.Notification) => NegotiatedSession | undefined
 
 export interface Options {
@@ -27,7 +28,7 @@ export interface Options {
 }
 
 const noParams: JsonObject = {}
-const unasked = ClientInput.unavailable("A notification of this revision cannot be answered with questions")
+const unasked = ClientInput.unavailable("Notification handlers cannot ask questions in this revision")
 
 export class ExtensionNotifications {
   private readonly options: Options
@@ -40,14 +41,15 @@ export class ExtensionNotifications {
     return this.options.extensions.notification(method) !== undefined
   }
 
-  /** Why it is dropped; undefined where a handler gets it, or no extension has it. */
+  /** Returns why the notification was dropped, or `undefined` if a handler receives it or no extension defines it. */
   receive(sender: NotificationSender, notification: JsonRpc.Notification): string | undefined {
     const { clientOf, extensions } = this.options
     const { method } = notification
     const owned = extensions.notification(method)
     if (owned === undefined) return undefined
     const client = clientOf(sender, notification)
-    if (client === undefined) return `${excerpt(method)} came before initialize, or without a declaration of the client`
+    if (client === undefined)
+      return `${excerpt(method)} arrived before initialize, or its _meta does not declare the client`
     const { clientCapabilities: capabilities, revision } = client
     const { extension } = owned
     const { mailboxes, principal, session, waiting } = sender
@@ -62,7 +64,7 @@ export class ExtensionNotifications {
       () => sizeOf(notification),
       (effect) => sender.fork(effect)
     )
-    return pushed ? undefined : `Too many notifications wait for their handlers: ${excerpt(method)}`
+    return pushed ? undefined : `Too many notifications are waiting for their handlers: ${excerpt(method)}`
   }
 
   private handled(
@@ -80,7 +82,7 @@ export class ExtensionNotifications {
       meta: isJsonObject(meta) ? meta : noParams,
       sessionId: isStateful ? session?.id : undefined
     }
-    // A handler is held only while it runs: one that is dropped never does.
+    // A handler is held only while it runs, so a dropped notification never holds one.
     const receive = Effect.suspend(() => this.options.extensions.receive(method, rest))
     const received = Detached.provide(receive, facts, {
       input: (isStateful ? sent.connection?.input : undefined) ?? unasked,
@@ -91,7 +93,7 @@ export class ExtensionNotifications {
       if (Cause.hasInterruptsOnly(cause)) return Effect.void
       const refused = cause.reasons.find(Cause.isFailReason)
       return refused === undefined
-        ? Effect.logError(`The handler of ${method} died`, cause)
+        ? Effect.logError(`The handler for ${method} died`, cause)
         : Effect.logDebug(`Dropped: ${excerpt(refused.error.message)}`)
     })
   }

@@ -1,8 +1,8 @@
-/** Kinds of `subscriptions/listen` that extensions add: what is granted of them, and their notifications. */
+/** Kinds of `subscriptions/listen` that extensions define: the subscriptions that are granted, and their notifications. */
 import type { ClientDeclaration } from "@effect-mcp/core/ClientInput"
 import * as Extension from "@effect-mcp/core/Extension"
 import type { Caller, Message } from "@effect-mcp/core/Extensions"
-import { objectOf } from "@effect-mcp/core/internal/ExtensionMessages"
+import { objectOf } from "@effect-mcp/core/internal/codecs"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -11,25 +11,27 @@ import * as Stream from "effect/Stream"
 import type { ExtensionSet } from "../features/ExtensionRegistry.ts"
 import { undeclared } from "./ExtensionMethods.ts"
 
-/** A notification on the wire. */
+/** A notification as sent on the wire. */
 export interface WireNotification {
   readonly method: string
   readonly params: JsonObject
 }
 
-/** What is granted of one kind. */
+/** A granted subscription of one kind. */
 export interface ExtensionSubscription {
   readonly key: string
-  /** What the acknowledgement says of it. */
+  /** The value to report in the acknowledgement. */
   readonly granted: unknown
-  /** Hands over its notifications, one after the other; ends with the layer of its extension. */
+  /** Sends its notifications in order. Ends when its extension's layer is closed. */
   readonly forward: (send: (notification: WireNotification) => Effect.Effect<void>) => Effect.Effect<void>
 }
 
 const outgoing = (id: string, { notification, params }: Message): Effect.Effect<WireNotification> => {
   const { extension, from, method } = notification
   if (extension?.id !== id || from !== "server") {
-    return Effect.die(new Error(`A subscription of ${id} sends what is no notification of its server: ${method}`))
+    return Effect.die(
+      new Error(`A subscription of ${id} sent a message that is not one of its server notifications: ${method}`)
+    )
   }
   return Effect.map(objectOf(`The params of ${method}`, notification.params.encode(params)), (params) => ({
     method,
@@ -38,8 +40,8 @@ const outgoing = (id: string, { notification, params }: Message): Effect.Effect<
 }
 
 /**
- * What a server grants of the kinds in a filter. Kinds that it does not know, or does not offer to the caller, are left out; the kind of
- * an extension that the client did not declare is an error.
+ * Grants the kinds of subscriptions in a filter. Kinds that the server doesn't know, or doesn't offer to the caller, are omitted. It is an
+ * error to request an extension's kind without declaring the extension.
  */
 export const grant = (
   extensions: ExtensionSet,

@@ -1,6 +1,4 @@
-/**
- * The handshake of the stateful revisions (spec: basic/lifecycle): agrees on a revision and records the client.
- */
+/** The handshake for stateful revisions (spec: basic/lifecycle), which negotiates a revision and records the client. */
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { InitializeResult } from "@effect-mcp/protocol/model/Lifecycle"
@@ -15,7 +13,7 @@ import type { Limits } from "../Limits.ts"
 import type { NegotiatedSession, Session } from "../session/Session.ts"
 import type { ServerInfo } from "./ServerInfo.ts"
 
-/** The requested revision if it is served, else the newest that is. */
+/** Returns the requested revision if it is supported, or else the newest supported one. */
 const negotiate = (revisions: ReadonlyArray<Revision>, requested: unknown): Revision | undefined =>
   revisions.find((revision) => revision.version === requested) ?? revisions.at(-1)
 
@@ -27,23 +25,23 @@ const sessionless = (answer: InitializeResult): InitializeResult => ({
   capabilities: withoutSession(answer.capabilities)
 })
 
-/** The caller and connection of an `initialize`. */
+/** The caller and connection for an `initialize`. */
 export interface InitializeCaller extends NegotiatedSession {
   readonly principal: Principal["Service"]
   readonly connection: RequestConnection
-  /** The network address of the client, or `undefined` if it is not known. */
+  /** The client's network address, or `undefined` if unknown. */
   readonly address: string | undefined
-  /** The `_meta` of the request. */
+  /** The request's `_meta`. */
   readonly meta: JsonObject
 }
 
-/** Changes the result of `initialize` by its caller. A failure is the answer, and the session is not initialized. */
+/** Changes the `initialize` result for a caller. If it fails, the client receives the error, and the session is not initialized. */
 export type OnInitialize = (
   answer: InitializeResult,
   caller: InitializeCaller
 ) => Effect.Effect<InitializeResult, McpError.McpError>
 
-/** Answers `initialize`. A second one in the same session fails with -32600 and changes nothing. */
+/** Handles `initialize`. A second `initialize` in the same session fails with -32600 and changes nothing. */
 export const initialize = (
   info: ServerInfo,
   session: Session,
@@ -64,7 +62,7 @@ export const initialize = (
     )
     const codec = revision?.clientRequests.initialize
     if (revision === undefined || codec === undefined) {
-      // A client may show its user only this error, so it names the versions that are served.
+      // A client may show its user only this error, so the error lists the supported versions.
       const supported = info.revisions.map(({ version }) => version)
       return Effect.fail(McpError.unsupportedProtocolVersion(supported, String(requested)))
     }

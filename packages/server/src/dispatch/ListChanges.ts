@@ -1,14 +1,14 @@
-/** Tells clients that a list changed: open sessions, and `subscriptions/listen` requests. */
+/** Notifies clients that a list changed: open sessions, and `subscriptions/listen` requests. */
+import { type ListKind, listKinds } from "@effect-mcp/protocol/MethodInfo"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Bus } from "../session/Bus.ts"
 import type { Features } from "../features/Features.ts"
-import type { ChangeNotifier, ListKind } from "../session/ChangeNotifier.ts"
+import type { ChangeNotifier } from "../session/ChangeNotifier.ts"
 import type { Session } from "../session/Session.ts"
 import type { ServerInfo } from "./ServerInfo.ts"
 
-const kinds: ReadonlyArray<ListKind> = ["tools", "resources", "prompts"]
-const isListKind = (text: string): text is ListKind => kinds.some((kind) => kind === text)
+const isListKind = (text: string): text is ListKind => listKinds.some((kind) => kind === text)
 
 export interface Options {
   readonly features: Features
@@ -16,11 +16,11 @@ export interface Options {
   readonly sessions: ReadonlySet<Session>
   /** The open `subscriptions/listen` requests. */
   readonly listeners: ReadonlySet<ChangeNotifier>
-  /** Tells the other nodes, and this one of theirs; undefined where there are none. */
+  /** Exchanges changes with the other nodes, or `undefined` if there are none. */
   readonly bus: Bus | undefined
 }
 
-/** Forwards the changes of the registries for as long as the scope lives. */
+/** Forwards changes to the registries for as long as the scope is open. */
 export const forward = ({
   bus,
   features,
@@ -32,7 +32,7 @@ export const forward = ({
     let closed = false
     const changed = (kind: ListKind): void => {
       for (const session of sessions) {
-        // A client gets changes only of lists whose changes were declared to it.
+        // A client is only notified about lists whose changes the server declared to it.
         if (session.negotiated === undefined || session.sessionless) continue
         if (info.capabilities()[kind]?.listChanged === true) session.notifier.listChanged(kind)
       }
@@ -44,16 +44,18 @@ export const forward = ({
       return features.onChange(kind, () => {
         if (told) return
         told = true
-        // Changes of one turn are told once, after the answer of a handler that makes them.
+        // Changes within one turn are reported once, after the response of the handler that made them.
         queueMicrotask(() => {
           told = false
           if (closed) return
-          // A defect here would end the process: no fiber runs this.
+          // No fiber runs this, so a defect here would end the process.
           try {
             changed(kind)
             bus?.publish(topic, kind)
           } catch (defect) {
-            Effect.runForkWith(context)(Effect.logError(`The change of the list of ${kind} could not be told`, defect))
+            Effect.runForkWith(context)(
+              Effect.logError(`Failed to notify clients that the list of ${kind} changed`, defect)
+            )
           }
         })
       })
@@ -63,5 +65,5 @@ export const forward = ({
         if (isListKind(kind)) changed(kind)
       }) ?? Effect.void
     const ended = Effect.addFinalizer(() => Effect.sync(() => (closed = true)))
-    return kinds.reduce((before, kind) => Effect.andThen(before, watch(kind)), Effect.andThen(ended, received))
+    return listKinds.reduce((before, kind) => Effect.andThen(before, watch(kind)), Effect.andThen(ended, received))
   })

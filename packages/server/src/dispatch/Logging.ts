@@ -1,11 +1,12 @@
 /**
- * Log messages to clients (spec: server/utilities/logging): which pass, and how many.
+ * Log messages to clients (spec: server/utilities/logging), filtered by level and rate limited.
  *
- * A message passes when its level is at least the client's, or the server's default where the client set none. Each session has a budget
- * per second: messages over it, or on a transport without room, are dropped, and the next message says how many.
+ * A message is sent if its level is at least the level that the client set, or else the server's default. Each session
+ * has a budget per second. Messages are dropped if they exceed the budget or the transport is full, and the next
+ * message reports how many were dropped.
  */
 import type { Log } from "@effect-mcp/core/Log"
-import * as Spans from "@effect-mcp/core/internal/Spans"
+import { Spans } from "@effect-mcp/core/internal/peers"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { Sink } from "@effect-mcp/core/Transport"
 import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging"
@@ -15,35 +16,35 @@ import * as Effect from "effect/Effect"
 import { type LogBudget, TokenBucket } from "../internal/TokenBucket.ts"
 
 export interface Options {
-  /** The least level that passes until the client sets one. Default `info`. */
+  /** Lowest level to send until the client sets one. Default `info`. */
   readonly level?: LoggingLevel | undefined
-  /** Messages per second and session; a burst may have twice as many. Default 100. */
+  /** Messages per second for each session. Bursts can be twice as large. Default 100. */
   readonly perSecond?: number | undefined
-  /** Changes the data of a message before it is sent; `undefined` drops the message. Default: data is sent unchanged. */
+  /** Changes a message's data before it is sent. Return `undefined` to drop the message. By default data is sent unchanged. */
   readonly redact?: ((data: unknown, level: LoggingLevel) => unknown) | undefined
 }
 
 /** A session, or the origin of a request without one. */
 export interface LogPayer {
-  /** Written by the logging alone. */
+  /** Written only by this module. */
   logBudget: LogBudget | undefined
 }
 
 export interface Logging {
   /**
-   * The log of one request, whose messages travel in the request's own stream. `level` gives the least level that passes; undefined
-   * lets no message pass. The messages are charged to the budget of `payer`.
+   * Creates the log for a single request, whose messages are sent on the request's own stream. `level` returns the lowest level to send, or
+   * `undefined` to send nothing. Messages count against the budget of `payer`.
    */
   readonly forRequest: (
     payer: LogPayer,
     received: ReceivedRequest,
     level: () => LoggingLevel | undefined
   ) => Log["Service"]
-  /** The least level that passes in a session without `logging/setLevel`. */
+  /** Lowest level to send if the session has not called `logging/setLevel`. */
   readonly fallback: LoggingLevel
 }
 
-/** The data as JSON. An error is its name and message: its stack and its cause must not reach a client. */
+/** Converts data to JSON. For an error, only the name and message are kept, because its stack and cause must not reach a client. */
 const jsonOf = (data: unknown): unknown => {
   if (typeof data === "string") return data
   try {
@@ -57,11 +58,11 @@ const jsonOf = (data: unknown): unknown => {
     )
     return text === undefined ? null : JSON.parse(text)
   } catch {
-    return "(a value that is no JSON)"
+    return "(not a JSON value)"
   }
 }
 
-/** The budgets and levels of log messages, by the clock. */
+/** Creates the logging service with its budgets and levels. */
 export const make = (options: Options, clock: Clock.Clock): Logging => {
   const { level: fallback = "info", perSecond = 100, redact } = options
 

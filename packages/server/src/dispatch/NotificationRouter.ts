@@ -1,4 +1,4 @@
-/** Notifications of clients: in sessions, and posted without one. Middleware and handlers of extensions receive them. */
+/** Routes client notifications, with or without a session, to middleware and to extension handlers. */
 import type { Envelope } from "@effect-mcp/core/Transport"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import { isOfRequest } from "@effect-mcp/protocol/MethodInfo"
@@ -12,8 +12,8 @@ import type { Session } from "../session/Session.ts"
 import { type ClientOf, ExtensionNotifications } from "./ExtensionNotifications.ts"
 
 /**
- * Hands one notification to the hooks and to the handler of its extension. Those of one caller are handled one after the other; of too many
- * that wait the newest is dropped.
+ * Passes one notification to the hooks and to its extension's handler. Notifications from one caller are handled in
+ * order. If too many are waiting, new ones are dropped.
  */
 export type Receive = (notification: JsonRpc.Notification, envelope: Envelope, options?: PostedOptions) => void
 
@@ -36,12 +36,15 @@ export class NotificationRouter {
     this.runFork = runFork
   }
 
-  /** Interrupts the handlers of what was posted. */
+  /** Interrupts the handlers of posted notifications. */
   get end(): Effect.Effect<void> {
     return this.callers.end
   }
 
-  /** One of a session. `handle` is what the server does with it where it is not an extension's. */
+  /**
+   * Routes a notification from a session. `handle` is the server's own handler, for notifications that do not belong to
+   * an extension.
+   */
   receive(session: Session, notification: JsonRpc.Notification, envelope: Envelope, handle: () => void): void {
     const { hooks, own } = this
     const handled = (): void => {
@@ -66,7 +69,7 @@ export class NotificationRouter {
   }
 
   private tooMany({ method }: JsonRpc.Notification): void {
-    this.dropped(`Too many notifications wait for middleware: ${excerpt(method)}`)
+    this.dropped(`Too many notifications are waiting for middleware: ${excerpt(method)}`)
   }
 
   private dropped(reason: string): void {

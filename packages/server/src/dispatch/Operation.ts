@@ -1,4 +1,4 @@
-/** A method of one revision, as a server answers it. */
+/** A method in one revision, as implemented by the server. */
 import type { CacheHint } from "@effect-mcp/core/CacheHint"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type * as McpError from "@effect-mcp/protocol/McpError"
@@ -14,19 +14,19 @@ export type Handle = (
   request: ServerRequest
 ) => Effect.Effect<DecodedResult, McpError.McpError, RequestServices>
 
-/** A method of one revision, as this server answers it. */
+/** Decodes, handles and encodes requests for the method. */
 export interface MethodOperation extends Codec {
   readonly method: string
   readonly handle: Handle
   readonly needsSession: boolean
   readonly mayAsk: boolean
-  /** The hint that its results carry; undefined where they carry none, or their own. */
+  /** Caching hint for its results, or `undefined` if they have no hint or include their own. */
   readonly hint: CacheHint | undefined
-  /** Whether the result depends on the caller, and is private whatever the hint says. */
+  /** Returns true if the result depends on the caller. Such a result is always private, regardless of its hint. */
   readonly variesByCaller: () => boolean
   readonly rateLimit: MethodLimit | undefined
-  /** The method of an extension; undefined for those of MCP. */
+  /** The extension's method, or `undefined` for an MCP method. */
   readonly own: ExtensionMethod | undefined
-  /** Whether the server has the method; otherwise middleware answers it, and decides by -32601 that it does not exist. */
+  /** True if the server has the method. Otherwise middleware handles it, and fails with -32601 if it does not exist. */
   readonly isKnown: boolean
 }

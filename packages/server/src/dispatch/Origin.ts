@@ -1,19 +1,19 @@
-/** Where requests of the stateless era come from. */
+/** The origin of stateless requests. */
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type * as Effect from "effect/Effect"
 import type { Account } from "../features/RateLimit.ts"
 import type { ByteAccount } from "../Limits.ts"
 import type { LogPayer } from "./Logging.ts"
 
-/** Where a request of this era came from: the connection of a session, or a POST of its own. */
+/** Where a stateless request comes from: a session's connection, or a separate POST. */
 export interface Origin extends ByteAccount, LogPayer, Account {
-  /** The network address of the client, where it is known. */
+  /** The client's network address, if known. */
   readonly address?: string | undefined
-  /** Completes when the server is about to end: subscriptions then end with their result. */
+  /** Completes when the server is about to stop. Subscriptions then end with their result. */
   readonly closing: Effect.Effect<void>
-  /** Undefined for a POST of its own. */
+  /** The session's connection, or `undefined` for a separate POST. */
   readonly connection?: RequestConnection | undefined
-  /** Whether all messages of the connection come from one client. Default false. */
+  /** True if all messages on the connection come from one client. Default false. */
   readonly duplex?: boolean | undefined
   /** Called when the request has passed all checks before its handler. */
   readonly admitted?: (() => void) | undefined

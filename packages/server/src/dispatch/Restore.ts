@@ -1,4 +1,4 @@
-/** Opens a session again that another node had: what `initialize` agreed on there is agreed on here, and its subscriptions run. */
+/** Reopens another node's session: restores the outcome of its `initialize` and restarts its subscriptions. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
@@ -8,7 +8,7 @@ import type { Limits } from "../Limits.ts"
 import type { Session } from "../session/Session.ts"
 import type { SessionRecord } from "../session/SessionDirectory.ts"
 
-/** What another node needs to open the session again; undefined before `initialize` was answered. */
+/** Returns the data that another node needs to reopen the session, or `undefined` until `initialize` has been answered. */
 export const recordOf = (server: string, owner: string, session: Session): SessionRecord | undefined => {
   const { logLevel, negotiated } = session
   if (negotiated === undefined) return undefined
@@ -20,15 +20,16 @@ export const recordOf = (server: string, owner: string, session: Session): Sessi
 export type Restore = (session: Session, record: SessionRecord) => Effect.Effect<void, McpError.McpError>
 
 /**
- * Fails where the revision is not served, or the client has too many bytes to keep. A resource that is gone loses its subscription. The
- * client counts as initialized: it has had the answer to its `initialize`.
+ * Creates a function that reopens a session. It fails if the revision is not supported, or if the client already holds too many bytes.
+ * Subscriptions to resources that no longer exist are dropped. The client counts as initialized, because it has received the response to
+ * its `initialize`.
  */
 export const make =
   ({ resources }: Features, limits: Limits, served: ReadonlyArray<Revision.Revision>): Restore =>
   (session, { clientCapabilities, clientInfo, logLevel, subscriptions, version }) =>
     Effect.suspend(() => {
       const revision = served.find((one) => one.era === "stateful" && one.version === version)
-      if (revision === undefined) return Effect.fail(McpError.invalidRequest(`${version} is not served`))
+      if (revision === undefined) return Effect.fail(McpError.invalidRequest(`${version} is not supported`))
       const kept = clientInfo && limits.client(session, clientInfo, clientCapabilities)
       if (kept instanceof McpError.McpError) return Effect.fail(kept)
       session.negotiated = { revision, clientInfo: kept, clientCapabilities }

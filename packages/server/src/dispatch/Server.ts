@@ -1,14 +1,15 @@
 /**
- * An MCP server: features behind a dispatcher, over any transport. Endpoints are built on it; it has no code of stdio or HTTP.
+ * An MCP server: features behind a dispatcher, independent of the transport. Endpoints are built on top of it, so it contains no stdio or
+ * HTTP code.
  *
- * Owns the sessions, which `SessionFactory` makes of transports.
+ * Owns the sessions, which `SessionFactory` creates from transports.
  */
-import { BusySet } from "@effect-mcp/core/internal/BusyMap"
+import { BusySet } from "@effect-mcp/core/internal/inFlight"
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { Transport } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -20,12 +21,14 @@ import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import type * as Caching from "../features/Caching.ts"
 import * as Features from "../features/Features.ts"
+import { type NotPortable } from "../features/Portability.ts"
 import { defaultPageSize } from "../features/Pagination.ts"
 import * as RateLimit from "../features/RateLimit.ts"
 import { RateLimitStore } from "../features/RateLimitStore.ts"
 import { BucketSync } from "../features/BucketSync.ts"
 import { SharedUpdates } from "../features/SharedUpdates.ts"
 import { unsubscribe } from "../features/Subscriptions.ts"
+import { notBegun } from "../internal/notBegun.ts"
 import { warmUpScopes } from "../internal/warmUpScopes.ts"
 import * as Limits from "../Limits.ts"
 import * as InputRounds from "../mrtr/InputRounds.ts"
@@ -62,62 +65,80 @@ import type * as StatelessDispatch from "./StatelessDispatch.ts"
 
 export type { ConnectOptions } from "./SessionFactory.ts"
 export type { Registries } from "../features/Features.ts"
+export { NotPortable, type Unportable } from "../features/Portability.ts"
 
 export interface Options<E, R> extends ServerInfo.Options {
   /** Tools, resources, prompts and middleware, as layers. */
   readonly features: Layer.Layer<never, E, R>
-  /** Changes the result of `initialize` by its caller: a gateway answers as the server behind it. Default: the same for all. */
+  /**
+   * How to treat tools that some host cannot use. `project` advertises their schemas in a form that every host accepts, and logs a warning
+   * for the rest; calls are decoded by the original schemas. `off` advertises schemas as written. With `strict`, the layer fails instead of
+   * logging; see `StrictOptions`. Default `project`.
+   */
+  readonly portability?: "project" | "off" | undefined
+  /**
+   * Changes the `initialize` result for a caller, for example in a gateway that responds like the server behind it. By default all callers
+   * receive the same result.
+   */
   readonly onInitialize?: OnInitialize | undefined
   /**
-   * Requests of methods that the server does not know: `refused` by -32601, or given to the middleware as those of extensions are, where
-   * `next` fails with -32601. For a gateway. Default `refused`.
+   * How to handle methods that the server doesn't know. `refused` fails with -32601. `middleware` passes them to middleware like extension
+   * methods, and `next` fails with -32601; use it for gateways. Default `refused`.
    */
   readonly unknownMethods?: "refused" | "middleware" | undefined
-  /** Items per page of a list. Default 100. */
+  /** Number of items per list page. Default 100. */
   readonly pageSize?: number | undefined
-  /** How long a client may take to answer a question. Default 10 minutes. */
+  /** How long a client has to answer a question. Default 10 minutes. */
   readonly askTimeout?: Duration.Input | undefined
   readonly logging?: Logging.Options | undefined
-  /** Bounds of concurrent requests and kept bytes, per session, per caller and in all. Default: see `Limits`. */
+  /** Limits on concurrent requests and held bytes, per session, per caller and in total. See `Limits` for the defaults. */
   readonly limits?: Limits.Options | undefined
-  /** Requests per second and caller, by method; `false` for no limit. Default: see `RateLimit.defaults`. */
+  /** Requests per second for each caller, by method, or `false` to disable rate limiting. Defaults to `RateLimit.defaults`. */
   readonly rateLimit?: RateLimit.Options | false | undefined
-  /** Caching hints by list (2026-07-28 on). Default: stale at once and private. */
+  /** Caching hints per list (since 2026-07-28). By default, lists are private and immediately stale. */
   readonly caching?: Caching.Hints | undefined
-  /** Bounds of requests that ask their client in rounds (2026-07-28 on). */
+  /** Limits on requests that ask their client in rounds (since 2026-07-28). */
   readonly rounds?: InputRounds.Options | undefined
-  /** Pings initialized clients and closes connections that do not answer. Default off. */
+  /** Pings initialized clients, and closes connections that don't respond. Off by default. */
   readonly keepAlive?: KeepAlive | undefined
-  /** How long requests may still run when the scope of a connection closes; new ones are refused. Default 0. */
+  /** How long requests may keep running when a connection's scope closes. New requests are rejected in the meantime. Default 0. */
   readonly drain?: Duration.Input | undefined
+}
+
+/** Options for a server that fails with `NotPortable` if some host cannot use one of its tools. */
+export interface StrictOptions<E, R> extends Omit<Options<E, R>, "portability"> {
+  readonly portability: "strict"
 }
 
 /** A running server, connected to any number of transports. */
 export interface Server {
-  /** Serves one connection until its end, or until the scope closes. */
+  /** Serves a connection until it ends or the scope closes. */
   readonly connect: (
     transport: Transport,
     options?: SessionFactory.ConnectOptions
   ) => Effect.Effect<Session, never, Scope.Scope>
-  /** What answers requests without a session: see `McpServer.dispatch`. */
+  /** Handles requests without a session; see `McpServer.dispatch`. */
   readonly stateless: StatelessDispatch.Options
-  /** Handles one notification that came without a session. */
+  /** Handles a notification that arrived without a session. */
   readonly receive: Receive
-  /** The revisions that are served, of both eras, oldest first. */
+  /** All supported revisions, oldest first. */
   readonly revisions: ReadonlyArray<Revision.Revision>
   readonly name: string
-  /** The other nodes of the server; undefined where it has one. */
+  readonly version: string
+  /** When this server was built, in milliseconds since 1970. */
+  readonly startedAt: number
+  /** The server's other nodes, or `undefined` if it runs on a single node. */
   readonly nodes: Nodes["Service"] | undefined
-  /** Lets what runs end and takes nothing new, without the end of the program: for operators. */
+  /** Rejects new requests and lets running ones finish, without stopping the program. For operators. */
   readonly drain: Drain
-  /** Opens a session again that another node had. */
+  /** Reopens a session that was open on another node. */
   readonly restore: Restore.Restore
-  /** What the server was given to observe it (`Observer.layer`): endpoints tell it what they refuse. */
+  /** The server's observer (see `Observer.layer`). Endpoints report the requests they reject to it. */
   readonly observer: Observer.Observer | undefined
-  /** The sessions that are open. */
+  /** The open sessions. */
   readonly sessions: Effect.Effect<ReadonlyArray<Session>>
   /**
-   * The requests, subscriptions and questions that run or wait, of all sessions and without one.
+   * All running or waiting requests, subscriptions and questions, with or without a session.
    *
    * @example
    * ```ts
@@ -136,21 +157,21 @@ export interface Server {
    */
   readonly requests: RequestsView
   /**
-   * What the server offers now to a principal: tools, prompts, resources, templates and extensions as values, in the newest revision that
-   * it serves. No handler and no middleware is called, so what middleware answers, as in a gateway, is no part of it; `visible` and mounted
-   * servers are asked. Fails as the lists of mounted servers do. See `Contract.diff` for an example.
+   * Returns everything the server currently offers to a principal, in its newest supported revision: tools, prompts, resources, templates
+   * and extensions. It calls `visible` and mounted servers, but no handlers or middleware, so anything that middleware answers (as in a
+   * gateway) is missing. Fails if a mounted server's list fails. See `Contract.diff` for an example.
    */
   readonly contract: (options?: ContractOptions) => Effect.Effect<Contract, McpError.McpError>
-  /** Sends `notifications/elicitation/complete` to a client that declared the URL mode; to others nothing. */
+  /** Sends `notifications/elicitation/complete` to a client that supports URL mode elicitation. Does nothing for other clients. */
   readonly elicitationComplete: (session: Session, elicitationId: string) => Effect.Effect<void>
 }
 
-/** The service of a `Server`. */
+/** The `Server` service. */
 export class McpServer extends Context.Service<McpServer, Server>()("@effect-mcp/server/McpServer") {}
 
 /**
- * Builds the features into a server. Other requirements of the features stay requirements of the layer; it fails as they do. Serve it with
- * one of the functions of `McpServer`, or connect it to any `Transport`.
+ * Builds a server from its features. Anything else that the features require remains a requirement of the layer, and the layer fails with
+ * their errors. Serve it with one of the `McpServer` functions, or connect it to any `Transport`.
  *
  * @example
  * ```ts
@@ -169,17 +190,31 @@ export class McpServer extends Context.Service<McpServer, Server>()("@effect-mcp
  * })
  * ```
  */
-export const layer = <E, R>(
+export function layer<E, R>(
+  options: StrictOptions<E, R>
+): Layer.Layer<McpServer, E | NotPortable, Exclude<R, Features.Registries | RequestServices>>
+export function layer<E, R>(
   options: Options<E, R>
-): Layer.Layer<McpServer, E, Exclude<R, Features.Registries | RequestServices>> =>
-  Layer.fromBuildMemo((_, scope) =>
-    Effect.map(Scope.provide(make(options), scope), (server) => Context.make(McpServer, server))
-  ) as Layer.Layer<McpServer, E, Exclude<R, Features.Registries | RequestServices>> // Scope is in RequestServices
+): Layer.Layer<McpServer, E, Exclude<R, Features.Registries | RequestServices>>
+export function layer<E, R>(
+  options: Options<E, R> | StrictOptions<E, R>
+): Layer.Layer<McpServer, E | NotPortable, Exclude<R, Features.Registries | RequestServices>> {
+  const { dynamic, features, limits, portability } = options
+  const built =
+    portability === "strict"
+      ? Features.buildStrict(features, { dynamic, limits })
+      : Features.build(features, { dynamic, limits, portability })
+  return Layer.fromBuildMemo((_, scope) =>
+    Effect.map(Scope.provide(make(options, built), scope), (server) => Context.make(McpServer, server))
+  ) as Layer.Layer<McpServer, E | NotPortable, Exclude<R, Features.Registries | RequestServices>> // Scope is in RequestServices
+}
 
-const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
+type Settings = Omit<Options<never, never>, "features" | "portability">
+
+const make = Effect.fnUntraced(function* <E, R>(options: Settings, built: Effect.Effect<Features.Features, E, R>) {
   const context = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
-  const { features, tasks } = yield* buildFeatures(options)
+  const { features, tasks } = yield* watchedBuild(built)
   const info = ServerInfo.make(options, features)
   const limits = new Limits.Limits(options.limits)
   const listeners = new Set<ChangeNotifier>()
@@ -214,7 +249,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const connect = SessionFactory.make({
     request: (session, received, eager, isTraced) => {
       const { request } = received
-      if (session.refuses(request.id)) return Effect.fail(McpError.interrupted("The server is shutting down"))
+      if (session.refuses(request.id)) return Effect.fail(notBegun)
       const era = isModern(request) ? stateless : stateful
       const traced = isTraced ? surroundingsOf(session, request, received.envelope) : undefined
       if (hooks.isEmpty) return observed(() => era.handle(session, received, eager), request, traced)
@@ -248,6 +283,8 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     receive: notifications.posted,
     revisions: info.revisions,
     name,
+    version: options.version,
+    startedAt: clock.currentTimeMillisUnsafe(),
     nodes,
     drain,
     restore: Restore.make(features, limits, info.revisions),
@@ -258,7 +295,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   })
 })
 
-/** The observers of the context as one. */
+/** Combines the observers in the context. */
 const observersOf = Effect.fnUntraced(function* (now: () => number) {
   const given = yield* Observer.given
   if (given.length === 0) return { observer: undefined, observe: undefined }
@@ -271,7 +308,7 @@ const observersOf = Effect.fnUntraced(function* (now: () => number) {
 const viewOf = (options: Omit<ReaderOptions, "unsubscribe">, limits: Limits.Limits): RequestView =>
   new RequestView({ ...options, unsubscribe: (session, uri) => unsubscribe(limits, session, uri) })
 
-/** The client of a notification: the session's, unless the notification names a revision without sessions. */
+/** Returns the client that sent a notification: the session's client, unless the notification names a stateless revision. */
 const clientOf =
   (stateless: StatelessEra): ClientOf =>
   ({ negotiated }, notification) =>
@@ -287,14 +324,14 @@ const drainOf = (
   return new Drain({ sessions, isBusy, begins: () => observer?.drains?.(), fork })
 }
 
-/** Undefined where each node counts for itself. */
+/** Returns the bucket sync, or `undefined` if each node counts on its own. */
 const settlingOf = Effect.fnUntraced(function* (server: string, now: () => number) {
   const store = Option.getOrUndefined(yield* Effect.serviceOption(RateLimitStore))
   if (store === undefined) return undefined
   return yield* BucketSync.make(store, server, now)
 })
 
-/** The other nodes, which learn of updates from now on. */
+/** Connects to the other nodes, and sends them resource updates from then on. */
 const sharedWith = Effect.fnUntraced(function* ({ resources }: Features.Features, name: string) {
   const nodes = Option.getOrUndefined(yield* Effect.serviceOption(Nodes))
   if (nodes === undefined) return undefined
@@ -302,7 +339,7 @@ const sharedWith = Effect.fnUntraced(function* ({ resources }: Features.Features
   return nodes
 })
 
-/** Questions in rounds. By default the first request that asks makes a key of this process. */
+/** Creates the input rounds. Without a configured key, the first request that asks creates a key for this process. */
 const roundsOf = (
   name: string,
   options: InputRounds.Options | undefined,
@@ -313,14 +350,13 @@ const roundsOf = (
   return new InputRounds.InputRounds(name, sealing, Context.getOrUndefined(context, ReplayGuard), options)
 }
 
-/** Builds the features on a scheduler that rounds of questions can watch. */
-const buildFeatures = <E, R>({ features, limits }: Options<E, R>) =>
+/** Builds the features on a scheduler that the input rounds can watch. */
+const watchedBuild = <E, R>(built: Effect.Effect<Features.Features, E, R>) =>
   Effect.flatMap(Scheduler.Scheduler, (ambient) => {
     warmUpScopes()
     const tasks = new TaskSources()
     const services = Context.add(withinTasks(tasks), Scheduler.Scheduler, scheduler(ambient))
-    const built = Effect.provideContext(Features.build(features, limits?.tool), services)
-    return Effect.map(built, (features) => ({ features, tasks }))
+    return Effect.map(Effect.provideContext(built, services), (features) => ({ features, tasks }))
   })
 
 const elicitationComplete = (session: Session, elicitationId: string): void => {

@@ -1,7 +1,4 @@
-/**
- * What a server says of itself: its name and instructions, the revisions that it serves, and the capabilities that follow from its
- * features.
- */
+/** The server's description: its name, instructions and supported revisions, and the capabilities that follow from its features. */
 import type { Caller } from "@effect-mcp/core/Extensions"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
@@ -12,25 +9,29 @@ import type * as Effect from "effect/Effect"
 import * as Features from "../features/Features.ts"
 
 export interface Options {
-  /** The name for programs; user interfaces show `title`. */
+  /** Name for use by programs. User interfaces show `title`. */
   readonly name: string
   readonly version: string
   readonly title?: string | undefined
   readonly description?: string | undefined
   readonly websiteUrl?: string | undefined
   readonly icons?: ReadonlyArray<Icon> | undefined
-  /** Tells the model how to use this server. */
+  /** Instructions that tell the model how to use this server. */
   readonly instructions?: string | undefined
-  /** The revisions to serve. Default: all. */
+  /** Revisions to support. Default: all. */
   readonly revisions?: ReadonlyArray<Revision.Version> | undefined
-  /** Declares tools, resources (with subscriptions), prompts and completions before any is registered. Default false. */
+  /**
+   * Whether to declare tools, resources (with subscriptions), prompts and completions even before any of them are registered. Default
+   * false.
+   */
   readonly dynamic?: boolean | undefined
   readonly experimental?: ServerCapabilities["experimental"]
-  /** Settings by the prefixed id of the extension. */
+  /** Settings by prefixed extension ID. */
   readonly extensions?: ServerCapabilities["extensions"]
   /**
-   * Methods that need a session, as `resources/subscribe`, where there is none: not declared and `refused` by -32601, or given to the
-   * middleware, where `next` fails with -32601. For programs that answer them by themselves. Default `refused`.
+   * How to handle methods that need a session, such as `resources/subscribe`, when there is none. `refused` doesn't declare them and
+   * responds with -32601. `middleware` passes them to middleware, and `next` fails with -32601; use it if your program handles these
+   * methods itself. Default `refused`.
    */
   readonly sessionMethods?: "refused" | "middleware" | undefined
 }
@@ -38,13 +39,13 @@ export interface Options {
 export interface ServerInfo {
   readonly implementation: Implementation
   readonly instructions: string | undefined
-  /** Fixed by the first call: what a client was told must stay true. */
+  /** Fixed by the first call, because a declaration sent to a client must stay true. */
   readonly capabilities: () => ServerCapabilities
-  /** The same with the extensions that are offered to a caller. */
+  /** The same capabilities, plus the extensions offered to a caller. */
   readonly capabilitiesOf: (caller: Caller) => Effect.Effect<ServerCapabilities>
-  /** The revisions that are served, of both eras, oldest first. */
+  /** All supported revisions, oldest first. */
   readonly revisions: ReadonlyArray<Revision.Revision>
-  /** What becomes of requests that need a session where there is none. */
+  /** How to handle requests that need a session when there is none. */
   readonly sessionMethods: "refused" | "middleware"
 }
 
@@ -73,9 +74,9 @@ const implementationOf = ({ name, version, title, description, websiteUrl, icons
   ...(icons === undefined ? undefined : { icons: Validate.icons(`Server ${name}`, icons) })
 })
 
-/** The versions that are served, newest first. */
+/** Returns the supported versions, newest first. */
 export const supportedVersions = ({ revisions }: ServerInfo): ReadonlyArray<Revision.Version> =>
   revisions.map(({ version }) => version).toReversed()
 
-/** Whether the server opens sessions: it serves a revision that has them. */
+/** True if the server opens sessions, because it supports a revision that has them. */
 export const hasSessions = ({ revisions }: ServerInfo): boolean => revisions.some(({ era }) => era === "stateful")

@@ -1,9 +1,6 @@
-/**
- * Makes a session of a transport: a peer, its record, and everything that lives as long as both.
- */
+/** Creates a session from a transport: a peer, its record, and everything that lives as long as they do. */
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
-import * as Incoming from "@effect-mcp/core/internal/Incoming"
-import * as Spans from "@effect-mcp/core/internal/Spans"
+import { Incoming, Spans } from "@effect-mcp/core/internal/peers"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
@@ -29,27 +26,31 @@ import * as StatefulEra from "./StatefulEra.ts"
 
 export interface ConnectOptions {
   readonly principal?: Principal.Principal["Service"] | undefined
-  /** The network address of the client: limits of an anonymous caller count by it. Default: not known. */
+  /** The client's network address, which limits for anonymous callers are based on. Unknown by default. */
   readonly address?: string | undefined
-  /** The id of the session; one that the client is given must not be guessable. Default `session-1` and so on. */
+  /** Session ID. It must not be guessable if it is sent to the client. Defaults to `session-1` and so on. */
   readonly id?: string | undefined
-  /** How long requests in flight may still run when the client ends the callbacks. Default 0. */
+  /** How long in-flight requests may keep running after the client's side has ended. Default 0. */
   readonly grace?: Duration.Input | undefined
-  /** Set for a session whose messages arrive by requests of its client, and which is not pinged. Default: it has a wire of its own. */
+  /**
+   * Set for a session whose messages arrive in its client's requests and that is not pinged. By default a session has its own connection.
+   */
   readonly passive?: Passive | undefined
-  /** Whether the session ends with the answers of one POST. Default false. */
+  /** True if the session ends with the responses to a single POST. Default false. */
   readonly sessionless?: boolean | undefined
-  /** The kind of the transport, for views: `http`, `sse`, `socket`, `stdio`, or a name of one's own. Default: not known. */
+  /** Transport kind, for views: `http`, `sse`, `socket`, `stdio`, or a custom name. Unknown by default. */
   readonly kind?: string | undefined
-  /** The id of the first request that the session sends. Default 1. */
+  /** ID of the first request that the session sends. Default 1. */
   readonly firstId?: number | undefined
-  /** Keeps what changed for the other nodes. Default: there are none. */
+  /** Saves the session's changes for the other nodes. By default there are no other nodes. */
   readonly keep?: ((session: Session) => Effect.Effect<void, McpError.McpError>) | undefined
-  /** Called when a passive session has ended by itself: its scope is to be closed. */
+  /** Called when a passive session has ended on its own and its scope should be closed. */
   readonly over?: (() => void) | undefined
 }
 
-/** The runtime of a session that is not pinged. The scope that it is connected in belongs to the session alone. */
+/**
+ * Runtime for a session that is not pinged. The scope in which the session is connected is not used for anything else.
+ */
 export interface Passive {
   /** The context that `runFork` runs in. */
   readonly context: Context.Context<never>
@@ -58,31 +59,31 @@ export interface Passive {
 }
 
 export interface Options {
-  /** Called right before its effect runs. `eager`: as in `HandledRequest`. */
+  /** Called right before its effect runs. `eager` is as in `HandledRequest`. */
   readonly request: (
     session: Session,
     received: Peer.Exchange,
     eager: boolean,
     isTraced: boolean
   ) => Effect.Effect<unknown, McpError.McpError>
-  /** Whether it is a ping that is answered in the reader. */
+  /** Returns true if the request is a ping that the reader answers. */
   readonly pings: (request: JsonRpc.Request) => boolean
-  /** Undefined where there is no middleware and no extension. */
+  /** Routes notifications, or `undefined` if there is no middleware and no extension. */
   readonly notifications: NotificationRouter
   /** The open sessions. */
   readonly sessions: Set<Session>
-  /** Called when a request, a question or a session begins or ends. */
+  /** Called when a request, question or session starts or ends. */
   readonly changed: () => void
-  /** The result of a subscription that the server ends by itself; undefined where there is none. */
+  /** Returns the result for a subscription that the server ends, or `undefined` if there is none. */
   readonly subscriptionResult: (request: JsonRpc.Request) => unknown
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  /** The id of a session without one of its own. */
+  /** Generates the ID for a session if `connect` received none. */
   readonly nextId: () => string
-  /** Default: nothing observes the sessions. */
+  /** The server's observer, or `undefined` if nothing observes the sessions. */
   readonly observer: Observer | undefined
-  /** Observes the peer of one session; undefined without an observer. */
+  /** Observes one session's peer. `undefined` if there is no observer. */
   readonly observe: ((sessions: SessionObserver["sessions"]) => Peer.Observer) | undefined
-  /** Called when a session is over. */
+  /** Called when a session has ended. */
   readonly over: (session: Session) => void
   readonly limits: Pick<Peer.Options, "inFlight" | "pending"> | undefined
   readonly keepAlive: KeepAlive | undefined
@@ -91,12 +92,12 @@ export interface Options {
 
 const subscriptions = MethodInfo.requestsWith("subscription")
 
-/** What a peer calls for one session. A class, so that idle sessions cost no closures. */
+/** A peer's callbacks for one session. A class, so that idle sessions cost no closures. */
 class SessionCallbacks implements Peer.Handlers, Peer.Options {
   private readonly shared: Options
   private readonly options: ConnectOptions
   private readonly scope: Scope.Scope
-  /** The scope where it was made for this session alone. */
+  /** The scope, if it was created for this session alone. */
   private readonly own: Scope.Closeable | undefined
   readonly masksInterruption = true
   readonly tracing: Context.Context<never> | undefined
@@ -123,7 +124,7 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
     this.observer = shared.observe?.(this)
   }
 
-  /** The session of the peer; made by the first call, since the reader may run before `Peer.make` has returned. */
+  /** Returns the peer's session, which the first call creates, because the reader may run before `Peer.make` has returned. */
   sessionOf(peer: Peer.Peer): Session {
     return (this.session ??= new Session({
       id: this.options.id ?? this.shared.nextId(),
@@ -141,7 +142,7 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
     }))
   }
 
-  // ---- what arrives
+  // ---- incoming messages
 
   request(received: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> {
     const session = this.sessionOf(received.peer)
@@ -236,20 +237,23 @@ const receiving =
 
 const ending = (options: ConnectOptions) => (): void => options.over?.()
 
-/** Reads the transport of a passive session, which is over when that ends. Its closures hold neither the transport nor each other. */
+/**
+ * Reads a passive session's transport. The session ends with the transport. The closures hold neither the transport nor
+ * each other.
+ */
 const readingOf = (
   transport: Transport,
   peer: Peer.PeerWithoutTransport,
   options: ConnectOptions
 ): Effect.Effect<void> => {
   const read = Incoming.forEach(transport, receiving(peer))
-  // Most such transports never break: a race would be two more fibers for each session.
+  // Most of these transports never fail, and a race would cost two more fibers per session.
   const reading = transport.broken === Effect.never ? read : Effect.raceFirst(read, transport.broken)
   const over = ending(options)
   return Effect.matchCause(reading, { onFailure: over, onSuccess: over })
 }
 
-/** Serves one connection until its end, or until the scope closes. */
+/** Serves a connection until it ends or the scope closes. */
 export const make = (shared: Options) => {
   const { drain, sessions } = shared
   const add = (session: Session): void => {
@@ -262,7 +266,10 @@ export const make = (shared: Options) => {
     shared.changed()
   }
 
-  /** The one finalizer of a passive session. It holds the session and not its transport, since most sessions are idle. */
+  /**
+   * Returns a passive session's only finalizer. It keeps a reference to the session but not to its transport, because
+   * most sessions are idle.
+   */
   const finalizer = (opened: Session, peer: Peer.PeerWithoutTransport, reader: Fiber.Fiber<void>) => () => {
     const drained = drain === undefined ? Effect.void : opened.drain(drain)
     const closed = Effect.ensuring(
@@ -289,7 +296,7 @@ export const make = (shared: Options) => {
     transport: Transport,
     options: ConnectOptions
   ): Effect.fn.Return<Session, never, Scope.Scope> {
-    // Ends with the transport, or with the caller's scope if that is sooner.
+    // Closes with the transport, or with the caller's scope if that is sooner.
     const scope = yield* Scope.fork(yield* Scope.Scope)
     const context = yield* Effect.context<never>()
     const callbacks = new SessionCallbacks(shared, options, scope, scope, context, transport.traffic)

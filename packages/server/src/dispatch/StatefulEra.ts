@@ -1,11 +1,8 @@
-/**
- * The stateful era (2024-11-05 to 2025-11-25): revision and capabilities of a request are those that its session agreed on.
- */
+/** The stateful revisions (2024-11-05 to 2025-11-25), in which a request uses the revision and capabilities that its session negotiated. */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import type { Caller } from "@effect-mcp/core/Extensions"
-import { effectOf } from "@effect-mcp/core/internal/callback"
-import { exitOf } from "@effect-mcp/core/internal/eager"
-import { remote } from "@effect-mcp/core/internal/RemoteInput"
+import { effectOf, exitOf } from "@effect-mcp/core/internal/calling"
+import { remote } from "@effect-mcp/core/internal/questions"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -39,15 +36,15 @@ export interface Options {
   readonly limits: Limits
   readonly rateLimit: RateLimit
   readonly logging: Logging
-  /** How long a client may take to answer a question. */
+  /** How long a client has to answer a question. */
   readonly askTimeout: Duration.Input
   readonly onInitialize: Initialize.OnInitialize | undefined
 }
 
-/** Answers requests of this era. */
+/** Handles stateful requests. */
 export class StatefulEra {
   private readonly options: Options
-  /** Clients without a session, a name and an address share one budget. */
+  /** Clients without a session, a principal or an address share one budget. */
   private readonly unnamed: Account = { buckets: [] }
   private made: McpError.McpError | undefined
 
@@ -56,13 +53,13 @@ export class StatefulEra {
   }
 
   private get notInitialized(): McpError.McpError {
-    // Without stateful revisions `initialize` is no remedy: the request lacks the version of a stateless one.
+    // Without stateful revisions `initialize` would not help: the request lacks the version that a stateless request needs.
     return (this.made ??= hasSessions(this.options.info)
       ? McpError.invalidRequest("Send initialize first")
-      : McpError.invalidParams(`Invalid _meta: it must name a version, as ${Meta.protocolVersion}`))
+      : McpError.invalidParams(`Invalid _meta: ${Meta.protocolVersion} is missing`))
   }
 
-  /** `eager`: as in `HandledRequest`. */
+  /** Handles a request. `eager` is as in `HandledRequest`. */
   handle(session: Session, received: Exchange, eager: boolean): Effect.Effect<unknown, McpError.McpError> {
     const { method, params } = received.request
     if (method === "initialize") return this.initialize(session, received)
@@ -93,7 +90,7 @@ export class StatefulEra {
     return this.answered(operation, params, request, negotiated)
   }
 
-  /** The answer on the wire. A request that is answered at once makes no closures. */
+  /** Returns the answer in wire form. Answering a request at once creates no closures. */
   private answered(
     operation: MethodOperation,
     params: unknown,
@@ -137,7 +134,7 @@ export class StatefulEra {
 
   private initialize(session: Session, { envelope, request }: Exchange): Effect.Effect<unknown, McpError.McpError> {
     const { drain, info, limits, onInitialize } = this.options
-    if (drain.isDraining) return Effect.fail(McpError.interrupted("The server takes no new sessions: it drains"))
+    if (drain.isDraining) return Effect.fail(McpError.interrupted("The server is draining and accepts no new sessions"))
     const principal = envelope.principal ?? session.principal
     return Effect.interruptible(
       Initialize.initialize(
@@ -157,7 +154,7 @@ export class StatefulEra {
     )
   }
 
-  /** The connection that the requests of a session share; made by the first that needs it. */
+  /** Returns the connection shared by all of a session's requests. Created by the first request that needs it. */
   private readonly connectionOf = (
     session: Session,
     { revision, clientCapabilities }: NegotiatedSession
@@ -199,7 +196,7 @@ const encodedLater = (
   negotiated: NegotiatedSession
 ): Answer => Effect.flatMapEager(answer, (result) => encode(operation, result, negotiated))
 
-/** What a session says of one of its requests. Input and log are made when they are read: most requests ask and log nothing. */
+/** The session's context for one of its requests. Input and log are created on first use, because most requests neither ask nor log. */
 class SessionContext implements EraContext {
   private readonly options: Options
   private readonly session: Session
@@ -268,9 +265,11 @@ const inputOf = (
     ? unasked
     : remote({ revision, capabilities, peer: session.peer, relatedTo, timeout, ready: session.whenReady })
 
-const unasked = ClientInput.unavailable("The client cannot be asked: this endpoint has no sessions (sessions: false)")
+const unasked = ClientInput.unavailable(
+  "The client cannot answer questions: this endpoint has no sessions (sessions: false)"
+)
 
-/** Handles a notification of the client. */
+/** Handles a client notification. */
 export const receive = (session: Session, notification: JsonRpc.Notification, pings: KeepAlive | undefined): void => {
   if (notification.method === "notifications/initialized") {
     if (session.negotiated === undefined || session.initialized) return

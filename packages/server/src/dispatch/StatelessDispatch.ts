@@ -1,6 +1,6 @@
-/** Answers a request of a stateless revision without a session: what an HTTP endpoint calls for each POST. */
-import type { BusySet } from "@effect-mcp/core/internal/BusyMap"
-import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
+/** Handles stateless requests outside a session. An HTTP endpoint calls this for each POST. */
+import type { BusySet } from "@effect-mcp/core/internal/inFlight"
+import { attempt, exitOf } from "@effect-mcp/core/internal/calling"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
@@ -22,23 +22,26 @@ import { observed, surroundingsOfStateless } from "./observed.ts"
 import type { StatelessEra } from "./StatelessEra.ts"
 
 export interface DispatchOptions {
-  /** The network address of the client, which tells anonymous callers apart. */
+  /** The client's network address, which distinguishes anonymous callers. */
   readonly address?: string | undefined
-  /** The kind of the transport, for views. Default: not known. */
+  /** Transport kind, for views. Unknown by default. */
   readonly kind?: string | undefined
-  /** Whether the caller of `dispatch` has interrupted the request, for views: its handler may mask that. Default: it has not. */
+  /**
+   * Returns true if the caller of `dispatch` has interrupted the request. Views need this, because the handler may mask
+   * the interruption. By default, returns false.
+   */
   readonly isGivenUp?: (() => boolean) | undefined
-  /** Completes when the endpoint is about to stop: subscriptions then end with their result. Default never. */
+  /** Completes when the endpoint is about to stop. Subscriptions then end with their result. By default it never completes. */
   readonly closing?: Effect.Effect<void> | undefined
   /** Called when the request has passed all checks before its handler. */
   readonly admitted?: (() => void) | undefined
-  /** The context of the fiber that runs the effect at once: a request that does not wait is then answered within the call. */
+  /** Context of the fiber that will run the effect immediately. A request that does not wait is then answered within the call. */
   readonly base?: Context.Context<never> | undefined
 }
 
 /**
- * Answers one request of a stateless revision, without a session. Interrupting the effect ends the request. Notifications go to the
- * sink, then the answer, which is sent in any case.
+ * Handles a single stateless request outside a session. Interrupting the effect ends the request. The sink receives
+ * notifications and then the response, which is always sent.
  */
 export type Dispatch = (
   request: JsonRpc.Request,
@@ -51,15 +54,15 @@ export interface Options {
   readonly era: StatelessEra
   readonly hooks: InboundHooks
   readonly clock: Clock.Clock
-  /** Monotonic milliseconds. */
+  /** Returns monotonic milliseconds. */
   readonly now: () => number
-  /** The requests that wait. */
+  /** Waiting requests. */
   readonly requests: BusySet<StatelessRequest>
-  /** Called when one begins to wait, or ends. */
+  /** Called when a request begins to wait, or ends. */
   readonly changed: () => void
-  /** The one budget of all callers without a name and an address. */
+  /** The budget shared by all callers with neither a principal nor an address. */
   readonly account: RateLimit.Account
-  /** Default: nothing observes the requests. */
+  /** By default nothing observes the requests. */
   readonly observer: Observer | undefined
 }
 
@@ -123,7 +126,7 @@ export const make = ({
     let isOver = false
     return Effect.withFiber((fiber: Fiber.Fiber<unknown, unknown>) => {
       began(received, fiber)
-      // Effect skips the finalizers of a fiber if a handler returns a value that is not an Effect.
+      // Effect skips a fiber's finalizers if a handler returns a value that is not an Effect.
       fiber.addObserver(() => {
         if (!isOver) ended(received, Exit.die(new Error("A handler returned a value that is not an Effect")))
       })

@@ -1,8 +1,8 @@
 /**
- * The stateless era (2026-07-28): each request declares its revision, client, capabilities and log level in `_meta`.
+ * The stateless revision (2026-07-28), in which each request declares its revision, client, capabilities and log level in `_meta`.
  *
- * No session is needed and nothing is kept between requests. Features, dispatcher and handlers are those of the stateful era; a handler
- * that asks is replayed (`mrtr/Replay`). Headers of a request must agree with its body.
+ * There are no sessions, and no state is kept between requests. It shares features, dispatcher and handlers with the stateful revisions. A
+ * handler that asks its client is replayed (`mrtr/Replay`). A request's headers must match its body.
  */
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { ClientDeclaration } from "@effect-mcp/core/ClientInput"
@@ -16,8 +16,8 @@ import type { Declaration } from "@effect-mcp/protocol/model/Declaration"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision, Version } from "@effect-mcp/protocol/Revision"
-import { declaration } from "@effect-mcp/protocol/internal/v2026_07_28"
-import { exitOf } from "@effect-mcp/core/internal/eager"
+import { declaration } from "@effect-mcp/protocol/internal/eras"
+import { exitOf } from "@effect-mcp/core/internal/calling"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Dispatcher } from "./Dispatcher.ts"
@@ -45,7 +45,7 @@ export interface Options {
   readonly rounds: InputRounds.InputRounds
 }
 
-/** Whether a message belongs to this era: its `_meta` decides, never its method. */
+/** True if a message is stateless. Its `_meta` decides, never its method. */
 export const isModern = (message: JsonRpc.Request | JsonRpc.Notification): boolean =>
   metaOf(message)[Meta.protocolVersion] !== undefined
 
@@ -55,7 +55,7 @@ const declarations = {
 }
 const declarationFailed = (message: string): McpError.McpError => McpError.invalidParams(`Invalid _meta: ${message}`)
 
-/** Whether an error of a handler has the data that the specification demands of its code. */
+/** True if a handler's error has the data that the specification requires for its code. */
 const isAllowedError = ({ code, data }: McpError.McpError): boolean =>
   isJsonObject(data) &&
   (code === McpError.MissingClientCapability
@@ -63,30 +63,36 @@ const isAllowedError = ({ code, data }: McpError.McpError): boolean =>
     : // A gateway compares headers with arguments when it knows the tool, inside the handler.
       code === McpError.HeaderMismatch && typeof data.tool === "string")
 
-/** Codes that the specification reserves, and those of older revisions, must not be a handler's. */
+/** Replaces errors whose codes are reserved by the specification or by older revisions, because handlers must not use them. */
 const sanitizeError = (error: McpError.McpError): McpError.McpError =>
   error.code <= -32000 && error.code >= -32099 && !isAllowedError(error) ? McpError.internalError(error.message) : error
 
-/** The error of a method that middleware answers: the server behind it knows which headers mirror the method's params. */
+/**
+ * The same for a method that middleware answers. Header mismatches are allowed, because only the server behind the
+ * middleware knows which headers mirror the method's params.
+ */
 const sanitizeForeign = (error: McpError.McpError): McpError.McpError =>
   error.code === McpError.HeaderMismatch ? error : sanitizeError(error)
 
-/** The result with its caching hint, which a result of its own overrides. */
+/** Adds a caching hint to the result. A hint in the result itself takes precedence. */
 const hinted = <A extends object>({ hint, variesByCaller }: MethodOperation, result: A): A => {
   if (hint === undefined) return result
   return { ...CacheHint.fields(variesByCaller() ? { ...hint, scope: "private" } : hint), ...result }
 }
 
-/** The error of a method that middleware answers: -32601 says that there is no such method, any other is that of a handler. */
+/**
+ * Uses the error to decide whether middleware has the method. -32601 means that the method doesn't exist; any other
+ * error comes from a handler.
+ */
 const admit = ({ admitted }: Origin, { code }: McpError.McpError): void => {
   if (code !== McpError.MethodNotFound) admitted?.()
 }
 
-/** Answers requests of this era. */
+/** Handles stateless requests. */
 export class StatelessEra {
   private readonly options: Options
   private readonly served: ReadonlyMap<string, Revision>
-  /** All versions that the server serves, for errors. */
+  /** All supported versions, for use in errors. */
   private readonly supported: ReadonlyArray<Version>
 
   constructor(options: Options) {
@@ -97,11 +103,12 @@ export class StatelessEra {
     this.supported = supportedVersions(options.info)
   }
 
-  /** `eager`: as in `HandledRequest`. */
+  /** Handles a request. `eager` is as in `HandledRequest`. */
   handle(origin: Origin, received: ReceivedRequest, eager: boolean): Effect.Effect<unknown, McpError.McpError> {
     const { dispatcher, rateLimit } = this.options
     const { envelope, request } = received
-    // First: a client of a later revision may send other headers and params, and falls back on this error alone.
+    // Checked first, because a client that uses a later revision may send other headers and params, and only this error
+    // makes it fall back.
     const unserved = this.unservedVersion(request, envelope.headers)
     if (unserved !== undefined) return Effect.fail(McpError.unsupportedProtocolVersion(this.supported, unserved))
     const different = envelope.headers === undefined ? undefined : this.mismatch(request, envelope.headers, origin)
@@ -137,7 +144,7 @@ export class StatelessEra {
     return Effect.mapErrorEager(answered, operation.isKnown ? sanitizeError : sanitizeForeign)
   }
 
-  /** The result of a subscription that the server ends by itself; undefined for other methods. */
+  /** Returns the result for a subscription that the server ends, or `undefined` for other methods. */
   subscriptionResult(request: JsonRpc.Request): unknown {
     const revision = this.revisionOf(request)
     if (revision instanceof McpError.McpError) return undefined
@@ -147,7 +154,10 @@ export class StatelessEra {
     return encoded !== undefined && Exit.isSuccess(encoded) ? encoded.value : undefined
   }
 
-  /** The version that a request asks for, if it is not served here. Undefined if header and body ask for different ones: a mismatch. */
+  /**
+   * Returns the version that a request asks for if it is not supported. Returns `undefined` if header and body differ, which is reported as
+   * a mismatch.
+   */
   private unservedVersion(request: JsonRpc.Request, headers: Headers.Headers | undefined): string | undefined {
     const declared = metaOf(request)[Meta.protocolVersion]
     const header = headers?.[Headers.version]?.trim()
@@ -165,7 +175,7 @@ export class StatelessEra {
       : McpError.invalidParams(`_meta: ${Meta.protocolVersion} must be a string`)
   }
 
-  /** How the headers of a request disagree with its body. Headers of mounted tools are checked by the server behind. */
+  /** Returns how a request's headers differ from its body. Headers for mounted tools are checked by the server behind them. */
   private mismatch(request: JsonRpc.Request, headers: Headers.Headers, { principal }: Origin): string | undefined {
     const standard = Headers.mismatch(headers, request, this.ownNameParam)
     if (standard !== undefined || request.method !== "tools/call") return standard
@@ -173,7 +183,10 @@ export class StatelessEra {
     return Headers.paramMismatch(headers, params, request.params?.arguments)
   }
 
-  /** Headers are compared before the revision of the request is known to be served. */
+  /**
+   * The name param of an extension's method. Headers are compared before it is known whether the request's revision is
+   * supported.
+   */
   private readonly ownNameParam = (method: string): string | undefined => {
     const extensions = this.options.features.extensions
     if (extensions.isEmpty()) return undefined
@@ -184,7 +197,7 @@ export class StatelessEra {
     return undefined
   }
 
-  /** What the client says of itself in a notification, where that names a revision of this era. */
+  /** Returns the client's declaration in a notification that names a revision of this era. */
   clientOf(notification: JsonRpc.Notification): NegotiatedSession | undefined {
     const revision = this.revisionOf(notification)
     if (revision instanceof McpError.McpError) return undefined
@@ -196,18 +209,18 @@ export class StatelessEra {
 
   private headerMismatch(request: JsonRpc.Request, different: string): McpError.McpError {
     const { code, message } = McpError.headerMismatch(different)
-    // An older client learns from it which versions are served.
+    // Tells an older client which versions are supported.
     const more = request.method === "initialize" ? { data: { supported: this.supported } } : undefined
     return new McpError.McpError({ code, message, ...more })
   }
 
-  /** A client may show its user only this error, so it names the versions. */
+  /** A client may show its user only this error, so the error lists the versions. */
   private noInitialize(): McpError.McpError {
-    const message = `Method not found: initialize. Versions that need none: ${[...this.served.keys()].join(", ")}`
+    const message = `Method not found: initialize. This server only supports versions without it: ${[...this.served.keys()].join(", ")}`
     return new McpError.McpError({ code: McpError.MethodNotFound, message, data: { supported: this.supported } })
   }
 
-  /** The effect that answers a decoded request, with questions where the method may ask. */
+  /** Returns the effect that answers a decoded request, with questions if the method may ask. */
   private answer(
     operation: MethodOperation,
     params: unknown,
@@ -270,7 +283,7 @@ export class StatelessEra {
     return isEncodedResult(result) ? Effect.mapEager(wire, (wire) => this.signed(wire)) : wire
   }
 
-  /** The result with the server's name in `_meta`; results of a gateway carry that of the server behind. */
+  /** Adds the server's name to the result's `_meta`. A gateway's results carry the name of the server behind it. */
   private signed(wire: unknown): unknown {
     return !isJsonObject(wire) || (isJsonObject(wire._meta) && wire._meta[Meta.serverInfo] !== undefined)
       ? wire

@@ -1,44 +1,43 @@
 /**
- * `subscriptions/listen` (spec 2026-07-28: basic/patterns/subscriptions): the request's fiber is the stream.
+ * `subscriptions/listen` (spec 2026-07-28: basic/patterns/subscriptions). The request's fiber is the stream.
  *
- * It subscribes before it acknowledges, and acknowledges before any other message; every message carries the subscription's id. It ends
- * when the client cancels it, or with a result when the server closes.
+ * It subscribes before acknowledging, and acknowledges before sending any other message. Every message carries the subscription ID. The
+ * stream ends when the client cancels it, or with a result when the server closes.
  */
-import * as Spans from "@effect-mcp/core/internal/Spans"
+import { Spans } from "@effect-mcp/core/internal/peers"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { Sink } from "@effect-mcp/core/Transport"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import { type ListKind, listKinds } from "@effect-mcp/protocol/MethodInfo"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
 import type { ListenParams, ListenResult, SubscriptionFilter } from "@effect-mcp/protocol/model/Subscriptions"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import { ChangeNotifier, type ListKind, type Subscriber } from "../session/ChangeNotifier.ts"
+import { ChangeNotifier, type Subscriber } from "../session/ChangeNotifier.ts"
 import type { ByteAccount, Limits } from "../Limits.ts"
 import type { ResourceSet } from "../features/ResourceRegistry.ts"
 import type { WireNotification, ExtensionSubscription } from "./ExtensionSubscriptions.ts"
 
 export interface Options<R> {
-  /** Undefined for a server that never had resources. */
+  /** The resources, or `undefined` if the server never had any. */
   readonly resources: ResourceSet | undefined
   readonly capabilities: ServerCapabilities
-  /** Subscribes to what extensions add. */
+  /** Subscribes to kinds that extensions define. */
   readonly own: Effect.Effect<ReadonlyArray<ExtensionSubscription>, McpError.McpError, R>
-  /** The notifiers that are called when a list changes. */
+  /** The notifiers to call when a list changes. */
   readonly listeners: Set<ChangeNotifier>
-  /** Completes when the server is about to end. */
+  /** Completes when the server is about to stop. */
   readonly closing: Effect.Effect<void>
   readonly limits: Limits
-  /** The account of the bytes that are kept for the request. */
+  /** The account for bytes held for the request. */
   readonly holder: ByteAccount
 }
 
-const kinds: ReadonlyArray<ListKind> = ["tools", "prompts", "resources"]
-
-/** One subscription: a single object, since ten thousand of them do not fit a processor's cache. */
+/** A subscription. It is a single object, because ten thousand subscriptions don't fit in a processor's cache. */
 class ListenSubscriber implements Subscriber {
   private readonly sink: Sink
   private readonly id: JsonRpc.Id
@@ -67,7 +66,7 @@ class ListenSubscriber implements Subscriber {
     Spans.notify(this.sink, JsonRpc.notification(method, { ...params, _meta: this.meta }), "data", this.id, this.sender)
   }
 
-  /** Sends the messages of extensions, each once there is room; never ends. */
+  /** Sends extension messages, each as soon as there is room. Never ends. */
   forward(subscriptions: ReadonlyArray<ExtensionSubscription>): Effect.Effect<never> {
     const send = ({ method, params }: WireNotification) =>
       Effect.map(this.ready, () => this.send(method, { ...params }))
@@ -87,7 +86,7 @@ class ListenSubscriber implements Subscriber {
   }
 }
 
-/** The result of a subscription that ends in order. */
+/** Returns the result of a subscription that ends normally. */
 export const ended = (id: JsonRpc.Id): ListenResult => ({ _meta: { [subscriptionId]: id } })
 
 /** Runs until the subscription ends. */
@@ -110,7 +109,7 @@ export const listen = <R>(
         Effect.sync(() => limits.unlisten(holder, kept))
       )
       const runFork = Effect.runForkWith(yield* Effect.context<never>())
-      const lists = kinds.filter(
+      const lists = listKinds.filter(
         (kind) => wanted[`${kind}ListChanged`] === true && capabilities[kind]?.listChanged === true
       )
       const uris = [...new Set(wanted.resourceSubscriptions)]

@@ -1,9 +1,9 @@
 /**
- * The methods of a server: one row for each, from the method to its handler. `initialize` and `ping` are not among them, since they belong
- * to the session and no middleware sees them.
+ * A server's methods: one row per method, with its handler. `initialize` and `ping` are missing, because they belong to
+ * the session and no middleware sees them.
  *
- * What the specification says of a method (capability, session, questions) is its row of `MethodInfo` in the protocol package; how a
- * revision codes it is in that revision's table. `Dispatcher` joins the three.
+ * A method's row of `MethodInfo` in the protocol package describes it (capability, session, questions), and each
+ * revision's table defines its encoding. `Dispatcher` combines the three.
  */
 import * as Completions from "@effect-mcp/core/Completions"
 import { Principal } from "@effect-mcp/core/Principal"
@@ -11,16 +11,17 @@ import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestCon
 import { notFound } from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
+import { type ListMethod, type ListName, lists } from "@effect-mcp/protocol/MethodInfo"
 import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
 import type { PaginatedParams } from "@effect-mcp/protocol/model/Meta"
-import type { ListToolsResult, Tool } from "@effect-mcp/protocol/model/Tool"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
+import * as Struct from "effect/Struct"
+import { memoize } from "effect/Function"
 import type * as Caching from "../features/Caching.ts"
 import * as EncodedLists from "../features/EncodedLists.ts"
-import type { Features } from "../features/Features.ts"
+import type { Features, OfferedList } from "../features/Features.ts"
 import * as Pagination from "../features/Pagination.ts"
-import { unknownPrompt } from "../features/PromptRegistry.ts"
 import * as Subscriptions from "../features/Subscriptions.ts"
 import type { Limits } from "../Limits.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
@@ -36,43 +37,60 @@ export type MethodHandler<M extends keyof Requests> = (
   request: ServerRequest
 ) => Effect.Effect<Requests[M]["result"], McpError.McpError, RequestServices>
 
-/** How a server answers one method. */
+/** How the server answers one method. */
 export interface MethodRow<M extends keyof Requests> {
   readonly handle: MethodHandler<M>
-  /** The option of `caching` whose hint the result carries; a resource that is read has its own. */
+  /**
+   * The `caching` option whose hint the result carries. The result of reading a resource has the resource's own hint.
+   */
   readonly cacheHint?: keyof Caching.Hints
-  /** Whether the result depends on the caller: such a result is private, whatever its hint says. */
+  /** Returns true if the result depends on the caller. Such a result is always private, regardless of its hint. */
   readonly variesByCaller?: () => boolean
 }
 
 type MethodRows<M extends keyof Requests> = { readonly [Name in M]: MethodRow<Name> }
 
-/** The answer without members. */
+/** A result without members. */
 const empty = Effect.succeed({})
 
-const pageOf = <A, R, B>(
-  all: Effect.Effect<ReadonlyArray<A>, McpError.McpError, R>,
-  key: (item: A) => string,
-  params: PaginatedParams | undefined,
-  pageSize: number,
-  result: (items: ReadonlyArray<A>) => B
-): Effect.Effect<B & { readonly nextCursor?: string }, McpError.McpError, R> =>
-  Effect.flatMapEager(all, (items) =>
-    Effect.mapEager(Pagination.page(items, key, params?.cursor, pageSize), ({ items, nextCursor }) => ({
-      ...result(items),
-      ...(nextCursor === undefined ? {} : { nextCursor })
-    }))
-  )
+/**
+ * The protocol's lists. The first page is the same object as long as the list is the same array, so that its text is
+ * encoded once.
+ */
+const listMethods = ({ features, pageSize }: Options): MethodRows<ListMethod> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each row has the items of its list
+  Object.fromEntries(
+    Struct.keys(lists).map((name) => [lists[name].method, listMethod(name, features.lists[name], pageSize)])
+  ) as MethodRows<ListMethod>
+
+const listMethod = (name: ListName, { isRestricted, items }: OfferedList<object>, pageSize: number) => {
+  const { key } = lists[name]
+  const page = (all: ReadonlyArray<object>, cursor: string | undefined) =>
+    Effect.mapEager(
+      // The row's type guarantees that the key is a field of every list item.
+      Pagination.page(all, (item) => String(Reflect.get(item, key)), cursor, pageSize),
+      ({ items, nextCursor }) => ({ [name]: items, ...(nextCursor === undefined ? undefined : { nextCursor }) })
+    )
+  const firstPage = memoize((all: ReadonlyArray<object>) => Effect.mapEager(page(all, undefined), EncodedLists.share))
+  return {
+    handle: (params: PaginatedParams | undefined, request: ServerRequest) =>
+      Effect.flatMapEager(items(request), (all) =>
+        params?.cursor === undefined ? firstPage(all) : page(all, params.cursor)
+      ),
+    cacheHint: name,
+    variesByCaller: isRestricted
+  }
+}
 
 const inSession = <A, E, R>(
   { session }: ServerRequest,
   use: (session: Session) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | McpError.McpError, R> =>
-  session === undefined ? Effect.fail(McpError.invalidRequest("There is no session")) : use(session)
+  session === undefined ? Effect.fail(McpError.invalidRequest("This method requires a session")) : use(session)
 
 type Answered = Exclude<keyof Requests, "initialize" | "ping">
 
-/** The rows by method: a client may name any method. */
+/** The rows by method. A Map, because a client may send any name. */
 export type MethodTable = ReadonlyMap<string, MethodRows<Answered>[Answered]>
 
 export interface Options {
@@ -87,13 +105,16 @@ export interface Options {
 
 export const make = (options: Options): MethodTable => new Map(Object.entries(rowsOf(options)))
 
-/** A method of the protocol that is missing here is a type error. */
+/** Builds the rows. A missing protocol method is a type error. */
 const rowsOf = (options: Options): MethodRows<Answered> => {
   const { features, info } = options
   return {
-    ...toolMethods(options),
-    ...promptMethods(options),
+    ...listMethods(options),
     ...resourceMethods(options),
+    "tools/call": { handle: (params, request) => features.tools.call(params, request) },
+    "prompts/get": {
+      handle: (params) => features.prompts.get(params) ?? Effect.fail(McpError.unknownPrompt(params.name))
+    },
     "completion/complete": { handle: (params) => complete(features, params) },
     "logging/setLevel": {
       handle: ({ level }, request) =>
@@ -111,71 +132,11 @@ const rowsOf = (options: Options): MethodRows<Answered> => {
   }
 }
 
-const toolMethods = ({ features, pageSize }: Options): MethodRows<"tools/call" | "tools/list"> => {
-  const { tools } = features
-  return {
-    "tools/list": {
-      handle: listTools(features, pageSize),
-      cacheHint: "tools",
-      variesByCaller: () => tools.isRestricted()
-    },
-    "tools/call": { handle: (params, request) => tools.call(params, request) }
-  }
-}
+type ResourceMethod = "resources/read" | "resources/subscribe" | "resources/unsubscribe"
 
-const promptMethods = ({ features, pageSize }: Options): MethodRows<"prompts/get" | "prompts/list"> => {
-  const { prompts } = features
-  return {
-    "prompts/list": {
-      handle: (params) =>
-        pageOf(
-          prompts.list,
-          ({ name }) => name,
-          params,
-          pageSize,
-          (prompts) => ({ prompts })
-        ),
-      cacheHint: "prompts",
-      variesByCaller: () => prompts.isRestricted()
-    },
-    "prompts/get": { handle: (params) => prompts.get(params) ?? Effect.fail(unknownPrompt(params.name)) }
-  }
-}
-
-type ResourceMethod =
-  | "resources/list"
-  | "resources/read"
-  | "resources/subscribe"
-  | "resources/templates/list"
-  | "resources/unsubscribe"
-
-const resourceMethods = ({ features, limits, pageSize }: Options): MethodRows<ResourceMethod> => {
+const resourceMethods = ({ features, limits }: Options): MethodRows<ResourceMethod> => {
   const { resources } = features
   return {
-    "resources/list": {
-      handle: (params) =>
-        pageOf(
-          resources.list,
-          ({ uri }) => uri,
-          params,
-          pageSize,
-          (resources) => ({ resources })
-        ),
-      cacheHint: "resources",
-      variesByCaller: () => resources.isRestricted("resources")
-    },
-    "resources/templates/list": {
-      handle: (params) =>
-        pageOf(
-          resources.templates,
-          ({ uriTemplate }) => uriTemplate,
-          params,
-          pageSize,
-          (resourceTemplates) => ({ resourceTemplates })
-        ),
-      cacheHint: "resourceTemplates",
-      variesByCaller: () => resources.isRestricted("templates")
-    },
     "resources/read": { handle: (params) => resources.read(params) ?? notFound(params.uri) },
     "resources/subscribe": {
       handle: ({ uri }, request) =>
@@ -192,34 +153,6 @@ const resourceMethods = ({ features, limits, pageSize }: Options): MethodRows<Re
   }
 }
 
-/** The first page is one object for as long as the list is one array, so that its text is encoded once. */
-const listTools = ({ tools }: Features, pageSize: number): MethodHandler<"tools/list"> => {
-  const firstPages = new WeakMap<ReadonlyArray<Tool>, ListToolsResult>()
-  const page = <R>(
-    all: Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, R>,
-    params: PaginatedParams | undefined
-  ) =>
-    pageOf(
-      all,
-      ({ name }) => name,
-      params,
-      pageSize,
-      (tools) => ({ tools })
-    )
-  const firstPage = (items: ReadonlyArray<Tool>): Effect.Effect<ListToolsResult, McpError.McpError> => {
-    const known = firstPages.get(items)
-    if (known !== undefined) return Effect.succeed(known)
-    return Effect.mapEager(page(Effect.succeed(items), undefined), (result) => {
-      firstPages.set(items, result)
-      return EncodedLists.share(result)
-    })
-  }
-  return (params, request) =>
-    params?.cursor === undefined
-      ? Effect.flatMapEager(tools.list(request), firstPage)
-      : page(tools.list(request), params)
-}
-
 const complete = (
   { prompts, resources }: Features,
   { ref, argument, context }: CompleteParams
@@ -234,7 +167,7 @@ const complete = (
     return Effect.map(completer(argument.value, context?.arguments ?? {}), Completions.resultOf)
   })
 
-/** The revisions that have `server/discover`. */
+/** Revisions that have `server/discover`. */
 const discovering = Revision.all.filter((revision) => revision.clientRequests["server/discover"] !== undefined)
 
 const discover = (

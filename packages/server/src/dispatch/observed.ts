@@ -1,6 +1,9 @@
-/** Requests in the eyes of the operator: a span for each where there is a tracer, and a log line for each defect of a handler. */
-import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
-import * as Spans from "@effect-mcp/core/internal/Spans"
+/**
+ * Makes requests visible to the operator, with a span for each request if there is a tracer and a log line for each
+ * handler defect.
+ */
+import { attempt, exitOf } from "@effect-mcp/core/internal/calling"
+import { Spans } from "@effect-mcp/core/internal/peers"
 import type { Envelope } from "@effect-mcp/core/Transport"
 import { beginning } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -13,7 +16,10 @@ import { metaOf } from "../request/RequestServices.ts"
 import type { Session } from "../session/Session.ts"
 import type { StatelessRequest } from "../view/StatelessRequest.ts"
 
-/** In a span where there is a tracer: `traced` says what surrounds it. Else an effect that has ended stays an Exit. */
+/**
+ * Runs the request in a span if there is a tracer; `traced` returns the attributes around it. Without a tracer, an effect that has already
+ * ended stays an Exit.
+ */
 export const observed = (
   handle: () => Effect.Effect<unknown, McpError.McpError>,
   request: JsonRpc.Request,
@@ -27,24 +33,24 @@ export const observed = (
   return done !== undefined && Exit.isSuccess(done) ? done : Effect.tapCause(effect, reportDefect(request))
 }
 
-/** Logs a defect of a handler; the client sees only -32603. */
+/** Logs a handler defect. The client only sees -32603. */
 const reportDefect =
   ({ method, params }: JsonRpc.Request) =>
   (cause: Cause.Cause<McpError.McpError>): Effect.Effect<void> => {
     if (!Cause.hasDies(cause)) return Effect.void
     const target = params?.name ?? params?.uri
-    // The name is text of the client: quoted, and cut.
+    // The client chose the name, so it is quoted and truncated.
     const named = typeof target === "string" ? ` ${JSON.stringify(target.slice(0, 128))}` : ""
-    return Effect.logError(`The handler of ${method}${named} died`, cause)
+    return Effect.logError(`The handler for ${method}${named} died`, cause)
   }
 
-/** The revision that a message of the stateless era names. */
+/** Returns the revision that a stateless message names. */
 const declaredIn = (message: JsonRpc.Request | JsonRpc.Notification): string | undefined => {
   const { [Meta.protocolVersion]: revision } = metaOf(message)
   return typeof revision === "string" ? beginning(revision) : undefined
 }
 
-/** What a span says of a message of a session. A message that names its revision belongs to no session. */
+/** Returns the span attributes for a session's message. A message that names its revision belongs to no session. */
 export const surroundingsOf =
   (session: Session, message: JsonRpc.Request | JsonRpc.Notification, { headers }: Envelope) =>
   (): Spans.Surroundings => {
@@ -54,7 +60,7 @@ export const surroundingsOf =
       : { revision, transport: session.kind, headers }
   }
 
-/** The same for a request without a session. */
+/** Same as above, for a request without a session. */
 export const surroundingsOfStateless =
   ({ envelope: { headers }, kind, request }: StatelessRequest) =>
   (): Spans.Surroundings => ({ revision: declaredIn(request), transport: kind, headers })

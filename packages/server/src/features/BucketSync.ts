@@ -1,15 +1,18 @@
-/** Settles buckets with those of the other nodes, in a fiber: what is used during one step is told by the next. */
+/**
+ * Reconciles this node's buckets with the other nodes' in a fiber. Tokens that are used during one step are reported in
+ * the next.
+ */
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import { TokenBucket } from "../internal/TokenBucket.ts"
 import type { RateLimitStore } from "./RateLimitStore.ts"
 
-/** Parts of a second's budget after each of which a bucket is settled. */
+/** A bucket is reconciled after each use of this fraction of a second's budget. */
 const parts = 20
-/** The pause between two steps, in milliseconds. */
+/** Pause between two steps, in milliseconds. */
 const pause = 20
-/** The pause after a step that failed, in milliseconds. */
+/** Pause after a failed step, in milliseconds. */
 const outage = 1000
 
 export class BucketSync {
@@ -46,7 +49,7 @@ export class BucketSync {
     return new BucketSync(server, waiting)
   })
 
-  /** A bucket of this node, full until the others say otherwise. */
+  /** Creates a bucket for this node, full until the store reports otherwise. */
   bucket(method: string, isResumed: boolean, caller: string, perSecond: number, now: number): TokenBucket {
     const name = JSON.stringify([this.server, method, isResumed, caller])
     return new SharedBucket(name, perSecond, now, (bucket) => void Queue.offerUnsafe(this.waiting, bucket))
@@ -57,7 +60,7 @@ class SharedBucket extends TokenBucket {
   private readonly name: string
   private readonly part: number
   private readonly settle: (bucket: SharedBucket) => void
-  /** What the others do not know of. */
+  /** Number of uses that the other nodes have not counted yet. */
   private used = 0
   private isWaiting = false
 
@@ -85,12 +88,12 @@ class SharedBucket extends TokenBucket {
     return { bucket: this.name, used: this.used, perSecond: this.perSecond }
   }
 
-  /** One that waits is kept: a second bucket of its name would stand in the same statement. */
+  /** Keeps a waiting bucket: otherwise a second bucket of the same name could end up in the same statement. */
   override isFull(now: number): boolean {
     return !this.isWaiting && super.isFull(now)
   }
 
-  /** `told` of its uses are known to the others, where `level` tokens are left. */
+  /** Other nodes have counted `told` uses and report `level` tokens left. */
   settled(told: number, level: number | undefined, now: number): void {
     this.used -= told
     this.isWaiting = false
@@ -98,7 +101,10 @@ class SharedBucket extends TokenBucket {
     this.ask()
   }
 
-  /** The others know of none of its uses. Those whose tokens have come back here are no debt: an outage may last for hours. */
+  /**
+   * No use was reported. Uses whose tokens have been refilled since then are not reported later, because an outage may
+   * last for hours.
+   */
   failed(now: number): void {
     this.used = Math.min(this.used, 2 * this.perSecond - this.level(now))
     this.isWaiting = false

@@ -1,12 +1,11 @@
-/**
- * The caching hints of a server's lists (spec 2026-07-28: server/utilities/caching). A resource has its own, in its options.
- */
+/** Caching hints for a server's lists (spec 2026-07-28: server/utilities/caching). To set a hint for a resource, use its own options. */
 import type { CacheHint } from "@effect-mcp/core/CacheHint"
+import type { ListName } from "@effect-mcp/protocol/MethodInfo"
 
 /**
- * One hint per list; a list without one is stale at once and private. A list that may depend on its caller is private, whatever
- * its hint says: one with an entry that is `visible` to some callers only, with those of a mounted source, or with members that a
- * template lists.
+ * Caching hints, one per list. Without a hint, a list is private and immediately stale. A list that may depend on the caller is always
+ * private, regardless of its hint. That is the case if some entries are `visible` only to some callers, or if items come from a mounted
+ * source or from a template's `list`.
  *
  * @example
  * ```ts
@@ -18,10 +17,4 @@ import type { CacheHint } from "@effect-mcp/core/CacheHint"
  * export const server = McpServer.layer({ name: "search", version: "1.0.0", features: Layer.empty, caching })
  * ```
  */
-export interface Hints {
-  readonly tools?: CacheHint | undefined
-  readonly prompts?: CacheHint | undefined
-  readonly resources?: CacheHint | undefined
-  readonly resourceTemplates?: CacheHint | undefined
-  readonly discover?: CacheHint | undefined
-}
+export type Hints = { readonly [List in ListName | "discover"]?: CacheHint | undefined }

@@ -1,12 +1,13 @@
 /**
- * Lists that are the same for many requests: encoded once per revision, and reused as text.
+ * Lists that many requests share: each is encoded once per revision and reused as text.
  *
- * A list is known by its identity, so nothing in a shared one may change. A registry has one list per set of visible entries, so the
- * text never reaches a principal that sees another set. A result that middleware changed is another object, which is encoded anew.
+ * Lists are compared by identity, so a shared list must never change. A registry creates one list per set of visible entries, so the text
+ * never reaches a principal that sees a different set. If middleware changes a result, the result is a new object and is encoded again.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Effect from "effect/Effect"
 
+/** Not a field of the result, which is encoded and handed to middleware. */
 const texts = new WeakMap<object, Map<string, JsonRpc.RawResult>>()
 
 /** Marks `result` as a list that never changes. */
@@ -15,7 +16,7 @@ export const share = <A extends object>(result: A): A => {
   return result
 }
 
-/** The text of a shared list in a `revision`, encoded once; for any other result `encode`. */
+/** Returns the text of a shared list in `revision`, which is encoded once. Calls `encode` for any other result. */
 export const encoded = <E>(
   result: object,
   revision: string,

@@ -1,8 +1,8 @@
 /**
- * The extensions of a server: which methods, notifications and subscriptions they add, and what is declared of them to a caller.
+ * A server's extensions: their methods, notifications and subscriptions, and the declaration that a caller receives.
  *
- * Owns the names: in each revision an id and a method belong to one extension for as long as its layer lives. A notification of
- * clients and a kind of subscription do so in all revisions together.
+ * Guarantees unique names. In each revision an id or a method belongs to one extension for as long as its layer lives.
+ * A client notification or a kind of subscription belongs to one extension across all revisions.
  */
 import {
   type Caller,
@@ -14,7 +14,7 @@ import {
 } from "@effect-mcp/core/Extensions"
 import type { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Extension from "@effect-mcp/core/Extension"
-import type { HandledRequest } from "@effect-mcp/core/internal/HandlerContext"
+import type { HandledRequest } from "@effect-mcp/core/internal/handlers"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -27,7 +27,7 @@ import type * as Scope from "effect/Scope"
 import { during } from "./mounting.ts"
 import { Registry } from "./Registry.ts"
 
-/** A part of an extension, with the extension. */
+/** An extension's part, together with the extension. */
 export interface Owned<Part> {
   readonly extension: ExtensionEntry
   readonly part: Part
@@ -37,32 +37,32 @@ export type ExtensionMethod = Owned<MethodEntry>
 
 export interface ExtensionSet {
   readonly isEmpty: () => boolean
-  /** Whether all callers of one of these revisions are told the same. */
+  /** True if the declaration is the same for all callers of these revisions. */
   readonly isSameForAll: (revisions: ReadonlyArray<Revision.Revision>) => boolean
-  /** The method of that name in a revision. */
+  /** Returns the method with that name in a revision. */
   readonly method: (name: string, revision: Pick<Revision.Revision, "version">) => ExtensionMethod | undefined
-  /** What gives the effect that answers a method of a revision. Called when the effect is about to run. */
+  /** Creates the effect that answers a method in a revision. Called just before the effect runs. */
   readonly caller: (
     name: string,
     revision: Pick<Revision.Revision, "version">
   ) => (params: JsonObject, request: HandledRequest) => Effect.Effect<EncodedResult, McpError.McpError, RequestServices>
   readonly notification: (method: string) => Owned<NotificationEntry> | undefined
-  /** The effect that handles a notification; made when it is about to run. */
+  /** Creates the effect that handles a notification, just before it runs. */
   readonly receive: (method: string, params: JsonObject) => Effect.Effect<void, McpError.McpError, RequestServices>
-  /** The kind of subscription with that key. */
+  /** Returns the kind of subscription with that key. */
   readonly subscription: (key: string) => Owned<SubscriptionEntry> | undefined
-  /** Subscribes; the messages end when the layer of the extension does. */
+  /** Subscribes to its messages, which end when the extension's layer is closed. */
   readonly listen: (key: string, filter: unknown) => ReturnType<SubscriptionEntry["listen"]>
-  /** `base` with the extensions that are offered to the caller; one that is registered takes the place of a bare declaration. */
+  /** Adds the extensions that are offered to the caller to `base`. A registered extension replaces a bare declaration. */
   readonly declared: (base: ServerCapabilities, caller: Caller) => Effect.Effect<ServerCapabilities>
-  /** The extensions that a principal is offered over a connection of its own, each id in the newest of the revisions that has it. */
+  /** Lists the extensions that a principal would be offered on a new connection, each id once, in the newest revision that has it. */
   readonly offered: (
     principal: Principal["Service"],
     revisions: ReadonlyArray<Revision.Revision>
   ) => Effect.Effect<ReadonlyArray<Offered>>
 }
 
-/** An extension with what is declared of it. */
+/** An extension with its declaration. */
 interface Offered {
   readonly contract: Extension.Any
   readonly settings: JsonObject
@@ -95,10 +95,10 @@ const declared = (
   )
 }
 
-/** The key of a name in a revision. */
+/** Combines a name and a revision into one key. */
 const keyIn = ({ version }: Pick<Revision.Revision, "version">, name: string): string => `${name} of ${version}`
 
-/** The keys of names that were registered once: a text that is put together for each request has to be hashed for each. */
+/** Interned keys of registered names: a string that is built for each request would have to be hashed each time. */
 class Keys {
   private readonly byVersion = new Map<string, Map<string, string>>()
 
@@ -110,13 +110,13 @@ class Keys {
     return key
   }
 
-  /** Another text for a name that is not registered. */
+  /** Returns the key, or a string that is never a key if the name is not registered. */
   of({ version }: Pick<Revision.Revision, "version">, name: string): string {
     return this.byVersion.get(version)?.get(name) ?? ""
   }
 }
 
-/** The extensions without those whose id another one has in a newer revision. */
+/** Drops extensions whose ID is also registered for a newer revision. */
 const newest = (
   entries: Iterable<ExtensionEntry>,
   revisions: ReadonlyArray<Revision.Revision>
@@ -141,7 +141,7 @@ const offered = (
   )
 }
 
-/** A new registry: the service for feature layers, and the set that the dispatcher reads. */
+/** Creates a registry: the service for feature layers, and the set that the dispatcher reads. */
 export const make: Effect.Effect<{
   readonly extensions: ExtensionSet
   readonly context: Context.Context<ExtensionRegistry>
@@ -151,7 +151,7 @@ export const make: Effect.Effect<{
   const notifications = yield* Registry.make<Owned<NotificationEntry>, never>("notification")
   const subscriptions = yield* Registry.make<Owned<SubscriptionEntry>, never>("subscription")
   const keys = new Keys()
-  /** Each extension once, though it is registered for every revision that has it. */
+  /** Returns every extension once, even though it is registered for each of its revisions. */
   const entries = () => new Set(registry.entries)
   const register = Effect.fnUntraced(function* (extension: ExtensionEntry): Effect.fn.Return<void, never, Scope.Scope> {
     for (const revision of Revision.all) {

@@ -1,11 +1,10 @@
 /**
- * Code around every message that arrives, before anything of it is decoded: also `initialize`, `ping`, notifications and methods that the
- * server does not know. `Middleware.inbound` registers it; without any, no message passes this module.
+ * Hooks around every incoming message, before any of it is decoded. They also see `initialize`, `ping`, notifications
+ * and unknown methods. `Middleware.inbound` registers them; without a hook, no message passes through this module.
  */
-import { effectOf } from "@effect-mcp/core/internal/callback"
-import { inOwnFiber } from "@effect-mcp/core/internal/eager"
-import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
-import * as Spans from "@effect-mcp/core/internal/Spans"
+import { effectOf, inOwnFiber } from "@effect-mcp/core/internal/calling"
+import { HandlerContext } from "@effect-mcp/core/internal/handlers"
+import { Spans } from "@effect-mcp/core/internal/peers"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Outbound } from "@effect-mcp/core/RequestContext"
@@ -21,21 +20,22 @@ import { type NotificationSender, sizeOf } from "../session/Sender.ts"
 import type { Session } from "../session/Session.ts"
 import { Registry } from "./Registry.ts"
 
-/** A message that arrived, as it is on the wire. All of it is text of the client. */
+/** An incoming message in wire form. The client controls all of its text. */
 export interface Arrival {
   readonly message: JsonRpc.Request | JsonRpc.Notification
   readonly envelope: Envelope
-  /** The caller, as the transport knows it. */
+  /** The caller, as the transport authenticated it. */
   readonly principal: Principal["Service"]
-  /** Undefined for a POST without a session. */
+  /** `undefined` for a POST without a session. */
   readonly session: Session | undefined
-  /** What may be sent beside the answer. Nothing is sent for a request that has ended. */
+  /** Sends messages along with the answer. Messages for a request that has ended are dropped. */
   readonly outbound: Outbound
 }
 
 /**
- * Answers a message: by `next`, as the server does, or by itself. `next` of a request gives the result on the wire; of a method that the
- * server does not know it fails with -32601. The result for a notification is ignored, and its failure is logged.
+ * Answers a message, either by calling `next` or by itself. For a request, `next` returns the result on the wire, and
+ * fails with -32601 if the server does not know the method. For a notification, the result is ignored and a failure is
+ * logged.
  */
 export type InboundHook<R = never> = (
   arrival: Arrival,
@@ -49,7 +49,7 @@ interface Entry {
   readonly hook: (arrival: Arrival, next: Answer) => Answer
 }
 
-/** A hook with the services of its layer and a Scope of its own; `next` runs in the context that it was made for. */
+/** Provides a hook with its layer's services and a new Scope per message. `next` runs in the context that it was created for. */
 export const hookOf = <R>(
   inbound: InboundHook<R>,
   services: Context.Context<Exclude<R, Scope.Scope>>
@@ -68,7 +68,7 @@ class Received implements Arrival {
   readonly principal: Principal["Service"]
   readonly session: Session | undefined
   readonly outbound: Outbound
-  /** Whether the message was handled. */
+  /** True once the message has been handled. */
   over = false
 
   constructor(
@@ -111,7 +111,7 @@ const notificationOf = (
   { envelope, outbound, principal, session }: NotificationSender
 ): Received => new Received(notification, envelope, principal, session, () => outbound(true))
 
-/** The hooks of a server, the first registered outermost. */
+/** A server's hooks. The hook registered first is the outermost. */
 export class InboundHooks {
   private readonly registry: Registry<Entry, never>
   private count = 0
@@ -137,8 +137,8 @@ export class InboundHooks {
   }
 
   /**
-   * `next` answers the request, with the hooks around it. Hooks can be interrupted, and an answer that replaces a stopped handler needs a
-   * fiber that was not: so `next` has its own.
+   * Answers the request with `next`, wrapped in the hooks. Hooks are interruptible, and a hook that answers in place of a stopped handler
+   * needs a fiber that was not interrupted, so `next` runs in a separate fiber.
    */
   request(
     received: ReceivedRequest,
@@ -151,12 +151,14 @@ export class InboundHooks {
     return Effect.interruptible(this.around(arrival, inOwnFiber(Effect.suspend(next))))
   }
 
-  /** Whether a notification of the sender passes here: there are hooks, or earlier ones wait for a hook that is gone. */
+  /**
+   * True if a notification of the sender must be queued here: there are hooks, or earlier notifications wait for a hook that was removed.
+   */
   concerns({ hookMailbox }: Mailboxes): boolean {
     return !this.isEmpty || hookMailbox?.isBusy === true
   }
 
-  /** Runs the hooks after those of earlier notifications of the sender. False where too many wait: then it is dropped. */
+  /** Runs the hooks, after the sender's earlier notifications. Returns false and drops the notification if too many are waiting. */
   notification(notification: JsonRpc.Notification, sender: NotificationSender, handle: () => void): boolean {
     const { mailboxes, waiting } = sender
     const queue = (mailboxes.hookMailbox ??= new Mailbox(waiting))

@@ -1,16 +1,14 @@
 /**
- * Code around every request: audit, access control, changes of params or results.
+ * Runs your code around every request, for example to audit it, check access, or change its params or result.
  *
- * A middleware gets the decoded request and the effect that answers it. It runs inside the request's fiber, with the request's
- * services, and may fail with an `McpError` without running the handler. The first registered is the outermost.
+ * A middleware receives the decoded request and an effect that handles it. It runs in the request's fiber with the request's services, and
+ * can fail with an `McpError` without running the handler. The middleware registered first is the outermost.
  *
- * For a request that asks its client in rounds (2026-07-28) middleware runs once per round. A round that asks ends by an interruption,
- * which `outcomeOf` tells from a cancellation; `isResumed` says whether a round continues an earlier one.
+ * If a request asks its client questions in rounds (2026-07-28), middleware runs once per round. A round that asks a question ends with an
+ * interruption, which `outcomeOf` distinguishes from a cancellation. Use `isResumed` to check whether a round continues an earlier one.
  */
 import type { EncodedResult } from "@effect-mcp/core/EncodedResult"
-import { registrationLayer } from "@effect-mcp/core/internal/registration"
-import { HandlerContext, returningTo } from "@effect-mcp/core/internal/HandlerContext"
-import * as Provided from "@effect-mcp/core/internal/Provided"
+import { HandlerContext, Providing, registrationLayer, returningTo } from "@effect-mcp/core/internal/handlers"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
@@ -37,9 +35,9 @@ export type { Arrival, InboundHook as Inbound } from "./InboundHooks.ts"
 export { type Middleware, MiddlewareRegistry, type Next, type Place, type Proceed } from "./MiddlewareRegistry.ts"
 
 /**
- * How a request, or one round of it, ended: with a result; with a tool's result that has `isError`; with questions to the client, which
- * sends it again; cancelled by the client or by the end of its connection; with a JSON-RPC error; with a defect, which the client sees
- * as -32603.
+ * How a request, or one round of a request, ended. It may have returned a result, or a tool result with `isError`. It may have asked its
+ * client questions, in which case the client sends the request again with the answers. It may have been cancelled, by the client or because
+ * its connection ended. Or it may have failed with a JSON-RPC error, or with a defect, which the client sees as -32603.
  */
 export type Outcome =
   | { readonly _tag: "Answered"; readonly result: Result }
@@ -51,7 +49,7 @@ export type Outcome =
 
 const isToolFailure = (result: Result): result is CallToolResult => "isError" in result && result.isError
 
-/** The outcome that the exit of `next` means. */
+/** Returns the outcome for an exit of `next`. */
 export const outcomeOf = (exit: Exit.Exit<Result, McpError>): Outcome => {
   if (Exit.isSuccess(exit)) {
     const { value: result } = exit
@@ -64,25 +62,27 @@ export const outcomeOf = (exit: Exit.Exit<Result, McpError>): Outcome => {
   return Cause.hasInterruptsOnly(cause) ? { _tag: "Cancelled" } : { _tag: "Died", cause }
 }
 
-/** Whether this is a later round of a request (2026-07-28). */
+/** True if this is a second or later round of a request (2026-07-28). */
 export const isResumed = ({ params }: Request): boolean => {
   const untyped: unknown = params
   return isJsonObject(untyped) && typeof untyped.requestState === "string"
 }
 
-/** Where middleware lies. */
+/** How middleware handles calls that become tasks. */
 export interface Options {
   /**
-   * What it lies around where a call becomes a task. `creation`: the request that makes the task; its principal owns the task. `execution`:
-   * each run of the handler as the task, again after a crash or a long wait, with the services of a request that was answered; it lies inside
-   * of all other middleware, also where the call is answered within its request. Default `creation`.
+   * The part to wrap when a call becomes a task. `creation` wraps the request that creates the task, so the request's principal owns the task.
+   * `execution` wraps every run of the task's handler, including runs after a crash or a long wait, with the services of a request that has
+   * already been answered. Middleware around `execution` runs inside all other middleware, even if the call does not become a task. Default
+   * `creation`.
    */
   readonly tasks?: "creation" | "execution" | undefined
 }
 
 /**
- * Puts `middleware` around every request but `initialize` and `ping`, for as long as the layer lives. A failure is the answer; a defect is
- * answered by -32603. A call that becomes a task ends for it with the task, unless `options` say otherwise.
+ * Wraps `middleware` around every request except `initialize` and `ping`, for as long as the layer lives. If it fails, the client receives
+ * the error; a defect becomes -32603. When a call becomes a task, the middleware completes as soon as the task is created, unless `options`
+ * say otherwise.
  *
  * @example
  * ```ts
@@ -125,7 +125,7 @@ const registered = <R>(
     const run = new HandlerContext<R>(services, { forwardsLogs: false }).provided(middleware)
     return registry.register(
       (request, next, proceed) =>
-        // `next` runs in the context it was made for, with the services of the request that the middleware replaced: a principal, a span.
+        // `next` runs in the context it was created for, plus the request services that the middleware replaced: a principal, a span.
         Effect.contextWith((ambient: Context.Context<RequestServices>) => {
           const outer = returningTo(ambient)
           return run(request, outer(next), (changed) => outer(proceed(changed)))
@@ -135,8 +135,8 @@ const registered = <R>(
   })
 
 /**
- * Calls `f` with every request and its outcome, after it ended, also when it was interrupted. The request waits for `f`. For a request
- * with rounds `f` is called once per round, with `Asked` until the last: an audit that counts requests leaves `Asked` out.
+ * Calls `f` with each request and its outcome after the request ends, even if it was interrupted. The request waits for `f`. If a request
+ * has several rounds, `f` is called once per round, with `Asked` for all but the last. An audit that counts requests should skip `Asked`.
  *
  * @example
  * ```ts
@@ -165,13 +165,16 @@ export const observe = <R>(
 
 type Requests = Omit<Method.ClientRequests, "initialize" | "ping">
 
-/** A request of one method, decoded. */
+/** A decoded request for a specific method. */
 export interface RequestOf<M extends keyof Requests> {
   readonly method: M
   readonly params: Requests[M]["params"]
 }
 
-/** Answers a request of one method: with its result, or with one of another kind, which an extension's middleware inside may give. */
+/**
+ * Handles a request for a specific method. Returns the method's result, or another kind of result if extension middleware further inside
+ * returned one.
+ */
 export type NextOf<M extends keyof Requests, R = RequestServices> = Effect.Effect<
   Requests[M]["result"] | EncodedResult,
   McpError,
@@ -179,9 +182,9 @@ export type NextOf<M extends keyof Requests, R = RequestServices> = Effect.Effec
 >
 
 /**
- * Puts `middleware` around the requests of one method, for as long as the layer lives; others take the path they take without it. It lies
- * among all middleware in order of registration. Its `next` gives the method's result or an `EncodedResult`, which has none of its members:
- * `"content" in result` tells them apart.
+ * Wraps `middleware` around requests for a single method, for as long as the layer lives. Requests for other methods are not affected. Its
+ * position among all middleware follows the order of registration. `next` returns either the method's result or an `EncodedResult`. An
+ * `EncodedResult` has none of the result's members, so you can tell them apart with `"content" in result`.
  *
  * @example
  * ```ts
@@ -212,22 +215,24 @@ export const on = <M extends keyof Requests, R>(
   middleware: (request: RequestOf<M>, next: NextOf<M>, proceed: (changed: RequestOf<M>) => NextOf<M>) => NextOf<M, R>,
   options: Options = {}
 ): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only requests of this method come here: the registry cannot say so
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only requests of this method arrive; the registry has no type for it
   registered(middleware as unknown as Middleware<R>, { method, tasks: options.tasks })
 
 /**
- * Puts `hook` around every message that arrives, for as long as the layer lives: requests of every method, also `initialize`, `ping` and
- * those that the server does not know, and notifications. It sees the message on the wire, before anything is decoded, and all other
- * middleware lies inside. The first that is registered is the outermost.
+ * Wraps `hook` around every incoming message for as long as the layer lives: notifications, and requests for any method, including
+ * `initialize`, `ping` and unknown methods. The hook sees the message as sent on the wire, before decoding and outside all other
+ * middleware. The hook registered first is the outermost.
  *
- * A request is answered by what the hook gives, the result on the wire: `next` is the server's own answer. The hook runs in the request's
- * fiber, which a cancel and the end of the session interrupt, and may wait. Its error is the answer.
+ * For a request, the hook's return value is the result sent to the client, and `next` returns the server's own result. The hook runs in the
+ * request's fiber, so a cancellation or the end of the session interrupts it. It may wait. If it fails, the client receives its error.
  *
- * Notifications of a session, or of one caller without a session, pass one after the other, in order of arrival; requests do not wait for
- * them. Of more than 1024 that wait, or 4 MiB of JSON, the newest is dropped. Cancels, progress and responses belong to requests: no hook
- * sees them, nor what a transport refuses. With a hook, `ping` waits for a permit like any request.
+ * Notifications from one session, or from one caller without a session, run one at a time in order of arrival. Requests don't wait for
+ * them. When more than 1024 notifications or 4 MiB of JSON are waiting, new notifications are dropped. Hooks don't see cancellations,
+ * progress or responses, which belong to requests, or messages that the transport rejects. With a hook in place, `ping` waits for a permit
+ * like any other request.
  *
- * The hook has a Scope for each message, and no services of a request. An `initialize` that it answers without `next` opens no session.
+ * The hook has a new Scope for each message, but none of a request's services. If the hook handles an `initialize` without calling `next`,
+ * no session is opened.
  *
  * @example
  * ```ts
@@ -253,28 +258,31 @@ export const inbound = <R = never>(
     registry.registerInbound(hookOf(hook, services))
   )
 
-/** When the services of `provide` are made. */
+/** Options for `Middleware.provide`. */
 export interface ProvideOptions {
   /**
-   * Whether every request makes the service before it is handled, inside of all middleware, also where no feature needs it. Default: a
-   * request makes it before the first handler whose layer was given it.
+   * Whether to create the service for every request, inside all middleware and before the handler runs, even if no feature needs it. By
+   * default the service is created just before the first handler whose layer depends on it.
    */
   readonly eager?: boolean | undefined
 }
 
 /**
- * Makes a service for each request: the user, the tenant, a transaction. Provide the layer to the features that need it; their handlers
- * require the tag like any service, and a server whose features were not given it does not compile.
+ * Creates a service for each request, such as the user, the tenant or a transaction. Provide the layer to the features that need it. Their
+ * handlers require the tag like any other service, and a server whose features lack it doesn't compile.
  *
- * `make` runs with the services of the request, after all middleware and before the handler. It runs at most once per request: per round,
- * where a request asks its client in rounds. What it acquires is released when the request ends. An `McpError` is the answer; those of
- * `McpError.unauthorized` and `forbidden` are 401 and 403 over HTTP. One such service may need another: provide that layer to this one.
+ * `make` runs with the request's services, after all middleware and before the handler. It runs at most once per request, or once per round
+ * if the request asks its client in rounds. Resources that it acquires are released when the request ends. If it fails with an `McpError`,
+ * the client receives that error; over HTTP, `McpError.unauthorized` and `forbidden` become 401 and 403. If one such service depends on
+ * another, provide the other service's layer to it.
  *
- * Handlers of tools, prompts, resources, lists, completions and extensions have it, and middleware, where their layers were given it: each
- * of them makes it, whether or not its code reads it. Layers, and streams of `changes`, which serve all requests, do not have it: their use
- * of it is a defect. A subscription to a resource runs no handler: what must refuse it is `visible`, middleware, or an eager service.
+ * The service is available in middleware, and in handlers for tools, prompts, resources, lists, completions and extensions, if their layers
+ * depend on it. Any of them creates the service, even if its code never reads it. Layers and `changes` streams serve all requests, so they
+ * don't have the service, and using it there is a defect. Subscribing to a resource runs no handler, so to reject a subscription use
+ * `visible`, middleware, or an eager service.
  *
- * Two fibers of a request share it. Its failure stays for the request, also where middleware runs `next` again.
+ * If a request runs several fibers, they share the service. If creating it fails, it stays failed for the rest of the request, even if
+ * middleware runs `next` again.
  *
  * @example
  * ```ts
@@ -317,12 +325,12 @@ export function provide<I, S, R>(
   return Layer.fromBuildMemo((_, scope) =>
     Effect.contextWith((services: Context.Context<MiddlewareRegistry | Exclude<R, RequestServices>>) => {
       const context = new HandlerContext<R>(services, { forwardsLogs: false })
-      const provision: Provided.Provision = { key: tag.key, make: context.provided(() => make)() }
-      // The marker stands for the service until a request makes it.
-      const provided = Context.makeUnsafe<I>(new Map([[tag.key, Provided.marker(provision)]]))
+      const provision: Providing.Provision = { key: tag.key, make: context.provided(() => make)() }
+      // A placeholder for the service until a request creates it.
+      const provided = Context.makeUnsafe<I>(new Map([[tag.key, Providing.marker(provision)]]))
       if (!eager) return Effect.succeed(provided)
       const { register } = Context.get(services, MiddlewareRegistry)
-      const registering = register((_, next) => Effect.andThen(Provided.made(provision), next), { innermost: true })
+      const registering = register((_, next) => Effect.andThen(Providing.made(provision), next), { innermost: true })
       return Effect.as(Scope.provide(registering, scope), provided)
     })
   )

@@ -1,4 +1,4 @@
-/** The middleware of a server: around every request or those of one method, in order of registration. */
+/** A server's middleware, around every request or around requests for one method, in order of registration. */
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
@@ -10,21 +10,21 @@ import { Registry } from "./Registry.ts"
 
 /** Answers the unchanged request. */
 export type Next<R = RequestServices> = Effect.Effect<Result, McpError, R>
-/** Answers a changed request. Its method must be the same; another one is a defect. */
+/** Answers a changed request. Changing its method is a defect. */
 export type Proceed = (changed: Request) => Next
 export type Middleware<R = RequestServices> = (request: Request, next: Next, proceed: Proceed) => Next<R>
 
-/** Where middleware lies. */
+/** Which requests middleware wraps, and in what order. */
 export interface Place {
-  /** The method whose requests it lies around. Default: all. */
+  /** Method whose requests it wraps. Default: all methods. */
   readonly method?: string | undefined
-  /** Whether it lies inside of all middleware that does not say so. Default false. */
+  /** Whether to run inside all middleware that does not set this. Default false. */
   readonly innermost?: boolean | undefined
-  /** Whether it lies around a request of its method; called for each. Default: around all. */
+  /** Called for each request of the method; returns true to wrap it. Default: wraps every request. */
   readonly when?: ((request: Request) => boolean) | undefined
   /**
-   * What it lies around where a call becomes a task: the request that makes the task, or each run of the handler as the task. The latter lies
-   * inside of all other middleware. Default `creation`.
+   * The part to wrap when a call becomes a task: the request that creates the task, or each run of the handler as the task. Middleware around
+   * `execution` runs inside all other middleware. Default `creation`.
    */
   readonly tasks?: "creation" | "execution" | undefined
 }
@@ -34,9 +34,9 @@ export class MiddlewareRegistry extends Context.Service<
   MiddlewareRegistry,
   {
     readonly register: (middleware: Middleware, place?: Place) => Effect.Effect<void, never, Scope.Scope>
-    /** Answers the request of a task by `handle`, within the middleware that lies around the execution of tasks. */
+    /** Answers a task's request with `handle`, inside the middleware around task execution. */
     readonly inTask: (request: Request, handle: Proceed) => Next
-    /** Around every message that arrives. */
+    /** Registers a hook around every incoming message. */
     readonly registerInbound: InboundHooks["register"]
   }
 >()("@effect-mcp/server/MiddlewareRegistry") {}
@@ -46,11 +46,11 @@ interface Entry extends Place {
   readonly middleware: Middleware
 }
 
-/** What the dispatcher runs. */
+/** The middleware that the dispatcher runs. */
 export interface MiddlewareSet {
-  /** Whether anything lies around a request of a method. */
+  /** True if there is middleware for the method's requests. */
   readonly wraps: (method: string, request: Request) => boolean
-  /** `handle` answers the request, with the middleware around it. */
+  /** Answers the request with `handle`, wrapped in the middleware. */
   readonly apply: (request: Request, handle: Proceed) => Next
   readonly inbound: InboundHooks
 }
@@ -63,7 +63,9 @@ const around =
       changed.method === request.method
         ? Effect.suspend(() => inner(changed))
         : Effect.die(
-            new Error(`A middleware changed ${request.method} to ${changed.method}: the method of a request must stay`)
+            new Error(
+              `A middleware changed ${request.method} to ${changed.method}: middleware must not change the method of a request`
+            )
           )
     return registry.hold(
       key,
@@ -74,7 +76,7 @@ const around =
 
 const none: ReadonlyArray<Entry> = []
 
-/** Whether requests have middleware; what lies around which method is computed once per change of the registry. */
+/** Decides whether requests have middleware. The result for each method is computed once per change to the registry. */
 const wrapping = (registry: Registry<Entry, never>): MiddlewareSet["wraps"] => {
   let version = -1
   let byMethod = new Map<string | undefined, ReadonlyArray<Entry>>()
@@ -93,13 +95,13 @@ const wrapping = (registry: Registry<Entry, never>): MiddlewareSet["wraps"] => {
 
 const isExecution = ({ tasks }: Entry): boolean => tasks === "execution"
 
-/** The entries from the outermost to the innermost. */
+/** Sorts the entries from the outermost to the innermost. */
 const ordered = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> => {
   const depth = (entry: Entry): number => (isExecution(entry) ? 2 : entry.innermost === true ? 1 : 0)
   return entries.every((entry) => depth(entry) === 0) ? entries : entries.toSorted((a, b) => depth(a) - depth(b))
 }
 
-/** A new registry: the service for feature layers, and what the dispatcher runs. */
+/** Creates a registry: the service for feature layers, and the middleware that the dispatcher runs. */
 export const make: Effect.Effect<{
   readonly middleware: MiddlewareSet
   readonly context: Context.Context<MiddlewareRegistry>

@@ -1,4 +1,4 @@
-/** The tools of mounted sources. */
+/** Tools from mounted sources. */
 import type { QueryServices } from "@effect-mcp/core/RequestContext"
 import type { ToolEntry, ToolRegistry, ToolSource } from "@effect-mcp/core/Tools"
 import type * as McpError from "@effect-mcp/protocol/McpError"
@@ -27,7 +27,7 @@ export class MountedTools {
   readonly mount: ToolRegistry["Service"]["mount"] = (source, options) =>
     mount(this.registry, options?.prefix === undefined ? source : prefixed(source, options.prefix))
 
-  /** The tools of the server and of the sources; the first of a name counts. */
+  /** Appends the sources' tools to the server's own. If several tools have the same name, the first one wins. */
   after(own: ReadonlyArray<Tool>): Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices> {
     return Effect.map(
       Effect.forEach(this.registry.sources, (source) => source.list, { concurrency: "unbounded" }),

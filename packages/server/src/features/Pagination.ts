@@ -1,11 +1,11 @@
 /**
- * Pages of a list (spec: server/utilities/pagination). A cursor is opaque to clients: it names the last item they saw, so a page
- * continues at the right place although the list changed in between.
+ * Pages of a list (spec: server/utilities/pagination). A cursor is opaque to clients. It names the last item they saw, so the next page
+ * continues at the right place even if the list has changed in between.
  */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 
-/** Items per page by default. */
+/** Default number of items per page. */
 export const defaultPageSize = 100
 
 const encode = (after: string, index: number): string => `${index}:${after}`
@@ -24,7 +24,7 @@ export interface Page<A> {
   readonly nextCursor: string | undefined
 }
 
-/** The page that `cursor` asks for; the first without one. Fails with -32602 on a cursor this server did not make. */
+/** Returns the page for `cursor`, or the first page without one. Fails with -32602 if this server did not create the cursor. */
 export const page = <A>(
   items: ReadonlyArray<A>,
   key: (item: A) => string,
@@ -43,7 +43,7 @@ const slice = <A>(items: ReadonlyArray<A>, key: (item: A) => string, start: numb
   const last = items[end - 1]
   return {
     items: items.slice(start, end),
-    // If the last item is removed meanwhile, the next page begins at `index`: the item after it has moved there.
+    // If the last item is removed meanwhile, the next page begins at `index`, because the following item has moved there.
     nextCursor: last === undefined || end >= items.length ? undefined : encode(key(last), end - 1)
   }
 }

@@ -1,15 +1,17 @@
-/** The server's prompts and the completers of their arguments. A name of its own and of a source is its own; see `SourceOwners`. */
+/**
+ * The server's prompts, and completers for their arguments. The server's own prompts take precedence over prompts with
+ * the same name from sources; see `SourceOwners`.
+ */
 import { Principal } from "@effect-mcp/core/Principal"
 import { type PromptEntry, PromptRegistry, type PromptSource } from "@effect-mcp/core/Prompts"
 import { type Completer, ownCompleter } from "@effect-mcp/core/Completions"
 import type { QueryServices } from "@effect-mcp/core/RequestContext"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { mount } from "./mounting.ts"
-import { type Changing, isRestricted, Registry, uniqueBy } from "./Registry.ts"
+import { type Changing, isRestricted, itemsOf, Registry, sees } from "./Registry.ts"
 import { SourceOwners } from "./SourceOwners.ts"
 
 const prefixed = (source: PromptSource, prefix: string): PromptSource => ({
@@ -23,18 +25,17 @@ const prefixed = (source: PromptSource, prefix: string): PromptSource => ({
   changes: source.changes
 })
 
-/** The error for a name that is not registered, or not visible to the caller. */
-export const unknownPrompt = (name: string): McpError.McpError =>
-  McpError.invalidParams(`Unknown prompt: ${excerpt(name)}`)
-
 const unsuggested = Effect.succeed([])
 
 export interface PromptSet extends Omit<PromptSource, "changes">, Changing {
   readonly isEmpty: () => boolean
-  /** Whether the list may depend on its caller. */
+  /** True if the list may depend on the caller. */
   readonly isRestricted: () => boolean
   readonly hasCompleters: () => boolean
-  /** The completer of one argument; undefined when it has none; an error for a prompt or argument that does not exist. */
+  /**
+   * Returns the completer for one argument, or `undefined` if it has none. Fails if the prompt or argument does not
+   * exist.
+   */
   readonly completer: (
     name: string,
     argument: string,
@@ -42,18 +43,15 @@ export interface PromptSet extends Omit<PromptSource, "changes">, Changing {
   ) => Completer<QueryServices> | undefined | McpError.McpError
 }
 
-/** A new registry: the service for feature layers, and the set that the dispatcher reads. */
+/** Creates a registry: the service for feature layers, and the set that the dispatcher reads. */
 export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context: Context.Context<PromptRegistry> }> =
   Effect.map(Registry.make<PromptEntry, PromptSource>("prompt"), (registry) => {
-    const visible = (entry: PromptEntry, principal: Principal["Service"]) => entry.visible?.(principal) !== false
-    const list: PromptSource["list"] = Effect.flatMap(Principal, (principal) => {
-      const own = registry.entries.filter((entry) => visible(entry, principal)).map((entry) => entry.prompt)
-      if (registry.sources.length === 0) return Effect.succeed(own)
-      return Effect.map(
-        Effect.forEach(registry.sources, (source) => source.list, { concurrency: "unbounded" }),
-        (mounted) => uniqueBy([own, ...mounted].flat(), (prompt: Prompt) => prompt.name)
-      )
-    })
+    const list: PromptSource["list"] = itemsOf(
+      registry,
+      (entry) => entry.prompt,
+      (prompt) => prompt.name,
+      () => registry.sources.map((source) => source.list)
+    )
     const owners = new SourceOwners<PromptSource>(registry)
     const listing = (source: PromptSource) =>
       Effect.map(source.list, (prompts) => ({ names: new Set(prompts.map(({ name }) => name)) }))
@@ -69,9 +67,9 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
     const get: PromptSource["get"] = (params) => {
       const { name } = params
       if (registry.get(name) === undefined) return mounted(params)
-      const elsewhere = Effect.suspend(() => mounted(params) ?? Effect.fail(unknownPrompt(name)))
+      const elsewhere = Effect.suspend(() => mounted(params) ?? Effect.fail(McpError.unknownPrompt(name)))
       const own = (principal: Principal["Service"]) => (entry: PromptEntry) =>
-        visible(entry, principal) ? entry.get(params) : elsewhere
+        sees(entry, principal) ? entry.get(params) : elsewhere
       return Effect.flatMap(Principal, (principal) => registry.hold(name, own(principal), () => elsewhere))
     }
     const prompts: PromptSet = {
@@ -85,9 +83,9 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
         registry.entries.some((entry) => Object.keys(entry.complete).length > 0),
       completer: (name, argument, principal) => {
         const entry = registry.get(name)
-        if (entry === undefined || !visible(entry, principal)) {
+        if (entry === undefined || !sees(entry, principal)) {
           const isMounted = registry.sources.some((source) => source.get({ name }) !== undefined)
-          return isMounted ? mountedCompleter(name, argument) : unknownPrompt(name)
+          return isMounted ? mountedCompleter(name, argument) : McpError.unknownPrompt(name)
         }
         return entry.prompt.arguments?.some((known) => known.name === argument) === true
           ? ownCompleter(entry.complete, argument)

@@ -1,9 +1,9 @@
 /**
- * Limits how often each caller may send a request (spec: security considerations of tools and of completion). On by default.
+ * Limits how often each caller can send requests (spec: security considerations of tools and of completion). Enabled by default.
  *
- * A caller is a principal by issuer and subject, else the address that the endpoint knows, else a session. A request over the limit
- * fails with -31429; its `data.retryAfterMs` says when to send it again. How many requests run at once is bounded by `Limits`. Several nodes
- * count together where they have a `RateLimitStore`.
+ * A caller is a principal (issuer and subject), or else the address that the endpoint reports, or else a session. A request over the limit
+ * fails with -31429, and the error's `data.retryAfterMs` says how long to wait before trying again. To limit concurrent requests, see
+ * `Limits`. To share one count among several nodes, provide a `RateLimitStore`.
  */
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
@@ -14,12 +14,12 @@ import { type Buckets, TokenBucket } from "../internal/TokenBucket.ts"
 import type { BucketSync } from "./BucketSync.ts"
 
 /**
- * Requests per second and caller, by method, those of extensions included; twice as many may come in one burst. Methods left out are not
- * limited, but for those of an extension with a limit of its own (`rateLimit` of `Extensions.layer`): that holds unless the method is named
- * here, with undefined for no limit.
+ * Requests per second for each caller, by method, including extension methods. Bursts can be twice as large. Methods that aren't listed
+ * have no limit, unless their extension sets one (`rateLimit` in `Extensions.layer`). To remove an extension's limit, list its method as
+ * `undefined`.
  *
- * A request that asks its client in rounds (2026-07-28) counts once, in its first round. Later rounds have a budget of ten times as
- * many, which bounds a client that sends one state again and again.
+ * A request that asks its client in rounds (2026-07-28) counts once, in its first round. Later rounds have a separate budget ten times as
+ * large, which stops a client from sending the same state over and over.
  *
  * @example
  * ```ts
@@ -41,25 +41,25 @@ export type Options = { readonly [M in keyof Method.ClientRequests]?: number } &
 const defaultPerSecond = 1000
 
 /**
- * 1000 requests per second and caller of each method that the specification wants limited: `tools/call` and `completion/complete`.
- * Many times what a model or a person at a keyboard sends, so it stops only a client that loops. Give less where a call is dear.
+ * 1000 requests per second per caller for the methods that the specification says to limit: `tools/call` and `completion/complete`. A model
+ * or a person sends far fewer, so the default only stops clients stuck in a loop. Set a lower limit if your tools are expensive.
  */
 export const defaults: Options = Object.fromEntries(
   MethodInfo.requestsWith("rateLimited").map((method) => [method, defaultPerSecond])
 )
 
-/** Callers that are remembered before those with a full budget are forgotten. */
+/** Number of callers to remember before forgetting callers whose budgets are full. */
 const callersKept = 1024
-/** How many later rounds a first round may have. */
+/** Number of later rounds allowed per first round. */
 const roundsPerRequest = 10
 
-/** The account of a caller without name and address: a session, or the origin of a request without one. */
+/** Rate limit buckets for a caller without a principal or an address: a session, or the origin of a request without a session. */
 export interface Account {
-  /** Written by the limiter alone. */
+  /** Written only by the rate limiter. */
   buckets: Buckets | undefined
 }
 
-/** The limit of one method. It has two buckets per caller: of first rounds, and of later ones. */
+/** The limit for one method. Each caller has two buckets: one for first rounds and one for later rounds. */
 export interface MethodLimit {
   readonly method: string
   readonly index: number
@@ -73,23 +73,23 @@ const excess = (
   retryAfterMs: number
 ): McpError.McpError =>
   McpError.limitExceeded(
-    `Too many requests: ${resumed ? "later rounds of " : ""}${method} at most ${perSecond} times a second for one caller; ` +
-      `try again in ${retryAfterMs} ms`,
+    `Too many requests: each caller may send ${perSecond} ${resumed ? "later rounds of " : ""}${method} per second. ` +
+      `Try again in ${retryAfterMs} ms`,
     { limit: "rateLimit", allowed: perSecond, retryAfterMs }
   )
 
 /**
- * When a request arrived that is observed, and that is handled within the call that brought it: the clock need not be read again. Undefined
- * for one that has waited since: it counts when it is handled.
+ * Returns a request's arrival time if an observer recorded it and the request is handled synchronously on arrival, which saves reading the
+ * clock again. Returns `undefined` if the request had to wait, because it then counts from when it is handled.
  */
 export const arrivalOf = ({ arrived = 0, waited = 0 }: ReceivedRequest, eager: boolean): number | undefined =>
   eager && waited === 0 && arrived !== 0 ? arrived : undefined
 
-/** Counts requests by the clock of the server. */
+/** Counts requests using the server's clock. */
 export class RateLimit {
   private readonly rules = new Map<string, MethodLimit | undefined>()
   private readonly isOff: boolean
-  /** The rules of extensions, by method and limit. */
+  /** Limits set by extensions, keyed by method and rate. */
   private readonly usual = new Map<string, MethodLimit>()
   private made = 0
   private readonly now: () => number
@@ -97,7 +97,7 @@ export class RateLimit {
   private sweepAt = callersKept
   private readonly settling: BucketSync | undefined
 
-  /** `now`: monotonic milliseconds. `settling`: of callers with a name or an address, where several nodes share the limits. */
+  /** `now` returns monotonic milliseconds. `settling` shares buckets with other nodes for callers that have a principal or an address. */
   constructor(options: Options | false, now: () => number, settling?: BucketSync) {
     this.isOff = options === false
     this.now = now
@@ -111,7 +111,9 @@ export class RateLimit {
     return { method, index: 2 * this.made++, perSecond }
   }
 
-  /** Undefined for a method that is not limited. `usual`: the limit of a method that the options do not name. */
+  /**
+   * Returns a method's limit, or `undefined` if it has none. `usual` is the extension's limit, used if the options don't list the method.
+   */
   ruleOf(method: string, usual?: number): MethodLimit | undefined {
     if (this.isOff || usual === undefined || this.rules.has(method)) return this.rules.get(method)
     const key = `${method} ${usual}`
@@ -120,7 +122,10 @@ export class RateLimit {
     return rule
   }
 
-  /** Counts a request, at `now` where that was read already. The error to refuse it with, or undefined where it may run. */
+  /**
+   * Counts a request. Pass `now` if you have already read the clock. Returns an error if the request exceeds the limit, or `undefined` if
+   * it may run.
+   */
   take(
     rule: MethodLimit,
     resumed: boolean,
@@ -149,12 +154,12 @@ export class RateLimit {
     return buckets
   }
 
-  /** Forgets callers whose buckets are full, which are as good as new ones. */
+  /** Forgets callers whose buckets are full, because a new bucket would be full as well. */
   private forget(now: number): void {
     for (const [name, buckets] of this.named) {
       if (buckets.every((bucket) => bucket?.isFull(now) !== false)) this.named.delete(name)
     }
-    // The next look is at twice as many, so that a new caller costs little however many there are.
+    // Sweeps again at twice as many callers, so that a new caller costs little however many there are.
     this.sweepAt = Math.max(callersKept, 2 * this.named.size)
   }
 }

@@ -1,10 +1,10 @@
 /**
- * What the callers of a server have used of its rate limits on all of its nodes. `@effect-mcp/nodes` has it on Postgres and on Redis. Default:
- * each node counts for itself.
+ * Tracks callers' rate limit usage across all of a server's nodes. `@effect-mcp/nodes` implements it on Postgres and Redis. By default each
+ * node counts separately.
  *
- * A node counts by itself, too, and settles with the store in parts of a twentieth of a second's budget: no request waits for the store. So
- * the nodes together admit what one would, and at most that part more for each further node. Where the store does not answer, each node
- * limits by what it has counted itself.
+ * Requests never wait for the store. Each node counts locally and syncs with the store after every twentieth of a second's budget.
+ * Together, the nodes admit as many requests as a single node would, plus at most one twentieth for each additional node. If the store is
+ * unavailable, each node falls back to its local count.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -12,25 +12,28 @@ import * as Effect from "effect/Effect"
 import { TokenBucket } from "../internal/TokenBucket.ts"
 import type { NodesUnavailable } from "../session/SessionDirectory.ts"
 
-/** What a node has used of a bucket since it last told. */
+/** Tokens that a node has taken from a bucket since its last report. */
 export interface Use {
-  /** Names the server, the method and the caller. */
+  /** Identifies the server, method and caller. */
   readonly bucket: string
   readonly used: number
-  /** Tokens that come back in a second; a bucket holds twice as many. */
+  /** Tokens added per second. A bucket's capacity is twice that. */
   readonly perSecond: number
 }
 
-/** What all nodes of a server have used of its rate limits; fails with `NodesUnavailable` where the store does not answer. */
+/** Tracks rate limit usage across a server's nodes. Fails with `NodesUnavailable` if the store doesn't respond. */
 export class RateLimitStore extends Context.Service<
   RateLimitStore,
   {
-    /** Takes what was used from each bucket, in one step for each; gives the tokens that it has then, below zero where too many were used. */
+    /**
+     * Subtracts the used tokens from each bucket, atomically per bucket. Returns the tokens left in each, which is negative if too many
+     * were used.
+     */
     readonly settle: (uses: ReadonlyArray<Use>) => Effect.Effect<ReadonlyArray<number>, NodesUnavailable>
   }
 >()("@effect-mcp/server/RateLimitStore") {}
 
-/** A store for nodes of one process. */
+/** Creates a store shared by nodes in the same process. */
 export const makeMemory = (): RateLimitStore["Service"] => {
   const buckets = new Map<string, TokenBucket>()
   return {

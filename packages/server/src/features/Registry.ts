@@ -1,26 +1,28 @@
 /**
  * Entries by key: scoped registrations and mounted sources, in order of registration.
  *
- * Closing the scope of a registration removes the entry, waits for the calls in flight on it, and only then releases its services. A
- * key that is taken is a defect. One registry serves every session.
+ * Closing a registration's scope removes the entry, waits for the entry's calls in flight, and only then releases its
+ * services. Registering a key twice is a defect. One registry serves every session.
  */
-import type { HandledRequest } from "@effect-mcp/core/internal/HandlerContext"
-import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
-import { Site, siteOf } from "@effect-mcp/core/internal/registration"
+import { type HandledRequest, Site, siteOf } from "@effect-mcp/core/internal/handlers"
+import { attempt, checkedBoolean, exitOf } from "@effect-mcp/core/internal/calling"
+import { Principal } from "@effect-mcp/core/Principal"
+import type { QueryServices } from "@effect-mcp/core/RequestContext"
+import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 
-/** A set of features that tells of its changes. */
+/** A set of features that reports changes. */
 export interface Changing {
-  /** Calls the listener with every change, in the fiber that makes it. It must not throw. */
+  /** Calls the listener after every change, in the fiber that makes the change. The listener must not throw. */
   readonly listen: (listener: () => void) => void
 }
 
 interface Slot<Entry> {
   readonly entry: Entry
-  /** Where the entry was registered, for the error about a second one. */
+  /** Where the entry was registered, for the error about a second registration. */
   readonly site: Error | undefined
   /** Completes when the entry is removed. */
   readonly gone: Deferred.Deferred<void>
@@ -28,17 +30,17 @@ interface Slot<Entry> {
   drained: Deferred.Deferred<void> | undefined
 }
 
-/** Views that are kept: one per set of entries that some principal sees. */
+/** Maximum number of cached views. There is one view per set of entries that some principal sees. */
 const maxViews = 100
 
-/** The entries of one kind. `Source` is the interface of a mounted server (or another registry) of that kind. */
+/** The entries of one kind. `Source` is the interface that a mounted server (or another registry) has for that kind. */
 export class Registry<Entry, Source extends { readonly changes: Stream.Stream<void> }> {
   private readonly slots = new Map<string, Slot<Entry>>()
   /** The mounted sources, in order. */
   readonly mounted = new Set<Source>()
   private readonly listeners = new Set<() => void>()
   private readonly noun: string
-  /** Grows with every change; text that was encoded for an older one is stale. */
+  /** Incremented on every change. Text that was encoded for an older version is stale. */
   version = 0
 
   constructor(noun: string) {
@@ -63,7 +65,7 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   }
   private listed: ReadonlyArray<Entry> = []
   private listedOf = -1
-  /** The same array until the registry changes. */
+  /** Returns the same array until the registry changes. */
   get entries(): ReadonlyArray<Entry> {
     if (this.listedOf !== this.version) this.listed = Array.from(this.slots.values(), (slot) => slot.entry)
     this.listedOf = this.version
@@ -71,7 +73,7 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   }
   private readonly views = new Map<string, ReadonlyArray<Entry>>()
   private viewed = -1
-  /** The entries that `visible` admits: the same array for the same entries until the registry changes. */
+  /** Returns the entries that `visible` admits: the same array for the same entries until the registry changes. */
   view(visible: (entry: Entry) => boolean): ReadonlyArray<Entry> {
     if (this.viewed !== this.version) this.views.clear()
     this.viewed = this.version
@@ -84,7 +86,7 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
     }
     const known = this.views.get(which)
     if (known !== undefined) return known
-    // The number of sets depends on the principals, so it is bounded.
+    // The number of sets depends on how many principals there are, so it must be bounded.
     if (this.views.size >= maxViews) this.views.clear()
     this.views.set(which, entries)
     return entries
@@ -95,8 +97,8 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   }
 
   /**
-   * Runs `use` on the entry, whose services live until the effect ends; `otherwise` if there is no such entry. With an eager request, `use`
-   * is called now and the entry is held until the request ends.
+   * Runs `use` on the entry, whose services live until the effect ends, or `otherwise` if there is no such entry. For an eager request,
+   * `use` is called immediately and the entry is held until the request ends.
    */
   hold<A, E, R>(
     key: string,
@@ -109,7 +111,7 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
       return slot === undefined ? otherwise() : using(slot, use, request)
     }
     let held: Slot<Entry> | undefined
-    // The slot is taken inside of `onExit`: a fiber may be interrupted between any two steps.
+    // Takes the slot inside `onExit`, because a fiber may be interrupted between any two steps.
     const used = Effect.suspend(() => {
       held = this.slots.get(key)
       if (held === undefined) return otherwise()
@@ -122,7 +124,10 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
     })
   }
 
-  /** Holds an entry for what is no single effect: its removal waits for `release`. Undefined where there is no such entry. */
+  /**
+   * Holds an entry for work that is not a single effect: removing the entry waits for `release`. Returns `undefined` if there is no such
+   * entry.
+   */
   take(key: string): { readonly gone: Effect.Effect<void>; readonly release: () => void } | undefined {
     const slot = this.slots.get(key)
     if (slot === undefined) return undefined
@@ -130,7 +135,7 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
     return { gone: Deferred.await(slot.gone), release: () => release(slot) }
   }
 
-  /** `name` is that of the entry in an error; default its key. */
+  /** Registers an entry. `name` is used in errors, and defaults to the key. */
   register(key: string, entry: Entry, name: string = key): Effect.Effect<void, never, Scope.Scope> {
     return Effect.asVoid(
       Effect.acquireRelease(
@@ -155,8 +160,8 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
 }
 
 const collision = (noun: string, name: string, first: Error | undefined, second: Error | undefined): string =>
-  `The ${noun} ${JSON.stringify(name)} is already registered: give one of the two another name` +
-  `\n  the first: ${siteOf(first) ?? "at an unknown place"}\n  the second: ${siteOf(second) ?? "at an unknown place"}`
+  `The ${noun} ${JSON.stringify(name)} is already registered: rename one of the two` +
+  `\n  the first: ${siteOf(first) ?? "at an unknown location"}\n  the second: ${siteOf(second) ?? "at an unknown location"}`
 
 const using = <Entry, A, E, R>(
   slot: Slot<Entry>,
@@ -174,17 +179,7 @@ const release = (slot: Slot<unknown>): void => {
   if (--slot.active === 0 && slot.drained !== undefined) Deferred.doneUnsafe(slot.drained, Effect.void)
 }
 
-/** Maps the entries of a view to their descriptors: the same array for the same view. */
-export const listOf = <Entry, A>(item: (entry: Entry) => A): ((view: ReadonlyArray<Entry>) => ReadonlyArray<A>) => {
-  const known = new WeakMap<ReadonlyArray<Entry>, ReadonlyArray<A>>()
-  return (view) => {
-    const items = known.get(view) ?? view.map(item)
-    known.set(view, items)
-    return items
-  }
-}
-
-/** Whether the list of a registry may depend on its caller, which each mounted source may read. */
+/** True if a registry's list may depend on the caller, which is the case for every mounted source. */
 export const isRestricted = ({
   entries,
   sources
@@ -193,7 +188,33 @@ export const isRestricted = ({
   readonly sources: ReadonlyArray<unknown>
 }): boolean => sources.length > 0 || entries.some(({ visible }) => visible !== undefined)
 
-/** The first item of every key. */
+type Caller = Principal["Service"]
+type Visible = { readonly visible?: ((caller: Caller, uri?: string) => boolean) | undefined }
+
+/** Returns true if the caller sees the entry. */
+export const sees = ({ visible }: Visible, caller: Caller, uri?: string): boolean =>
+  visible === undefined || checkedBoolean("visible", visible(caller, uri))
+
+type Items<A> = Effect.Effect<ReadonlyArray<A>, McpError, QueryServices>
+
+/**
+ * Lists the items of the entries that the caller sees, then the items in `more`. If two items have the same key, the
+ * first one is kept.
+ */
+export const itemsOf = <Entry extends Visible, A>(
+  registry: { readonly entries: ReadonlyArray<Entry> },
+  item: (entry: Entry) => A,
+  key: (item: A) => string,
+  more: (caller: Caller) => ReadonlyArray<Items<A>>
+): Items<A> =>
+  Effect.flatMap(Principal, (caller) => {
+    const own = registry.entries.filter((entry) => sees(entry, caller)).map(item)
+    const others = more(caller)
+    if (others.length === 0) return Effect.succeed(own)
+    return Effect.map(Effect.all(others, { concurrency: "unbounded" }), (rest) => uniqueBy([own, ...rest].flat(), key))
+  })
+
+/** Keeps the first item for each key. */
 export const uniqueBy = <A>(items: ReadonlyArray<A>, key: (item: A) => string): ReadonlyArray<A> => {
   const byKey = new Map<string, A>()
   for (const item of items) if (!byKey.has(key(item))) byKey.set(key(item), item)

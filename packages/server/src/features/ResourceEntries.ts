@@ -1,6 +1,7 @@
 /**
- * The resources and templates of a server: lists, reads, and the completers of templates. Static ones win over templates, own ones over
- * those of sources; a caller that does not see one gets the next.
+ * A server's resources and templates: lists, reads, and completers for templates. Static resources take precedence over
+ * templates, and the server's own entries over entries from sources. A caller that cannot see an entry gets the next
+ * match.
  */
 import { type Completer, ownCompleter } from "@effect-mcp/core/Completions"
 import { Principal } from "@effect-mcp/core/Principal"
@@ -11,32 +12,28 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Model from "@effect-mcp/protocol/model/Resource"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
-import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
-import { type Registry, uniqueBy } from "./Registry.ts"
+import { itemsOf, type Registry, sees } from "./Registry.ts"
 import { during } from "./mounting.ts"
 import { type Listing, SourceOwners } from "./SourceOwners.ts"
 
 type Caller = Principal["Service"]
 type Listed<A> = Effect.Effect<ReadonlyArray<A>, McpError.McpError, QueryServices>
 
-/** What a read of a URI is answered by: a key that the watchers share. */
+/** Identifies the entry that answers a read of a URI. Reads with the same key share a watcher. */
 export type WatchKey =
   | { readonly kind: "resource" | "mounted"; readonly uri: string }
   | { readonly kind: "template"; readonly uri: string; readonly uriTemplate: string }
 
-/** A key as the key of a Map. */
+/** Serializes a watch key, for use as the key of a Map. */
 export const textOfKey = ({ kind, uri, ...rest }: WatchKey): string => JSON.stringify({ kind, uri, ...rest })
 
 const unsuggested = Effect.succeed([])
 
-const sees = (entry: ResourceEntry | TemplateEntry, caller: Caller, uri?: string): boolean =>
-  entry.visible?.(caller, uri) !== false
-
 const seen = <A extends ResourceEntry | TemplateEntry>(entries: ReadonlyArray<A>, caller: Caller, uri?: string) =>
   entries.filter((entry) => sees(entry, caller, uri))
 
-/** The URIs and templates of a source. */
+/** Reads a source's URIs and templates. */
 const listing = (source: ResourceSource) =>
   Effect.map(
     Effect.all([source.list, source.templates], { concurrency: "unbounded" }),
@@ -44,29 +41,18 @@ const listing = (source: ResourceSource) =>
       const uriTemplates = templates.map(({ uriTemplate }) => uriTemplate)
       return {
         names: new Set([...resources.map(({ uri }) => uri), ...uriTemplates]),
-        // The source matches, so that a server without sources has no parser of templates.
+        // The source does the matching, so that a server without sources does not bundle a template parser.
         matches: (uri) => uriTemplates.some((uriTemplate) => source.matches(uriTemplate, uri))
       }
     }
   )
 
-/** Whether an error says of this URI that there is no such resource; the code depends on the revision of the server that is mounted. */
+/**
+ * True if an error means that there is no resource at this URI. The error code depends on the revision of the mounted
+ * server.
+ */
 export const isNotFound = ({ code, data }: McpError.McpError, uri: string): boolean =>
   code === McpError.ResourceNotFound || (code === McpError.InvalidParams && isJsonObject(data) && data.uri === uri)
-
-/** The updates of several streams, until all have ended. `Stream.mergeAll` does the same, and adds 1.4 KiB to the bundle of each server. */
-const ofEach = (streams: ReadonlyArray<Stream.Stream<unknown>>): Stream.Stream<unknown> =>
-  Stream.callback<unknown>(
-    (queue) =>
-      Effect.andThen(
-        Effect.forEach(streams, (stream) => Stream.runForEach(stream, (update) => Queue.offer(queue, update)), {
-          concurrency: "unbounded",
-          discard: true
-        }),
-        Queue.end(queue)
-      ),
-    { bufferSize: 16 }
-  )
 
 export class ResourceEntries {
   private readonly statics: Registry<ResourceEntry, ResourceSource>
@@ -87,28 +73,29 @@ export class ResourceEntries {
     )
   )
 
-  /** Without the members of the server's own templates, whose lists may read anything. */
+  /** All resources except members of the server's own templates, because listing members may read anything. */
   readonly registered: Listed<Model.Resource> = this.listed(() => [])
 
-  /** Own resources, the members of templates, those of sources. */
+  /** Lists the server's own resources, then templates' members, then resources from sources. */
   private listed(membersOf: (caller: Caller) => ReadonlyArray<Listed<Model.Resource>>): Listed<Model.Resource> {
-    return Effect.flatMap(Principal, (caller) => {
-      const own = seen(this.statics.entries, caller).map((entry) => entry.resource)
-      const mounted = this.statics.sources.map((source) => source.list)
-      return Effect.map(Effect.all([...membersOf(caller), ...mounted], { concurrency: "unbounded" }), (rest) =>
-        uniqueBy([own, ...rest].flat(), (resource: Model.Resource) => resource.uri)
+    // Fields are initialized before the constructor assigns the registries.
+    return Effect.suspend(() =>
+      itemsOf(
+        this.statics,
+        (entry) => entry.resource,
+        ({ uri }) => uri,
+        (caller) => [...membersOf(caller), ...this.statics.sources.map((source) => source.list)]
       )
-    })
+    )
   }
 
   readonly templates: Listed<Model.ResourceTemplate> = Effect.suspend(() =>
-    Effect.flatMap(Principal, (caller) => {
-      const own = seen(this.patterns.entries, caller).map((entry) => entry.template)
-      const mounted = this.statics.sources.map((source) => source.templates)
-      return Effect.map(Effect.all(mounted, { concurrency: "unbounded" }), (rest) =>
-        uniqueBy([own, ...rest].flat(), (template: Model.ResourceTemplate) => template.uriTemplate)
-      )
-    })
+    itemsOf(
+      this.patterns,
+      (entry) => entry.template,
+      ({ uriTemplate }) => uriTemplate,
+      () => this.statics.sources.map((source) => source.templates)
+    )
   )
 
   readonly read: ResourceSource["read"] = (params) => {
@@ -139,7 +126,10 @@ export class ResourceEntries {
     })
   }
 
-  /** The key of what answers the caller's read of a URI; undefined where it sees nothing. */
+  /**
+   * Returns the key of the entry that answers when this caller reads a URI, or `undefined` if the caller sees nothing
+   * there.
+   */
   watchKeyOf(uri: string, caller: Caller): WatchKey | undefined {
     const entry = this.statics.get(uri)
     if (entry !== undefined && sees(entry, caller)) return { kind: "resource", uri }
@@ -152,7 +142,7 @@ export class ResourceEntries {
     return this.statics.sources.some((source) => source.read({ uri }) !== undefined)
   }
 
-  /** The updates of what a key names; undefined where it cannot be watched. */
+  /** Streams updates to a key's resource, or returns `undefined` if it cannot be watched. */
   watch(key: WatchKey): Stream.Stream<unknown> | undefined {
     const { uri } = key
     if (key.kind === "resource") {
@@ -163,19 +153,22 @@ export class ResourceEntries {
       const stream = this.patterns.get(key.uriTemplate)?.watch(uri)
       return stream && during(this.patterns, key.uriTemplate, stream)
     }
-    // A watcher has no request in which lists could be read, so each source that may have the URI is watched.
+    // A watcher has no request in which lists could be read, so every source that may have the URI is watched.
     const streams = this.statics.sources.flatMap((source) => source.watch(uri) ?? [])
-    return streams.length > 1 ? ofEach(streams) : streams[0]
+    return streams.length > 1 ? Stream.mergeAll(streams, { concurrency: "unbounded" }) : streams[0]
   }
 
-  /** Whether a template, its own or that of a source, matches a URI. */
+  /** True if a template in this server or a source matches a URI. */
   matches(uriTemplate: string, uri: string): boolean {
     const own = this.patterns.get(uriTemplate)
     if (own !== undefined) return own.read(uri) !== undefined
     return this.statics.sources.some((source) => source.matches(uriTemplate, uri))
   }
 
-  /** The completer of one variable; undefined when it has none; an error for a template or variable that does not exist. */
+  /**
+   * Returns the completer for one variable, or `undefined` if it has none. Fails if the template or variable does not
+   * exist.
+   */
   completer(
     uriTemplate: string,
     variable: string,
@@ -189,7 +182,7 @@ export class ResourceEntries {
             `The resource template ${uriTemplate} has no variable ${excerpt(JSON.stringify(variable))}`
           )
     }
-    const known = this.statics.get(uriTemplate) // a plain URI may be named too; it has nothing to complete
+    const known = this.statics.get(uriTemplate) // a plain URI has no variables to complete
     if (known !== undefined && sees(known, caller)) return undefined
     if (!this.offeredBySource(uriTemplate)) {
       return McpError.invalidParams(`Unknown resource template: ${excerpt(uriTemplate)}`)

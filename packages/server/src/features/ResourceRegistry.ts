@@ -1,5 +1,5 @@
 /**
- * The registry of a server's resources and templates: what feature layers register with, and the set that the dispatcher reads.
+ * The registry of a server's resources and templates: the service that feature layers register with, and the set that the dispatcher reads.
  */
 import type { Completer } from "@effect-mcp/core/Completions"
 import { anonymous, type Principal } from "@effect-mcp/core/Principal"
@@ -22,26 +22,28 @@ import * as ResourceWatchers from "./ResourceWatchers.ts"
 import type { SharedUpdates, WatchHere } from "./SharedUpdates.ts"
 
 export interface ResourceSet extends Omit<ResourceSource, "changes">, Changing {
-  /** The resources without the members of the server's own templates. */
+  /** The resources without members of the server's own templates. */
   readonly registered: ResourceSource["list"]
   readonly isEmpty: () => boolean
-  /** Whether the list of resources, or that of templates, may depend on its caller. */
+  /** True if the list of resources or templates may depend on the caller. */
   readonly isRestricted: (list: "resources" | "templates") => boolean
   readonly hasCompleters: () => boolean
-  /** Whether anything can be subscribed to. */
+  /** True if there is anything to subscribe to. */
   readonly watchable: () => boolean
-  /** Whether this principal sees a resource, template or source that answers for the URI. */
+  /** True if this principal sees a resource, template or source for the URI. */
   readonly has: (uri: string, principal: Principal["Service"]) => boolean
   /**
-   * Calls the listener at every update of what this principal would read, until the scope closes. All subscribers share one watcher,
-   * which runs when this returns. Nothing happens for a URI that the principal does not see.
+   * Calls the listener after every update of the resource that this principal would read, until the scope closes. All subscribers share one
+   * watcher, which is running when this returns. Does nothing for a URI that the principal does not see.
    */
   readonly subscribe: (
     uri: string,
     principal: Principal["Service"],
     listener: ResourceWatchers.UpdateListener
   ) => Effect.Effect<void, never, Scope.Scope>
-  /** Shares the updates with the other nodes of a server, until the scope closes. Called before the first subscription. */
+  /**
+   * Shares updates with the server's other nodes until the scope closes. Must be called before the first subscription.
+   */
   readonly share: (
     sharing: (watch: WatchHere) => Effect.Effect<SharedUpdates, never, Scope.Scope>
   ) => Effect.Effect<void, never, Scope.Scope>
@@ -85,7 +87,7 @@ const prefixed = (source: ResourceSource, prefix: string): ResourceSource => {
   }
 }
 
-/** A new registry: the service for feature layers, and the set that the dispatcher reads. Watchers live in the scope. */
+/** Creates a registry: the service for feature layers, and the set that the dispatcher reads. Watchers live in the scope. */
 export const make: Effect.Effect<
   { readonly resources: ResourceSet; readonly context: Context.Context<ResourceRegistry> },
   never,
@@ -101,7 +103,7 @@ export const make: Effect.Effect<
     registered: entries.registered,
     templates: entries.templates,
     read: entries.read,
-    // `watch` of a source names no caller: it offers what an anonymous one sees.
+    // A source's `watch` has no caller, so it offers what an anonymous caller sees.
     watch: (uri) => {
       const key = entries.watchKeyOf(uri, anonymous)
       return key && entries.watch(key)
@@ -115,7 +117,7 @@ export const make: Effect.Effect<
     isRestricted: (list) =>
       isRestricted(statics) ||
       isRestricted(templates) ||
-      // The effect that lists the members of a template may read its caller.
+      // The effect that lists a template's members may read its caller.
       (list === "resources" && templates.entries.some((entry) => entry.list !== undefined)),
     watchable: () =>
       statics.sources.length > 0 ||

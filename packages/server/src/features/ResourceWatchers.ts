@@ -1,5 +1,6 @@
 /**
- * Watchers of resources: the `changes` of a resource run once, from the first subscription to the last, in the context of its layer.
+ * Resource watchers. A resource's `changes` run once, from the first subscription to the last, in the context of its
+ * layer.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -9,23 +10,23 @@ import * as Stream from "effect/Stream"
 import type { ResourceEntries, WatchKey } from "./ResourceEntries.ts"
 
 export interface UpdateListener {
-  /** Called in the watcher's fiber: must not throw. */
+  /** Called in the watcher's fiber. Must not throw. */
   readonly resourceUpdated: (uri: string) => void
 }
 
-/** One subscription: a listener with two of them is called until both have ended. */
+/** One subscription. A listener that subscribes twice is called until both subscriptions have ended. */
 interface Subscription {
   readonly listener: UpdateListener
 }
 
-/** Subscribers called in one turn: few enough to stay in the processor's caches until their message is written. */
+/** Subscribers that are called in one turn: few enough to stay in the processor's caches until their messages are written. */
 const atOnce = 64
 
-/** Calls all subscribers, some in a turn: those have written the update before the next are called, and other requests run between. */
+/** Calls all subscribers in batches. Each batch has written the update before the next is called, and other requests run in between. */
 const notifyAll = (uri: string, subscriptions: ReadonlySet<Subscription>): Effect.Effect<void> =>
   Effect.suspend(() => {
     const rest = subscriptions.values()
-    // Subscriptions made meanwhile come last in the set and are not counted: they have missed nothing.
+    // Subscriptions made in the meantime are last in the set and are not counted, because they have missed nothing.
     let left = subscriptions.size
     const some = (): Effect.Effect<void> => {
       for (let i = 0; i < atOnce; i++) {
@@ -39,13 +40,14 @@ const notifyAll = (uri: string, subscriptions: ReadonlySet<Subscription>): Effec
   })
 
 export interface ResourceWatchers {
-  /** Calls the listener at every update of the key until the scope closes. */
+  /** Calls the listener after every update of the key, until the scope closes. */
   readonly subscribe: (key: WatchKey, listener: UpdateListener) => Effect.Effect<void, never, Scope.Scope>
 }
 
 /**
- * Watchers run in the context and the scope of this effect: the request of the first subscription ends long before its watcher. Listeners
- * are called one after the other, since a fiber or a queue for each would cost more than the message.
+ * Creates the watchers. They run in the context and the scope of this effect, because the request of the first
+ * subscription ends long before its watcher. Listeners are called in order, because a fiber or a queue for each would
+ * cost more than the message.
  */
 export const make = Effect.fnUntraced(function* (
   entries: ResourceEntries
@@ -54,7 +56,7 @@ export const make = Effect.fnUntraced(function* (
   const watchers: RcMap.RcMap<WatchKey, Set<Subscription>> = yield* RcMap.make({
     lookup: (key: WatchKey) =>
       Effect.suspend(() => {
-        // The layer's `changes` may throw: then there is no watcher that later subscribers would join.
+        // The layer's `changes` may throw. In that case there must be no watcher for later subscribers to join.
         const stream = entries.watch(key)
         const subscriptions = new Set<Subscription>()
         const forget = RcMap.invalidate(watchers, key)
@@ -65,9 +67,9 @@ export const make = Effect.fnUntraced(function* (
               ? Effect.andThen(forget, Effect.logError(`The watcher of ${key.uri} died`, cause))
               : Effect.void
           ),
-          // A subscription made after the resource was removed and registered again gets its new watcher.
+          // A subscription made after the resource was removed and registered again gets the new watcher.
           Effect.andThen(Effect.suspend(() => (entries.watch(key) === undefined ? forget : Effect.void))),
-          // `RcMap` adds the services of the first subscription's request.
+          // `RcMap` adds the services of the first subscription's request; this removes them.
           Effect.updateContext<never, never>(() => context),
           Effect.forkScoped({ startImmediately: true }),
           Effect.as(subscriptions)

@@ -1,8 +1,8 @@
 /**
- * Updates of resources between the nodes of a server: an update on one node reaches the subscribers of all.
+ * Shares resource updates among a server's nodes, so that an update on one node reaches subscribers on all nodes.
  *
- * A node tells the others which resources its clients subscribe to. They watch these too, and publish each update. What a node wants is
- * repeated, and forgotten by the others when it is not: a node that died wants nothing.
+ * Each node announces the resources that its clients subscribe to. The other nodes watch these too and publish every
+ * update. Announcements are repeated, and expire if they are not, so a crashed node is forgotten.
  */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
@@ -12,13 +12,13 @@ import type { Bus } from "../session/Bus.ts"
 import { textOfKey, type WatchKey } from "./ResourceEntries.ts"
 import type { UpdateListener } from "./ResourceWatchers.ts"
 
-/** How often a node repeats what it wants. */
+/** How often a node repeats its announcements. */
 const repeated = "5 seconds"
-/** How long a resource is watched for another node that does not repeat that it wants it. */
+/** How long a resource is watched for another node after the last announcement. */
 const forgotten = "15 seconds"
-/** Resources that are watched for other nodes at once; hints for more are dropped. */
+/** Maximum number of resources to watch for other nodes. Announcements beyond it are dropped. */
 const maxWatched = 10_000
-/** Length of the keys in one hint, in characters. */
+/** Total length of the keys in one announcement, in characters. */
 const hintSize = 1024
 
 /** Watches a resource on this node, until the scope closes. */
@@ -43,7 +43,7 @@ export class SharedUpdates {
   private readonly bus: Bus
   private readonly server: string
   private readonly watch: WatchHere
-  /** The subscriptions of this node's clients, by the text of their key. */
+  /** Subscriptions of this node's clients, by serialized key. */
   private readonly wanted = new Map<string, Set<{ readonly listener: UpdateListener; readonly uri: string }>>()
 
   private constructor(bus: Bus, server: string, watch: WatchHere) {
@@ -52,7 +52,7 @@ export class SharedUpdates {
     this.watch = watch
   }
 
-  /** `watch` calls a listener at each update on this node. */
+  /** Creates the shared updates. `watch` calls a listener after each update on this node. */
   static readonly make = Effect.fnUntraced(function* (
     bus: Bus,
     server: string,
@@ -81,9 +81,9 @@ export class SharedUpdates {
     return shared
   })
 
-  // ---- what this node wants
+  // ---- resources that this node's clients subscribe to
 
-  /** Calls the listener at each update on another node, until the scope closes. */
+  /** Calls the listener after each update on another node, until the scope closes. */
   subscribe(key: WatchKey, listener: UpdateListener): Effect.Effect<void, never, Scope.Scope> {
     const name = textOfKey(key)
     const entry = { listener, uri: key.uri }
@@ -125,9 +125,9 @@ export class SharedUpdates {
     for (const { listener, uri } of this.wanted.get(name) ?? []) listener.resourceUpdated(uri)
   }
 
-  // ---- what other nodes want
+  // ---- resources that other nodes announced
 
-  /** The resources that are watched for other nodes: whether one of them wants it since it was last looked at. */
+  /** Resources watched for other nodes. The value is true if the resource was announced since the last check. */
   private readonly deadlines = new Map<string, boolean>()
 
   private keysOf(text: string): ReadonlyArray<WatchKey> {
@@ -141,7 +141,7 @@ export class SharedUpdates {
     return true
   }
 
-  /** Watches a resource until no other node has wanted it for a while. */
+  /** Watches a resource until no other node has announced it for a while. */
   private watched(name: string, key: WatchKey): Effect.Effect<void> {
     const listener = { resourceUpdated: () => this.bus.publish(`updated ${this.server}`, name) }
     const wanted = Effect.sync(() => {

@@ -1,9 +1,9 @@
 /**
- * Which of several mounted sources answers for a name: the first that lists it, in the order in which they were mounted.
+ * Decides which of several mounted sources owns a name: the first source that lists it, in the order of mounting.
  *
- * Owns what the sources list, per caller and scopes, until a list changes; names that clients send are not kept. A single source is never
- * asked for its list. A source whose list cannot be read is passed over; a name that no source lists goes to the first, whose error says
- * so.
+ * Caches the sources' lists, per caller and scopes, until a list changes. Names that clients send are not cached. A
+ * single source is never asked for its list. A source whose list cannot be read is skipped. A name that no source lists
+ * goes to the first source, which reports that it does not exist.
  */
 import { callerKey, Principal } from "@effect-mcp/core/Principal"
 import type * as McpError from "@effect-mcp/protocol/McpError"
@@ -12,16 +12,16 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
-/** What a source lists. */
+/** Names that a source lists. */
 export interface Listing {
   readonly names: ReadonlySet<string>
-  /** Whether a template of the source matches the name. */
+  /** Returns true if one of the source's templates matches the name. */
   readonly matches?: ((name: string) => boolean) | undefined
 }
 
-/** One read of a source's list, shared by the look-ups that wait for it. */
+/** One read of a source's list, shared by all lookups that wait for it. */
 class ListRead {
-  /** Undefined until the read has ended. */
+  /** `undefined` until the read has ended. */
   listing: Listing | undefined = undefined
   readonly ended = Deferred.makeUnsafe<void>()
   /** When the read began, in milliseconds. */
@@ -32,16 +32,19 @@ class ListRead {
   }
 }
 
-/** Listed names that are kept, of all callers. */
+/** Maximum number of cached names, over all callers. */
 const maxNames = 100_000
-/** For how many milliseconds a name that no list has is believed to be in none: not every server announces its changes. */
+/**
+ * How long a name that is in no list is assumed to stay missing, in milliseconds. Not every server announces its
+ * changes.
+ */
 const missLifetime = 1000
 
 const nothing: Listing = { names: new Set() }
 const lists = ({ matches, names }: Listing, name: string): boolean => names.has(name) || matches?.(name) === true
 const sizeOf = (read: ListRead | undefined): number => (read?.listing === undefined ? 0 : read.listing.names.size + 1)
 
-/** A caller without a name is told apart by its object. */
+/** Callers without a name are identified by their `Principal` object. */
 const keyOf = (principal: Principal["Service"]): string | Principal["Service"] => {
   const key = callerKey(principal)
   return key === undefined ? principal : `${key} ${principal.scopes.join(" ")}`
@@ -56,12 +59,12 @@ export class SourceOwners<Source> {
   private knownVersion = -1
   private readonly registry: { readonly version: number; readonly sources: ReadonlyArray<Source> }
 
-  /** `registry.version` grows whenever a list may have changed. */
+  /** Creates the owners. `registry.version` is incremented whenever a list may have changed. */
   constructor(registry: { readonly version: number; readonly sources: ReadonlyArray<Source> }) {
     this.registry = registry
   }
 
-  /** What `offer` gives of the source that owns `name`; undefined where no source offers anything. */
+  /** Returns the result of `offer` for the source that owns `name`, or `undefined` if no source offers anything. */
   choose<A, E, R, R2>(
     name: string,
     offer: (source: Source) => Effect.Effect<A, E, R> | undefined,
@@ -97,7 +100,7 @@ export class SourceOwners<Source> {
     })
   }
 
-  /** The owner of a name, where the lists that were read say it. */
+  /** Returns the owner of a name if the lists read so far determine it. */
   private known(key: CallerKey, name: string, sources: ReadonlyArray<Source>): Source | undefined {
     const reads = this.readsFor(key)
     for (const source of sources) {
@@ -118,7 +121,7 @@ export class SourceOwners<Source> {
       const reads = this.readsFor(key)
       const last = reads.get(source)
       if (last !== undefined && last.listing === undefined) {
-        // A read that was interrupted is left to the next look-up that waits for it.
+        // If the read was interrupted, the next lookup that waits for it starts it again.
         return Effect.flatMap(Deferred.await(last.ended), () =>
           last.listing === undefined ? this.listing(key, source, list, now) : Effect.succeed(last.listing)
         )
@@ -142,7 +145,7 @@ export class SourceOwners<Source> {
     })
   }
 
-  /** Counts the names of a read that has ended, and forgets all others where they are too many. */
+  /** Counts the names in a finished read, and forgets all other reads if there are too many. */
   private keep(key: CallerKey, source: Source, read: ListRead): void {
     this.keptNames += sizeOf(read)
     if (this.keptNames <= maxNames) return

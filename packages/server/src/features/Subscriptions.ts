@@ -1,6 +1,6 @@
 /**
- * Resource subscriptions of stateful sessions (spec: server/resources): one supervised fiber per session and URI, in the session's
- * scope, on a watcher that all sessions share.
+ * Resource subscriptions of stateful sessions (spec: server/resources). Each session and URI has one supervised fiber
+ * in the session's scope, which uses a watcher that all sessions share.
  */
 import { notFound } from "@effect-mcp/core/Resources"
 import { Principal } from "@effect-mcp/core/Principal"
@@ -15,10 +15,7 @@ import type { Limits } from "../Limits.ts"
 import type { Session } from "../session/Session.ts"
 import type { ResourceSet } from "./ResourceRegistry.ts"
 
-/** How many URIs a gateway subscribes to at one server. */
-export const maxPerSession = 1024
-
-/** Completes once the watcher runs, so no update after the answer is missed. A second subscription to a URI changes nothing. */
+/** Completes once the watcher runs, so that no update after the answer is missed. Subscribing twice to a URI changes nothing. */
 export const subscribe = (
   resources: ResourceSet,
   limits: Limits,
@@ -60,7 +57,7 @@ export const start = (
       Effect.flatMap(Effect.forkIn(run, session.scope, { startImmediately: true }), (fiber) => {
         own = fiber
         session.subscriptions.set(uri, { fiber, since })
-        // The watcher could not be made.
+        // The watcher could not be created.
         if (fiber.pollUnsafe() !== undefined) release(limits, session, uri)
         return Deferred.await(established)
       })

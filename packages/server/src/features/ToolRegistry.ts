@@ -1,23 +1,28 @@
-/** The server's tools: those of feature layers and of mounted sources. A name of both is the server's own; see `SourceOwners`. */
+/**
+ * The server's tools, from feature layers and mounted sources. If both have a tool with the same name, the server's own
+ * tool takes precedence; see `SourceOwners`.
+ */
 import type { Principal } from "@effect-mcp/core/Principal"
-import { deferred, type HandledRequest } from "@effect-mcp/core/internal/HandlerContext"
+import { deferred, type HandledRequest } from "@effect-mcp/core/internal/handlers"
 import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
 import { type CallLimits, type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
-import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { CallToolParams, CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { memoize } from "effect/Function"
 import type * as Scope from "effect/Scope"
 import { MountedTools } from "./MountedTools.ts"
-import { type Changing, isRestricted, listOf, Registry } from "./Registry.ts"
+import { AddedMeta } from "./AddedMeta.ts"
+import { Portability } from "./Portability.ts"
+import { type Changing, isRestricted, Registry, sees } from "./Registry.ts"
 import * as ToolLimits from "./ToolLimits.ts"
 
 const mayBeTask = (entry: ToolEntry | undefined): boolean =>
   (entry?.tool.execution?.taskSupport ?? "forbidden") !== "forbidden"
 
-/** Called for each list, and the same until the registry changes. */
+/** Called for each list. The answer is cached until the registry changes. */
 const mayNeedTask = (registry: Registry<ToolEntry, ToolSource>): (() => boolean) => {
   let version = -1
   let known = false
@@ -29,69 +34,74 @@ const mayNeedTask = (registry: Registry<ToolEntry, ToolSource>): (() => boolean)
   }
 }
 
-/** The error for a name that is not registered, or not visible to the caller. */
-export const unknownTool = (name: string): McpError.McpError => McpError.invalidParams(`Unknown tool: ${excerpt(name)}`)
-
 export interface ToolSet extends Changing {
-  /** The tools that the caller of `request` sees. */
+  /** Lists the tools that the caller of `request` sees. */
   readonly list: (request: HandledRequest) => Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices>
-  /** The effect that calls a tool; made when it is about to run. */
+  /** Creates the effect that calls a tool, just before it runs. */
   readonly call: (
     params: CallToolParams,
     request?: HandledRequest
   ) => Effect.Effect<CallToolResult, McpError.McpError, RequestServices>
   readonly isEmpty: () => boolean
-  /** Whether the list may depend on its caller. */
+  /** True if the list may depend on the caller. */
   readonly isRestricted: () => boolean
-  /** The arguments of one of the server's own tools that travel in headers too; none where the caller sees no such tool. */
+  /** Returns the arguments of one of the server's own tools that are also sent as headers. Empty if the caller sees no such tool. */
   readonly headerParams: (name: unknown, principal: Principal["Service"]) => ReadonlyArray<HeaderParams.HeaderParam>
 }
 
 /**
- * Makes a new registry: the service for feature layers, and the set that the dispatcher reads. `limits` apply to tools without limits of
- * their own.
+ * Creates a registry: the service for feature layers, and the set that the dispatcher reads. `limits` apply to tools that set no limits.
  */
 export const make = (
-  limits?: CallLimits
+  limits?: CallLimits,
+  around?: ToolLimits.Environment,
+  portability: Portability = new Portability()
 ): Effect.Effect<{ readonly tools: ToolSet; readonly context: Context.Context<ToolRegistry> }, never, Scope.Scope> =>
   Effect.gen(function* () {
     const registry = yield* Registry.make<ToolEntry, ToolSource>("tool")
-    const limited = yield* ToolLimits.make(limits)
-    const visible = (entry: ToolEntry, principal: Principal["Service"]) => entry.visible?.(principal) !== false
-    const descriptors = listOf((entry: ToolEntry) => entry.tool)
+    const limited = yield* ToolLimits.make(limits, around)
+    const added = new AddedMeta(registry.changed)
+    // Returns the same array for the same view, so that its text is encoded once.
+    const descriptors = memoize((view: ReadonlyArray<ToolEntry>): ReadonlyArray<Tool> =>
+      view.map(({ tool }) => added.of(tool))
+    )
     const visibleTo = (
       principal: Principal["Service"]
     ): Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices> => {
-      const own = descriptors(registry.view((entry) => visible(entry, principal)))
+      const own = descriptors(registry.view((entry) => sees(entry, principal)))
       return registry.sources.length === 0 ? Effect.succeed(own) : mounted.after(own)
     }
     const mounted = new MountedTools(registry)
     const call: ToolSet["call"] = (params, request = deferred) => {
       const { name } = params
-      const elsewhere = () => mounted.call(params) ?? Effect.fail(unknownTool(name))
+      const elsewhere = () => mounted.call(params) ?? Effect.fail(McpError.unknownTool(name))
       return request.withCaller((principal) =>
         registry.hold(
           name,
-          (entry) => (visible(entry, principal) ? entry.call(params, request) : elsewhere()),
+          (entry) => (sees(entry, principal) ? entry.call(params, request) : elsewhere()),
           elsewhere,
           request
         )
       )
     }
-    const annotated = new WeakMap<ToolEntry, ReadonlyArray<HeaderParams.HeaderParam>>()
+    const paramsOf = memoize(({ tool }: ToolEntry) => HeaderParams.parse(tool.inputSchema).params)
     const find = (name: string, principal: Principal["Service"]): ToolEntry | undefined => {
       const entry = registry.get(name)
-      return entry !== undefined && visible(entry, principal) ? entry : undefined
+      return entry !== undefined && sees(entry, principal) ? entry : undefined
     }
     const headerParams: ToolSet["headerParams"] = (name, principal) => {
       const entry = typeof name === "string" ? find(name, principal) : undefined
-      if (entry === undefined) return []
-      const params = annotated.get(entry) ?? HeaderParams.parse(entry.tool.inputSchema).params
-      annotated.set(entry, params)
-      return params
+      return entry === undefined ? [] : paramsOf(entry)
     }
+    const settle = Effect.andThen(portability.settle, registry.changed)
     const tools: ToolSet = {
-      list: (request) => request.withCaller(visibleTo),
+      list: (request) =>
+        portability.isSettled
+          ? request.withCaller(visibleTo)
+          : Effect.andThen(
+              settle,
+              Effect.suspend(() => request.withCaller(visibleTo))
+            ),
       call,
       headerParams,
       listen: registry.listen,
@@ -101,7 +111,13 @@ export const make = (
     return {
       tools,
       context: Context.make(ToolRegistry, {
-        register: (entry) => registry.register(entry.tool.name, limited(entry)),
+        register: (entry) => {
+          const bounded = limited(entry)
+          const registered = registry.register(entry.tool.name, bounded)
+          const prepared = portability.admit(bounded)
+          return prepared === undefined ? registered : Effect.andThen(prepared, registered)
+        },
+        annotate: added.add,
         find,
         call,
         taskTools: () => registry.entries.flatMap((entry) => (mayBeTask(entry) ? [entry.tool.name] : [])),

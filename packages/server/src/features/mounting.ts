@@ -1,4 +1,7 @@
-/** Sources that are mounted in a registry, and streams that last as long as an entry: not every server has either. */
+/**
+ * A registry's mounted sources, and streams that last as long as an entry. In a separate module, because not every
+ * server needs them.
+ */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -31,7 +34,7 @@ export const mount = <Entry, S extends Source>(
     Effect.asVoid
   )
 
-/** `stream` until the entry is removed; the removal waits for the finalizers of the stream. */
+/** Runs `stream` until the entry is removed. The removal waits for the stream's finalizers. */
 export const during = <A, Entry, S extends Source>(
   registry: Registry<Entry, S>,
   key: string,

@@ -1,8 +1,8 @@
 /**
- * The changes in a folder, watched once for all sessions and files.
+ * Changes in a folder, watched once for all sessions and files.
  *
- * Watches folder by folder, since recursive watching would descend into ignored ones, from the first `start` until the scope closes. A
- * save is often several events: those of one path within 30 ms are one change.
+ * Each folder is watched separately, because a recursive watch would descend into ignored folders. Watching lasts from the first `start`
+ * until the scope closes. Saving a file often causes several events, so events for the same path within 30 ms count as one change.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -18,23 +18,23 @@ import * as Stream from "effect/Stream"
 import * as Names from "./Names.ts"
 import type * as Tree from "./Tree.ts"
 
-/** A file or a folder has changed. */
+/** A change to a file or folder. */
 export interface FolderChange {
-  /** Relative to the folder, with "/" between the names. */
+  /** Path relative to the folder, with "/" between the names. */
   readonly path: string
-  /** Whether it was added or removed, so that the list of files is different. */
+  /** True if the file was added or removed, which changes the list of files. */
   readonly listed: boolean
 }
 
 /** A watched folder. */
 export interface WatchedFolder {
-  /** Starts to watch, once; returns when every folder is watched. */
+  /** Starts watching, once. Returns when every folder is being watched. */
   readonly start: Effect.Effect<void>
-  /** Changes from now on. None before `start`. */
+  /** Emits changes from now on, but none before `start`. */
   readonly changes: Stream.Stream<FolderChange>
 }
 
-/** Events of one path this close to each other are one change. */
+/** Events for the same path within this time count as one change. */
 const quiet = "30 millis"
 
 /** Watches from the first `start` until the scope closes. */
@@ -54,7 +54,7 @@ export const make = Effect.fnUntraced(function* (
     )
   )
 
-  /** Watches a folder and all folders below; returns when they are watched. */
+  /** Watches a folder and all folders under it. Returns when they are all being watched. */
   const watch = (names: Names.Names): Effect.Effect<void> =>
     Effect.gen(function* () {
       const key = names.join("/")
@@ -70,13 +70,13 @@ export const make = Effect.fnUntraced(function* (
         folders,
         key,
         Stream.runForEach(events, (event) => notice(names, event)).pipe(
-          Effect.catchTag("Missing", () => Effect.void), // removed before it could be watched
+          Effect.catchTag("Missing", () => Effect.void), // the folder was removed before it could be watched
           Effect.catchCause((cause) => Effect.logWarning("A folder cannot be watched", cause)),
           Effect.ensuring(on)
         )
       )
       yield* Deferred.await(ready)
-      // After the watch has begun: a file that is added from now on is an event.
+      // Read after watching has begun, so that a file added from now on causes an event.
       const { folders: below } = yield* tree.entries(names)
       yield* Effect.forEach(below, watch, { concurrency: 8, discard: true })
     })
@@ -90,7 +90,7 @@ export const make = Effect.fnUntraced(function* (
     if (event._tag === "Create") yield* discover(changed)
   })
 
-  /** A new folder may have files already, before it is watched. */
+  /** A new folder may contain files before it is watched. */
   const discover = Effect.fnUntraced(function* (names: Names.Names): Effect.fn.Return<void> {
     if (!(yield* tree.isFolder(names))) return
     yield* watch(names)
@@ -106,13 +106,13 @@ export const make = Effect.fnUntraced(function* (
       { discard: true }
     )
 
-  // A fiber of its own: the request that starts it may end before every folder is watched.
+  // A separate fiber, because the request that starts it may end before every folder is watched.
   const needed = Latch.makeUnsafe(false)
   const watching = yield* Effect.forkScoped(Effect.andThen(needed.await, watch([])))
   return { start: Effect.andThen(needed.open, Fiber.join(watching)), changes: Stream.fromPubSub(hub) }
 })
 
-/** One change per path, in the order of the first of each. */
+/** Merges each path's changes into one, in order of first occurrence. */
 const merge = (changes: ReadonlyArray<FolderChange>): ReadonlyArray<FolderChange> => {
   const byPath = new Map<string, FolderChange>()
   for (const { path, listed } of changes) {

@@ -1,4 +1,4 @@
-/** A folder as resources: URIs, the list of files, contents and changes. */
+/** Serves a folder as resources: URIs, the list of files, their contents, and changes. */
 import type { Resource } from "@effect-mcp/protocol/model/Resource"
 import type { ResourceContents } from "@effect-mcp/protocol/model/ResourceContents"
 import * as Effect from "effect/Effect"
@@ -12,42 +12,42 @@ import * as Media from "./Media.ts"
 import * as Names from "./Names.ts"
 import * as Tree from "./Tree.ts"
 
-/** Which files are offered, and how. */
+/** Which files to serve, and how. */
 export interface Options {
-  /** The URI of the folder, without a slash at its end. Default: the `file:` URL of its real path. */
+  /** The folder's URI, without a trailing slash. Defaults to the `file:` URL of its real path. */
   readonly uri?: string | undefined
-  /** The largest file that is read, in bytes. Default 1 MiB, which fits into one message as base64. */
+  /** Maximum size in bytes of a file that clients can read. Default 1 MiB, which fits in one message as base64. */
   readonly maxBytes?: number | undefined
-  /** The most files that are listed and suggested; others can be read. Default 10 000. */
+  /** Maximum number of files to list and suggest. Clients can still read other files. Default 10 000. */
   readonly maxFiles?: number | undefined
-  /** Whether files and folders whose name begins with a dot are offered. Default false. */
+  /** Whether to serve files and folders whose name starts with a dot. Default false. */
   readonly hidden?: boolean | undefined
-  /** Names of files and folders that are not offered, without regard to case. Default `node_modules`. */
+  /** Names of files and folders to hide, ignoring case. Default `node_modules`. */
   readonly ignored?: ReadonlyArray<string> | undefined
-  /** Media types by extension (lower case, without the dot), in addition to the usual ones or instead of them. */
+  /** Media types by extension (in lower case, without the dot). They extend or override the built-in ones. */
   readonly types?: { readonly [extension: string]: string } | undefined
 }
 
-/** What the layer of a folder registers. */
+/** The parts that a folder's layer registers. */
 export interface FolderFiles {
   readonly uriTemplate: string
   readonly list: Effect.Effect<ReadonlyArray<Resource>>
   readonly read: (path: string, uri: string) => Effect.Effect<ResourceContents, Tree.Missing | Tree.TooLarge>
   readonly complete: (value: string) => Effect.Effect<ReadonlyArray<string>>
-  /** Changes of a file, or of a folder above it. */
+  /** Emits changes to a file, or to a folder that contains it. */
   readonly changes: (path: string) => Stream.Stream<unknown>
-  /** One event whenever a file or a folder was added or removed. */
+  /** Emits whenever a file or folder is added or removed. */
   readonly listed: Stream.Stream<unknown>
 }
 
-/** Paths that begin with the text, then those that contain it; without regard to case. */
+/** Returns the paths that start with the text, then the paths that contain it, ignoring case. */
 export const suggest = (files: ReadonlyArray<string>, value: string): ReadonlyArray<string> => {
   const typed = value.toLowerCase()
   const places = files.map((path) => path.toLowerCase().indexOf(typed))
   return [...files.filter((_, index) => places[index] === 0), ...files.filter((_, index) => (places[index] ?? 0) > 0)]
 }
 
-/** Fails when `root` does not exist. Watches from the first list or subscription until the scope closes. */
+/** Opens the folder. Fails if `root` doesn't exist. Watches the folder from the first list or subscription until the scope closes. */
 export const make = Effect.fnUntraced(function* (
   root: string,
   options: Options
@@ -61,7 +61,7 @@ export const make = Effect.fnUntraced(function* (
   const [files, forget] = yield* Effect.cachedInvalidateWithTTL(tree.files(maxFiles), "1 second")
   return {
     uriTemplate: `${uri}/{+path}`,
-    // Watched first, so that no file that is added after the answer is missed.
+    // Watches first, so that no file that is added after the answer is missed.
     list: Effect.map(Effect.andThen(start, files), (all) =>
       all.map((file) => {
         const mimeType = Media.typeOf(file, types)
@@ -78,7 +78,7 @@ export const make = Effect.fnUntraced(function* (
     changes: (file) => {
       if (Names.parse(file, admits) === undefined) return Stream.empty
       const events = Stream.filter(changes, (change) => Names.isWithin(change.path, file))
-      // A change between the subscription and the start of the watch has no event of its own: the start is one.
+      // A change between the subscription and the start of watching has no event, so the start counts as one.
       return Stream.merge(Stream.fromEffect(start), events)
     },
     listed: Stream.tap(

@@ -1,6 +1,6 @@
-/** A folder on disk as resources. */
+/** Serves a folder on disk as resources. */
 import type * as CacheHint from "@effect-mcp/core/CacheHint"
-import { registrationLayer } from "@effect-mcp/core/internal/registration"
+import { registrationLayer } from "@effect-mcp/core/internal/handlers"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
@@ -11,21 +11,22 @@ import type { PlatformError } from "effect/PlatformError"
 import * as Stream from "effect/Stream"
 import * as Files from "./Files.ts"
 
-/** How a folder is offered. */
+/** How to serve a folder. */
 export interface Options
   extends
     Files.Options,
     Partial<Pick<Resources.Options, "name" | "title" | "description" | "annotations" | "icons" | "meta">> {
-  /** As for a single resource. */
+  /** Caching hint for the files, like a resource's own hint. */
   readonly cache?: CacheHint.CacheHint | undefined
   readonly visible?: Resources.Visible | undefined
 }
 
 /**
- * Offers every file of a folder: listed, read, completed and watched, by `file:///root/{+path}`. Fails when the folder is not there.
+ * Serves every file in a folder as `file:///root/{+path}`, with listing, reading, completion and change notifications. Fails if the folder
+ * doesn't exist.
  *
- * Any path but that of a regular file below the folder is `ResourceNotFound`: links, hidden and ignored names are not followed. A file
- * above `maxBytes` is answered by -31429.
+ * Only regular files under the folder are served; any other path fails with `ResourceNotFound`. Symbolic links are not followed. Hidden and
+ * ignored names are invisible to clients. Reading a file larger than `maxBytes` fails with -31429.
  *
  * @example
  * ```ts
@@ -62,7 +63,7 @@ export const layer = (
     })
   )
 
-/** Announces with every event that the list of resources has changed. */
+/** Announces a resource list change for every event. */
 const announced = (changes: Stream.Stream<unknown>) =>
   registrationLayer<Resources.ResourceRegistry, Resources.ResourceRegistry["Service"], never>(
     Resources.ResourceRegistry,

@@ -1,5 +1,6 @@
-/** The media type of a file, and whether it is text or binary, by its name and its bytes. */
+/** Determines a file's media type, and whether it is text or binary, from its name and bytes. */
 import type { ResourceContents } from "@effect-mcp/protocol/model/ResourceContents"
+import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Base64 from "effect/encoding/Base64"
 
 /** Media types by extension. */
@@ -30,7 +31,7 @@ const usual: Types = {
   zip: "application/zip"
 }
 
-/** The media type of the extension, if it is known. */
+/** Returns the extension's media type, if known. */
 export const typeOf = (path: string, own: Types = {}): string | undefined => {
   const extension = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase()
   if (extension === undefined) return undefined
@@ -38,7 +39,7 @@ export const typeOf = (path: string, own: Types = {}): string | undefined => {
   return Object.hasOwn(types, extension) ? types[extension] : undefined
 }
 
-/** The text of a file: valid UTF-8 without NUL. Undefined for a binary one. */
+/** Returns a file's text (valid UTF-8 without NUL), or `undefined` if the file is binary. */
 export const textOf = (bytes: Uint8Array): string | undefined => {
   if (bytes.includes(0)) return undefined
   try {
@@ -48,11 +49,11 @@ export const textOf = (bytes: Uint8Array): string | undefined => {
   }
 }
 
-/** A file as the contents of a resource: text, or base64. */
+/** Converts a file to resource contents: text, or base64. */
 export const contentsOf = (uri: string, path: string, bytes: Uint8Array, own?: Types): ResourceContents => {
   const text = textOf(bytes)
   const type = typeOf(path, own)
   return text === undefined
-    ? { uri, mimeType: type ?? "application/octet-stream", blob: Base64.encode(bytes) }
+    ? Validate.checked({ uri, mimeType: type ?? "application/octet-stream", blob: Base64.encode(bytes) })
     : { uri, mimeType: type ?? "text/plain", text }
 }

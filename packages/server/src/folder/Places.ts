@@ -1,11 +1,11 @@
 /**
- * Names turned into places of a folder on disk, confined to it: the one module that does so.
+ * Maps names to places on disk, confined to one folder. Only this module does so.
  *
- * Symbolic links are never followed, whether they lead outside or not. Where the platform names open descriptors (Linux), a folder is
- * opened and the place of its descriptor compared. Its files are reached through the descriptor, so no later change of a link redirects
- * them. Elsewhere places are compared before and after: the names behind a link that exists only in between may be listed, and a
- * link that is swapped several times may be read.
- * Refuses entries that are neither files nor folders: opening a FIFO would block.
+ * Symbolic links are never followed, even if they stay inside the folder. If the platform has paths for open
+ * descriptors (Linux), a folder is opened and its descriptor's place is compared. Its files are then reached through
+ * the descriptor, so changing a link later can't redirect them. On other platforms, places are compared before and
+ * after. There, names behind a link that exists only in between may be listed, and a link that is swapped several times
+ * may be read. Entries other than files and folders are rejected, because opening a FIFO would block.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -16,50 +16,53 @@ import type { PlatformError } from "effect/PlatformError"
 import type * as Scope from "effect/Scope"
 import type * as Names from "./Names.ts"
 
-/** There is no such file for a client. Carries no cause: errors of the platform name places outside. */
+/**
+ * The file doesn't exist as far as clients are concerned. The error has no cause, because platform errors contain paths
+ * outside the folder.
+ */
 export class Missing extends Data.TaggedError("Missing")<{}> {}
 
-/** A regular file, opened. */
+/** An open regular file. */
 export interface OpenFile {
   readonly handle: FileSystem.File
-  /** Of the descriptor. */
+  /** The descriptor's file information. */
   readonly info: FileSystem.File.Info
-  /** A path of the file, good while the scope lives. */
+  /** A path to the file, valid while the scope is open. */
   readonly place: string
 }
 
-/** The places of one folder. */
+/** A folder's places. */
 export interface Places {
   /** The folder's real, absolute path. */
   readonly root: string
-  /** Whether folders are reached through descriptors. Elsewhere a caller compares after it has read, by `locate`. */
+  /** True if folders are reached through descriptors. Otherwise callers must compare with `locate` after reading. */
   readonly descriptors: boolean
-  /** Where `names` lie. No names: the folder itself. */
+  /** Returns the place for `names`. An empty list means the folder itself. */
   readonly locate: (names: Names.Names) => Effect.Effect<string, Missing>
-  /** A path of the folder that `names` are, good while the scope lives. */
+  /** Returns a path to the folder at `names`, valid while the scope is open. */
   readonly openFolder: (names: Names.Names) => Effect.Effect<string, Missing, Scope.Scope>
-  /** Opens a regular file. Nothing is read before it is known to lie in the place of its names. */
+  /** Opens a regular file. Nothing is read until the file is known to be in the place that its names denote. */
   readonly openFile: (names: Names.Names) => Effect.Effect<OpenFile, Missing, Scope.Scope>
 }
 
 export const missing = Effect.mapError(() => new Missing())
 
-/** Whether both are the same file, not just files of the same name. */
+/** True if both are the same file, and not just files with the same name. */
 export const isSame = (a: FileSystem.File.Info, b: FileSystem.File.Info): boolean =>
   a.dev === b.dev && Option.getOrUndefined(a.ino) === Option.getOrUndefined(b.ino)
 
-/** The path of an open descriptor, where the platform has such paths. */
+/** Returns the path of an open descriptor, if the platform has such paths. */
 const descriptorPath = (handle: FileSystem.File): string | undefined =>
   "fd" in handle && typeof handle.fd === "number" ? `/proc/self/fd/${handle.fd}` : undefined
 
-/** Fails when `folder` does not exist. */
+/** Opens a folder's places. Fails if `folder` doesn't exist. */
 export const make = Effect.fnUntraced(function* (
   folder: string
 ): Effect.fn.Return<Places, PlatformError, FileSystem.FileSystem | Path.Path> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const root = yield* fs.realPath(path.resolve(folder))
-  // Windows cannot open a file without following links; there only the comparison afterwards protects.
+  // Windows cannot open a file without following links. There, only the comparison afterwards protects.
   const noFollow = path.sep === "/"
 
   const locate: Places["locate"] = Effect.fnUntraced(function* (names) {
@@ -67,9 +70,9 @@ export const make = Effect.fnUntraced(function* (
     return (yield* fs.realPath(absolute)) === absolute ? absolute : yield* new Missing()
   }, missing)
 
-  /** The descriptor's own path of a folder, or `undefined` where there is none. */
+  /** Returns a folder's path through its descriptor, or `undefined` if there is none. */
   const opened = Effect.fnUntraced(function* (absolute: string) {
-    // With the dot at the end, opening anything but a folder is an error at once, also a FIFO.
+    // With the trailing dot, opening anything but a folder, including a FIFO, fails immediately.
     const handle = yield* fs.open(`${absolute}${path.sep}.`, { flag: "r" })
     const place = descriptorPath(handle)
     if (place === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * The contents of a folder on disk: files, their bytes, the folders below. `Places` confines it; only names that the policy admits are
- * listed.
+ * A folder's contents on disk: its files, their bytes, and its subfolders. `Places` confines it to the folder. Only names that the policy
+ * allows are listed.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -13,28 +13,30 @@ import * as Places from "./Places.ts"
 
 export { isSame, Missing, type OpenFile } from "./Places.ts"
 
-/** The file has more bytes than the folder's owner allows. */
+/** The file is larger than the folder's options allow. */
 export class TooLarge extends Data.TaggedError("TooLarge")<{ readonly maxBytes: number }> {}
 
-/** What lies directly in a folder. */
+/** The entries directly in a folder. */
 export interface TreeEntries {
   readonly files: ReadonlyArray<Names.Names>
   readonly folders: ReadonlyArray<Names.Names>
+  /** Links, sockets and other special files, which are never read. */
+  readonly others: ReadonlyArray<Names.Names>
 }
 
 /** A folder on disk. */
 export interface Tree extends Omit<Places.Places, "descriptors"> {
   readonly admits: Names.NamePolicy
-  /** The bytes of a file. Fails when it has more than `maxBytes`, also when it grows while it is read. */
+  /** Reads a file. Fails if it is larger than `maxBytes`, even if it grows while being read. */
   readonly read: (names: Names.Names, maxBytes: number) => Effect.Effect<Uint8Array, Places.Missing | TooLarge>
   readonly isFolder: (names: Names.Names) => Effect.Effect<boolean>
-  /** The admitted files and folders that lie directly in a folder; none when it is gone. */
+  /** Lists the allowed files and folders directly inside a folder. Empty if the folder is gone. */
   readonly entries: (names: Names.Names) => Effect.Effect<TreeEntries>
-  /** The paths of the first `limit` files below, sorted. */
+  /** Returns the sorted paths of the first `limit` files under the folder. */
   readonly files: (limit: number) => Effect.Effect<ReadonlyArray<string>>
 }
 
-/** Fails when `folder` does not exist. */
+/** Opens a folder. Fails if `folder` doesn't exist. */
 export const make = Effect.fnUntraced(function* (
   folder: string,
   admits: Names.NamePolicy
@@ -44,7 +46,7 @@ export const make = Effect.fnUntraced(function* (
 
   const read: Tree["read"] = Effect.fnUntraced(function* (names, maxBytes) {
     const { handle, info } = yield* openFile(names)
-    // A file may grow while it is read, and those of /proc have the size 0: the bytes are counted.
+    // Counts the bytes, because a file may grow while it is read, and files in /proc report size 0.
     const parts: Array<Uint8Array> = []
     let length = 0
     if (Number(info.size) > maxBytes) return yield* new TooLarge({ maxBytes })
@@ -60,15 +62,19 @@ export const make = Effect.fnUntraced(function* (
   const entries: Tree["entries"] = Effect.fnUntraced(
     function* (names) {
       const all = yield* Effect.flatMap(openFolder(names), fs.readDirectoryEntries)
-      // Without descriptors another folder may have been listed: fails unless this one is in its place.
+      // Without descriptors, another folder may have been listed. Fails unless this one is in its place.
       if (!descriptors) yield* locate(names)
       const named = all.filter(({ name }) => admits(name))
-      const ofType = (type: FileSystem.File.Type) =>
-        named.filter((entry) => entry.type === type).map(({ name }) => [...names, name])
-      return { files: ofType("File"), folders: ofType("Directory") }
+      const where = (has: (type: FileSystem.File.Type) => boolean) =>
+        named.filter((entry) => has(entry.type)).map(({ name }) => [...names, name])
+      return {
+        files: where((type) => type === "File"),
+        folders: where((type) => type === "Directory"),
+        others: where((type) => type !== "File" && type !== "Directory")
+      }
     },
     Effect.scoped,
-    Effect.orElseSucceed(() => ({ files: [], folders: [] }))
+    Effect.orElseSucceed(() => ({ files: [], folders: [], others: [] }))
   )
 
   const files: Tree["files"] = Effect.fnUntraced(function* (limit) {

@@ -1,11 +1,11 @@
 /**
- * The Streamable HTTP endpoint (spec: basic/transports), independent of what receives its requests: one for all revisions. A POST of
- * 2026-07-28 is a request of its own; older clients open a session first. The message decides which, never its method.
+ * The Streamable HTTP endpoint (spec: basic/transports) for all revisions, independent of the HTTP server in front of
+ * it. A 2026-07-28 POST stands alone, while older clients open a session first. The message's `_meta` decides which one
+ * applies, never its method.
  *
- * Owns the order of the checks. A request that can be answered at once is answered without a fiber.
+ * Defines the order of the checks. A request that can be answered immediately needs no fiber.
  */
-import { DeadlineQueue } from "@effect-mcp/core/internal/Deadlines"
-import { Fibers } from "@effect-mcp/core/internal/Fibers"
+import { boundsOf, DeadlineQueue, Fibers, Shares } from "@effect-mcp/core/internal/inFlight"
 import type { Decoded } from "@effect-mcp/core/Transport"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -41,7 +41,7 @@ import * as SessionTable from "./session/SessionTable.ts"
 import * as Stateless from "./stateless/StatelessEndpoint.ts"
 
 /**
- * Options of an endpoint, whatever receives its requests.
+ * Endpoint options, for any kind of HTTP server.
  *
  * @example
  * ```ts
@@ -56,48 +56,53 @@ import * as Stateless from "./stateless/StatelessEndpoint.ts"
  * ```
  */
 export interface Options extends Admission.Options, RequestLimits {
-  /** How long a stream may be silent before a comment is sent; 0: no comments. Default 15 seconds. */
+  /** How long a stream may be idle before a comment is sent. Set it to 0 to send none. Default 15 seconds. */
   readonly keepAlive?: Duration.Input | undefined
   /**
-   * At shutdown: how long everything is still served, before the server stops listening. `/readyz` answers 503 meanwhile, and responses
-   * close their connections, so that load balancers move on. Default 0: for those that need no time to notice.
+   * How long to keep serving at shutdown before the server stops listening. In the meantime, `/readyz` returns 503 and responses close
+   * their connections, so that load balancers switch to other nodes. Default 0.
    */
   readonly lameDuck?: Duration.Input | undefined
-  /** At shutdown, after `lameDuck`: how long requests may still run. Default 10 seconds. Subscriptions end at once. */
+  /** How long requests may keep running at shutdown, after `lameDuck`. Subscriptions end immediately. Default 10 seconds. */
   readonly drain?: Duration.Input | undefined
   /**
-   * Sessions of the revisions up to 2025-11-25. `false`: these revisions are served without sessions, each POST by itself, as on nodes
-   * that share nothing. Then the server declares no subscriptions, list changes and logs, asks the client nothing, and `resume` has no
-   * effect; a client that hangs up interrupts its request. Default: sessions, with the defaults of `SessionOptions`.
+   * Session options for revisions up to 2025-11-25. `false` serves these revisions without sessions, handling each POST separately, for
+   * example on nodes that share nothing. The server then doesn't declare subscriptions, list changes or logging, asks the client nothing,
+   * and ignores `resume`. A client that disconnects interrupts its request. By default sessions are enabled, with the defaults of
+   * `SessionOptions`.
    */
   readonly sessions?: SessionOptions | false | undefined
   /**
-   * Resumption (spec 2025-11-25: basic/transports, resumability and redelivery): whether clients may come back for the events of a cut
-   * connection. The `EventStore` keeps them. `false`: they may not. Default: they may, with the defaults of `ResumeOptions`.
+   * Resumption options (spec 2025-11-25: basic/transports, resumability and redelivery). If a connection breaks, the client may reconnect
+   * to receive its events, which the `EventStore` keeps. `false` disables resumption. By default it is enabled, with the defaults of
+   * `ResumeOptions`.
    */
   readonly resume?: ResumeOptions | false | undefined
 }
 
 export interface SessionOptions extends SessionTable.Options {
-  /** Requests of one session at once. Default 128; one more is answered by 429. */
+  /** Maximum number of concurrent requests per session. Beyond it, clients receive a 429. Default 128. */
   readonly inFlight?: number | undefined
   /**
-   * Notifications and responses of one session that wait while the reader of its transport is slow; only a transport that was changed
-   * can be. Default 1024; one more is answered by 429.
+   * Maximum number of a session's notifications and responses that may wait for a slow transport reader, which only
+   * happens with a customized transport. Beyond it, clients receive a 429. Default 1024.
    */
   readonly unread?: number | undefined
-  /** How long a request runs on after its client has gone and cannot come back. Default 10 seconds. */
+  /** How long a request keeps running after its client has disconnected and can't come back. Default 10 seconds. */
   readonly grace?: Duration.Input | undefined
 }
 
 export interface ResumeOptions {
-  /** How long a client may stay away from a running request before it is interrupted, and from its answer. Default 2 minutes. */
+  /**
+   * How long a client may be disconnected before its running request is interrupted, or its finished response is dropped. Default 2
+   * minutes.
+   */
   readonly window?: Duration.Input | undefined
-  /** When a client that is sent away is told to come back, unless its handler says so. Default 1 second. */
+  /** How soon a client that was told to disconnect should reconnect, unless the handler specifies a delay. Default 1 second. */
   readonly retry?: Duration.Input | undefined
-  /** How long a request may run before its response becomes a stream that can be resumed (2025-11-25). Default 100 milliseconds. */
+  /** How long a request may run before its response becomes a resumable stream (2025-11-25). Default 100 milliseconds. */
   readonly streamAfter?: Duration.Input | undefined
-  /** How long a connection lasts before its client is sent away to come back (2025-11-25). Default: as long as its stream. */
+  /** How long a connection lasts before its client is told to disconnect and reconnect (2025-11-25). By default, as long as its stream. */
   readonly lifetime?: Duration.Input | undefined
 }
 
@@ -107,15 +112,15 @@ type Answer = Effect.Effect<Response>
 export interface Endpoint {
   readonly admission: Admission.Admission
   readonly exchanges: InFlightRequests
-  /** The error response to a request by its headers alone; for a POST it is asked before the body is read. */
+  /** Returns the error response to a request, based only on its headers. For a POST it is called before the body is read. */
   readonly refusal: (http: HttpRequest) => ErrorResponse | undefined
-  /** Answers a POST once its body was read. */
+  /** Handles a POST after its body has been read. */
   readonly post: (http: HttpRequest, body: Body.Read, exchange: HttpExchange) => Answer
-  /** Answers a request of any other method. */
+  /** Handles a request with any other method. */
   readonly other: (http: HttpRequest, exchange: HttpExchange) => Answer
   /**
-   * Ends what is open, in order. Servers that are given stop listening after `lameDuck`, if other nodes serve what this one does, and what
-   * still arrives on open connections is answered; otherwise new requests are refused. A second run does nothing.
+   * Gracefully ends everything that is open. If other nodes serve the same sessions, the given servers stop listening after `lameDuck`, and
+   * requests that still arrive on open connections are handled. Otherwise, new requests are rejected. Calling it again does nothing.
    */
   readonly end: (listening?: HttpServers) => Effect.Effect<void>
 }
@@ -123,7 +128,7 @@ export interface Endpoint {
 const onlyPost = HttpServerResponse.empty({ status: 405, headers: { allow: "POST" } })
 const notAllowed = HttpServerResponse.empty({ status: 405, headers: { allow: "GET, POST, DELETE" } })
 
-/** How long after the server stopped listening a request may arrive on a connection that it had accepted. */
+/** How long after the server stops listening a request may still arrive on an accepted connection. */
 const lateness = "1 second"
 
 const hasSessionId = ({ headers }: HttpRequest): boolean => headers[sessionIdHeader] !== undefined
@@ -155,7 +160,7 @@ class Streamable implements Endpoint {
     this.lameDuck = options.lameDuck ?? 0
   }
 
-  /** Whether the client speaks the stateless era, or a version that is not known. */
+  /** True if the client uses a stateless revision, or an unknown version. */
   private speaksModern(http: HttpRequest): boolean {
     return !hasSessionId(http) && !this.declaresStateful(http)
   }
@@ -165,7 +170,7 @@ class Streamable implements Endpoint {
     if (refused !== undefined || http.method !== "POST") return refused
     const malformed = this.admission.post(http)
     if (malformed !== undefined) return malformed
-    // A running request may wait for a message of its session.
+    // Requests in sessions pass, because a running request may wait for a message of its session.
     if (!this.exchanges.admits && !hasSessionId(http)) return shuttingDown()
     return this.exchanges.crowded ? tooMany("messages are in flight", this.exchanges.inFlight * 2) : undefined
   }
@@ -178,7 +183,7 @@ class Streamable implements Endpoint {
     return HttpServerResponse.isHttpServerResponse(body) ? Effect.succeed(body) : this.decoded(http, body, exchange)
   }
 
-  /** True if the body is a request of the stateless era, whichever session its headers name. */
+  /** True if the body is a stateless request, whichever session its headers name. */
   readonly isStateless = (http: HttpRequest, body: Decoded): boolean =>
     !this.declaresStateful(http) && body._tag === "Message" && JsonRpc.isRequest(body.message) && isModern(body.message)
 
@@ -203,7 +208,7 @@ class Streamable implements Endpoint {
 
   private noRequest(http: HttpRequest, body: Decoded, exchange: HttpExchange): Answer {
     const isSessionless = body._tag === "InvalidMessage" && !hasSessionId(http)
-    // Which headers such a POST has is not defined (2026-07-28: basic/transports/streamable-http).
+    // The specification does not define the headers of such a POST (2026-07-28: basic/transports/streamable-http).
     const declaresModern = body._tag === "Message" && JsonRpc.isNotification(body.message) && isModern(body.message)
     return !this.stateful.sessions.areServed ||
       isSessionless ||
@@ -213,13 +218,13 @@ class Streamable implements Endpoint {
       : this.stateful.post(http, body, exchange)
   }
 
-  /** What is posted without a session, and is no request. */
+  /** Handles a message that was posted without a session and isn't a request. */
   private alone(http: HttpRequest, body: Decoded): Response {
-    if (body._tag === "Batch") return refuse(400, McpError.invalidRequest("A body is one message, not a batch"))
+    if (body._tag === "Batch") return refuse(400, McpError.invalidRequest("The body must be one message, not a batch"))
     if (body._tag === "InvalidMessage") return refuse(400, body.error, body.response ? undefined : body.id)
     const { message } = body
     if (!JsonRpc.isNotification(message)) {
-      return refuse(400, McpError.invalidRequest("Responses are not posted in this revision"))
+      return refuse(400, McpError.invalidRequest("This revision does not accept posted responses"))
     }
     this.server.receive(message, body.envelope, { address: http.address, closing: this.exchanges.closing })
     return accepted
@@ -245,7 +250,7 @@ class Streamable implements Endpoint {
       if (exchanges.leaving) return Effect.void
       exchanges.leaving = true
       if (listening === undefined) return this.ended(undefined)
-      // Answers to questions of a session that only this server has could not arrive any more.
+      // If only this server has a session, answers to its questions could not arrive after it stopped listening.
       const isElsewhere =
         this.stateful.options.config.manager !== undefined || this.sessionless || !this.stateful.sessions.areServed
       const stopped = isElsewhere ? listening.stop : Effect.succeed(false)
@@ -255,7 +260,7 @@ class Streamable implements Endpoint {
       return Effect.flatMap(Effect.andThen(ducked, stopped), (stopped) => this.ended(stopped ? listening : undefined))
     })
 
-  /** `stopped`: servers that accept no connection any more; requests still arrive on those that are open. */
+  /** Ends the endpoint. `stopped` no longer accepts new connections, but requests still arrive on its open ones. */
   private ended(stopped: HttpServers | undefined): Effect.Effect<void> {
     const { exchanges, stateful } = this
     const { options, sessions } = stateful
@@ -271,25 +276,28 @@ class Streamable implements Endpoint {
       Effect.sync(() => exchanges.expectNone())
     )
     const served = Effect.all([late, idle], { concurrency: "unbounded", discard: true })
-    // What is waited for is interruptible, not the wait: a finalizer of an interrupted fiber would end there.
+    // The work can be interrupted but the wait can't, because in an interrupted fiber the finalizer would end here.
     return Effect.timeoutOption(Effect.interruptible(served), this.drain).pipe(
       Effect.andThen(Effect.sync(() => exchanges.stop())),
       Effect.andThen(table.endAll("The server is shutting down")),
-      // The last responses are on their way until their connections have ended.
+      // The last responses may be in transit until their connections have ended.
       Effect.andThen(Effect.timeoutOption(Effect.interruptible(Effect.andThen(exchanges.silent, closed)), "1 second")),
-      // A client that does not read would hold up the HTTP server.
+      // A client that does not read would block the shutdown of the HTTP server.
       Effect.andThen(Effect.sync(() => exchanges.cut()))
     )
   }
 }
 
-/** Where events are kept; undefined where clients may not come back for them. */
+/** Maximum bytes of events waiting for a slow store, and of messages waiting for clients to open their standalone streams. */
+const maxWaitingBytes = 64 * 1024 * 1024
+
+/** Returns the event store, or `undefined` if clients can't resume. */
 const storeOf = (resume: ResumeOptions | undefined | false, shared: EventStore["Service"] | undefined) =>
   resume === false
     ? Effect.succeed(undefined)
     : Effect.map(Effect.serviceOption(EventStore), (store) => Option.getOrElse(store, () => shared ?? makeMemory()))
 
-/** The endpoint lives as long as the scope. */
+/** Creates an endpoint that lives as long as the scope. */
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Endpoint, never, McpServer | Scope.Scope> {
@@ -306,7 +314,7 @@ export const make = Effect.fnUntraced(function* (
   const exchanges = new InFlightRequests(options, clock, fork, server.drain)
   const fibers = new Fibers()
   yield* Effect.addFinalizer(() => fibers.end)
-  // Lasts until the endpoint has ended: what other nodes answer is passed on meanwhile.
+  // Runs until the endpoint has ended, because answers from other nodes are forwarded until then.
   const passOn = (effect: Effect.Effect<void>) => {
     const fiber = runFork(effect)
     fibers.add(fiber)
@@ -316,6 +324,7 @@ export const make = Effect.fnUntraced(function* (
   const keepAlive = keepAliveTimer(options.keepAlive ?? "15 seconds", clock, fork)
   const streamAfter = Duration.toMillis(Duration.fromInputUnsafe(resume.streamAfter ?? "100 millis"))
   const nodes = sessionless ? undefined : server.nodes
+  const waiting = boundsOf(maxWaitingBytes, options.callerShare ?? 0.5)
   let manager: SessionManager | undefined
   const stateful = new SessionEndpoint({
     server,
@@ -332,11 +341,13 @@ export const make = Effect.fnUntraced(function* (
       runFork,
       sessionless,
       store: yield* storeOf(!sessionless && options.resume, nodes?.events),
+      unwritten: new Shares(waiting),
+      unread: new Shares(waiting),
       get manager() {
         return manager
       },
       window: Duration.fromInputUnsafe(resume.window ?? "2 minutes"),
-      // Without sessions only the end of its POST cancels a request.
+      // Without sessions, only the end of its POST cancels a request.
       grace: Duration.fromInputUnsafe(sessionless ? 0 : (sessionOptions.grace ?? "10 seconds")),
       retry: Duration.fromInputUnsafe(resume.retry ?? "1 second"),
       leftBehind: (change, caller, bytes) => exchanges.leftBehind(change, caller, bytes),

@@ -1,12 +1,12 @@
 /**
- * Serves Streamable HTTP (spec: basic/transports) on `node:http`: a listener for `createServer`, or for a framework that hands out Node's
- * own requests, with their bodies unread or parsed as `request.body`. The same endpoint as `RouterEndpoint`, without a router, its
- * context and its middleware, which are a quarter of a call's cost.
+ * Serves Streamable HTTP (spec: basic/transports) on `node:http`, as a listener for `createServer` or for a framework that exposes Node's
+ * own requests. Bodies may be unread, or already parsed into `request.body`. It is the same endpoint as `RouterEndpoint`, but without the
+ * router, its context and its middleware, which make up a quarter of the cost of a call.
  *
- * Owns what is written to Node's response. Cross-origin requests and authentication are for what runs before the listener.
+ * Owns writing to Node's response. Handle CORS and authentication before the listener.
  */
-import { exitOf } from "@effect-mcp/core/internal/eager"
-import { Fibers } from "@effect-mcp/core/internal/Fibers"
+import { exitOf } from "@effect-mcp/core/internal/calling"
+import { Fibers } from "@effect-mcp/core/internal/inFlight"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Headers } from "@effect-mcp/protocol/Headers"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -30,32 +30,32 @@ import { refuse } from "./response/Responses.ts"
 import { SseHttpBody } from "./response/SseResponse.ts"
 
 export interface Options extends Endpoint.Options {
-  /** The path of the endpoint; others are answered by 404. Default: every path that reaches the listener. */
+  /** The endpoint's path; other paths receive a 404. By default every path that reaches the listener is served. */
   readonly path?: string | undefined
-  /**
-   * The user of a request, where code before the listener authenticated it. It is called at once, and must not throw. Default:
-   * `anonymous`.
-   */
+  /** Returns the user that earlier code authenticated for this request. Called synchronously; must not throw. Default: `anonymous`. */
   readonly principal?: ((request: IncomingMessage) => Principal["Service"] | undefined) | undefined
 }
 
-/** Answers a request. A body that was read before must be in `request.body`, as Express's parsers leave it; otherwise it is 500. */
+/**
+ * Handles a request. If the body has already been read, it must be in `request.body`, where Express's parsers put it; otherwise the
+ * response is a 500.
+ */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** The target of a request line in absolute form (RFC 9112 3.2.2), as clients send it to proxies. */
+/** Parses an absolute-form request target (RFC 9112 3.2.2), which clients send to proxies. */
 const absoluteOf = (target: string | undefined): URL | undefined =>
   target !== undefined && /^https?:\/\//i.test(target) && URL.canParse(target) ? new URL(target) : undefined
 
 const pathOf = (target: string | undefined): string | undefined =>
   absoluteOf(target)?.pathname ?? target?.split("?", 1)[0]
 
-/** Headers with the host that the target names, which counts instead of `host` (RFC 9112 3.2.2). */
+/** Returns the headers with the target's host, which takes precedence over `host` (RFC 9112 3.2.2). */
 const headersOf = ({ headers, url }: IncomingMessage): IncomingMessage["headers"] => {
   const host = absoluteOf(url)?.host
   return host === undefined ? headers : { ...headers, host }
 }
 
-/** A request of Node's. */
+/** A request from Node's HTTP server. */
 class NodeRequest implements HttpRequest {
   readonly method: string
   readonly headers: Headers
@@ -66,7 +66,7 @@ class NodeRequest implements HttpRequest {
 
   constructor(request: IncomingMessage, principal: Principal["Service"] | undefined) {
     this.method = request.method ?? ""
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Node joins all headers of a request but Set-Cookie, which is none of a request's
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Node joins all headers except Set-Cookie, which requests do not have
     this.headers = headersOf(request) as Headers
     this.principal = principal
     this.originalUrl = request.url ?? ""
@@ -80,12 +80,12 @@ class NodeRequest implements HttpRequest {
 
 const bodyMissing = refuse(
   500,
-  McpError.internalError("The body was read before it came to the MCP endpoint, and is not there as request.body")
+  McpError.internalError("The body was read before the MCP endpoint received it, and request.body does not contain it")
 )
 const notFound = HttpServerResponse.empty({ status: 404 })
 const failed = refuse(500, McpError.internalError())
 
-/** The body that a framework has read, and maybe parsed; undefined where it is unread, or not there. */
+/** Returns the body if a framework has already read (and maybe parsed) it, or `undefined` if it is missing or unread. */
 const readOf = (request: IncomingMessage, limit: number): Body.Read | undefined => {
   if (!request.readableDidRead || !("body" in request)) return undefined
   const { body } = request
@@ -96,7 +96,7 @@ const readOf = (request: IncomingMessage, limit: number): Body.Read | undefined 
 
 type Answer = HttpServerResponse.HttpServerResponse
 
-/** Writes a response that is no stream, unless code before the listener has answered already. */
+/** Writes a non-streaming response, unless earlier code has already responded. */
 const write = (response: ServerResponse, { body, headers, status }: Answer): void => {
   if (response.headersSent) return
   response.writeHead(status, headers)
@@ -104,7 +104,7 @@ const write = (response: ServerResponse, { body, headers, status }: Answer): voi
   else response.end()
 }
 
-/** A defect is answered by 500 as long as no head was written. */
+/** Responds to a defect with a 500, or cuts the response off if its head was already written. */
 const cutOff = (response: ServerResponse, cause: Cause.Cause<never>): void => {
   if (response.headersSent || !Cause.hasDies(cause)) response.destroy()
   else write(response, failed)
@@ -112,7 +112,7 @@ const cutOff = (response: ServerResponse, cause: Cause.Cause<never>): void => {
 
 const failure = (cause: Cause.Cause<never>) => Effect.logError("A request could not be answered", cause)
 
-/** One listener: each request goes through `receive`, `respond` and `send`. */
+/** A listener. Each request goes through `receive`, `respond` and `send`. */
 class NodeListener {
   private readonly endpoint: Endpoint.Endpoint
   private readonly options: Options
@@ -127,7 +127,7 @@ class NodeListener {
   }
 
   receive(request: IncomingMessage, response: ServerResponse): void {
-    // The client has gone while middleware before the listener ran: no event will say so.
+    // The client disconnected while middleware ran before the listener, and no event will report it.
     if (response.destroyed || request.socket.destroyed) return
     if (this.endpoint.exchanges.leaving) response.shouldKeepAlive = false
     const { path, principal } = this.options
@@ -143,7 +143,7 @@ class NodeListener {
     }
   }
 
-  /** Answers a request whose body is unread, of which Node would read all. */
+  /** Rejects a request whose body is unread, which Node would otherwise read to the end. */
   private refuse(request: IncomingMessage, response: ServerResponse, refused: Answer): void {
     if (!request.readableDidRead && !response.headersSent) Body.discard(request, cutOf(request, response))
     write(response, refused)
@@ -157,7 +157,7 @@ class NodeListener {
       if (typeof read !== "string" && !exchanges.arriving.received(exchange, read.length)) return
       return this.respond(() => this.endpoint.post(http, read, exchange), exchange, request, response)
     }
-    // Middleware before the listener has read a part of it.
+    // Middleware before the listener has read part of the body.
     if (request.readableDidRead || request.destroyed) return write(response, bodyMissing)
     const exchange = exchanges.enter(cutOf(request, response), http)
     const done = (read: Body.Read): void => {
@@ -170,13 +170,13 @@ class NodeListener {
   }
 
   private other(http: HttpRequest, request: IncomingMessage, response: ServerResponse): void {
-    // Over HTTP/2 Node does not report a cancelled request while its body is unread.
+    // Over HTTP/2, Node does not report a cancelled request while its body is unread.
     Body.discard(request, cutOf(request, response))
-    const exchange = this.endpoint.exchanges.open(cutOf(request, response))
+    const exchange = this.endpoint.exchanges.open(cutOf(request, response), http)
     this.respond(() => this.endpoint.other(http, exchange), exchange, request, response)
   }
 
-  /** Answers at once where that is possible. */
+  /** Responds synchronously if possible. */
   private respond(
     answering: () => Effect.Effect<Answer>,
     exchange: HttpExchange,
@@ -194,7 +194,7 @@ class NodeListener {
     }
   }
 
-  /** Waits for the answer in a fiber, which the end of the response interrupts. */
+  /** Waits for the response in a fiber that is interrupted when the response ends. */
   private wait(
     answer: Effect.Effect<Answer>,
     exchange: HttpExchange,
@@ -219,40 +219,45 @@ class NodeListener {
     if (fiber.pollUnsafe() === undefined) NodeResponseWriter.whenOver(request, response, gone)
   }
 
-  /** Writes the answer without a fiber: a stream may be open for long. */
+  /** Writes the response without a fiber, because a stream may stay open for a long time. */
   private send(answer: Answer, exchange: HttpExchange, request: IncomingMessage, response: ServerResponse): void {
     const over = (): void => this.endpoint.exchanges.leave(exchange)
+    const unread: NodeResponseWriter.OnUnread = (bytes, close) => this.endpoint.exchanges.unread(exchange, bytes, close)
     if (response.destroyed) return over()
     if (answer.body instanceof SseHttpBody && !response.headersSent) {
       response.writeHead(answer.status, answer.headers)
       NodeResponseWriter.whenOver(request, response, over)
-      return NodeResponseWriter.pipe(answer.body, response, (defect) => this.report(defect))
+      return NodeResponseWriter.pipe(answer.body, response, (defect) => this.report(defect), unread)
     }
     write(response, answer)
-    // The exchange of a client that does not read lasts on.
-    if (response.writableLength === 0) over()
-    else NodeResponseWriter.whenOver(request, response, over)
+    if (response.writableLength === 0) return over()
+    // If the client does not read, its exchange stays open.
+    NodeResponseWriter.whenOver(request, response, over)
+    NodeResponseWriter.reportUnread(response, answer, unread)
   }
 
   private report(defect: unknown): void {
     this.runFork(failure(Cause.die(defect)))
   }
 
-  /** An error that a listener throws would end the process. */
+  /** Reports a defect and responds with a 500. If the listener threw instead, the process would exit. */
   private fail(response: ServerResponse, defect: unknown): void {
     this.report(defect)
     write(response, failed)
   }
 }
 
-/** Cuts off both: the connection has a body that is arriving; over HTTP/2 the response has the stream. */
+/**
+ * Cuts off both the request and the response. Destroying the request closes a connection whose body is still arriving; over HTTP/2, the
+ * response owns the stream.
+ */
 const cutOf = (request: IncomingMessage, response: ServerResponse) => (): void => {
   request.destroy()
   response.destroy()
 }
 
 /**
- * A listener that lives as long as the scope, whose end closes what is open, in order.
+ * Creates a listener that lives as long as the scope. Closing the scope gracefully closes everything that is open.
  *
  * @example
  * ```ts
@@ -284,26 +289,26 @@ export const make = Effect.fnUntraced(function* (
 
 export interface Built {
   readonly listener: Listener
-  /** Ends what is open: subscriptions at once, requests within `drain`. New requests are refused; see `close`. */
+  /** Ends subscriptions immediately, and waits up to `drain` for running requests. New requests are rejected; see `close`. */
   readonly dispose: () => Promise<void>
   /**
-   * The same for a program that stops: the HTTP server stops listening first, so that load balancers go elsewhere, and what still arrives on
-   * open connections is answered.
+   * Like `dispose`, for a program that is stopping. The HTTP server stops listening first, so that load balancers switch to other nodes.
+   * Requests that still arrive on open connections are handled.
    */
   readonly close: (http: NodeServer) => Promise<void>
 }
 
-/** A listener that is being built: `dispose` interrupts that. */
+/** A listener that is being built. `dispose` interrupts the build. */
 export interface Building extends Pick<Built, "close" | "dispose"> {
   readonly listener: Promise<Listener>
 }
 
 export interface BuildOptions extends Options {
-  /** Layers in it, as in that of a `ManagedRuntime`, are shared. Default: a new one. */
+  /** Reuses the layers in this map, for example the map of a `ManagedRuntime`. Default: a new map. */
   readonly memoMap?: Layer.MemoMap | undefined
 }
 
-/** Builds the server and its listener in a scope of their own. `listener` rejects where the server cannot be built. */
+/** Builds the server and its listener in a new scope. `listener` rejects if the build fails. */
 export const build = <E>(
   server: Layer.Layer<McpServer, E>,
   { memoMap = Layer.makeMemoMapUnsafe(), ...options }: BuildOptions = {}

@@ -1,8 +1,8 @@
 /**
- * Serves Streamable HTTP (spec: basic/transports) on Effect's router: mounts beside the user's own routes, whose middleware applies and
- * may provide a `Principal`. `Endpoint` is the endpoint itself; `NodeListener` serves the same without a router.
+ * Serves Streamable HTTP (spec: basic/transports) on Effect's router, next to your own routes. Your router middleware applies, and may
+ * provide a `Principal`. `Endpoint` contains the endpoint itself; `NodeListener` serves the same endpoint without a router.
  */
-import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
+import { attempt, exitOf } from "@effect-mcp/core/internal/calling"
 import { Principal } from "@effect-mcp/core/Principal"
 import type * as Headers from "@effect-mcp/protocol/Headers"
 import * as Context from "effect/Context"
@@ -29,14 +29,14 @@ export type { ResumeOptions, SessionOptions } from "./Endpoint.ts"
 export { serve } from "./request/Shutdown.ts"
 
 export interface Options extends Endpoint.Options {
-  /** The path of the endpoint. */
+  /** Path of the endpoint. */
   readonly path: HttpRouter.PathInput
-  /** Allows pages of other sites, if they are among `allowedOrigins`. Default false. */
+  /** Whether to allow cross-origin requests from `allowedOrigins`. Default false. */
   readonly cors?: Cors.Options | boolean | undefined
 }
 
 /**
- * Adds the endpoint to the router. Serve the app with `serve` of this module: otherwise open streams hold up the shutdown.
+ * Adds the endpoint to the router. Serve the app with this module's `serve`; otherwise open streams delay shutdown.
  *
  * @example
  * ```ts
@@ -48,36 +48,37 @@ export interface Options extends Endpoint.Options {
  * const server = McpServer.layer({ name: "example", version: "1.0.0", features: Layer.empty })
  *
  * export const main = McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" })).pipe(
- *   Layer.provide(server),
- *   Layer.provide(NodeHttpServer.layer(createServer, { port: 3000 }))
+ *   Layer.provide(NodeHttpServer.layer(createServer, { port: 3000 })),
+ *   Layer.provide(server)
  * )
  * ```
  */
 export const layer = (options: Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", options.path, handle)))
 
+/** Options for a `fetch` handler. */
 export interface WebHandlerOptions extends Options {
-  /** Shares what the server is built of with the host's other layers. Default: it is built for itself. */
+  /** Shares the server's layers with the host's other layers. By default the server is built separately. */
   readonly memoMap?: Layer.MemoMap | undefined
 }
 
 /** An endpoint as a `fetch` handler. */
 export interface WebHandler {
   readonly handler: (request: Request) => Promise<Response>
-  /** Ends open streams and sessions, in order. */
+  /** Gracefully closes open streams and sessions. */
   readonly dispose: () => Promise<void>
 }
 
 /**
- * The endpoint as a `fetch` handler, for Workers, Deno and Bun. It is built at once; `dispose` ends what is open, in order. For routes or
- * middleware beside it, give `layer` to `HttpRouter.toWebHandler`.
+ * Creates the endpoint as a `fetch` handler, for Workers, Deno and Bun. The server starts building immediately. `dispose` gracefully closes
+ * everything that is open. To add routes or middleware, pass `layer` to `HttpRouter.toWebHandler` instead.
  */
 export const toWebHandler = <E>(
   server: Layer.Layer<McpServer, E>,
   { memoMap, ...options }: WebHandlerOptions
 ): WebHandler => HttpRouter.toWebHandler(Layer.provide(layer(options), server), { disableLogger: true, memoMap })
 
-/** A request of the router. Handlers may see it, and neither the router's request nor its context. */
+/** A router request. Handlers can see this object, but not the router's own request or context. */
 class RouterRequest implements HttpRequest {
   readonly method: string
   readonly headers: Headers.Headers
@@ -106,10 +107,11 @@ class RouterRequest implements HttpRequest {
   }
 }
 
-/** Whether the answer is there and no stream, so that the exchange is over. */
-const isWhole = <R>(answer: Effect.Effect<HttpServerResponse, never, R>): boolean => {
+/** True if the response is ready and its connection accepts it immediately, which completes the exchange. */
+const isOver = <R>(http: HttpServerRequest, answer: Effect.Effect<HttpServerResponse, never, R>): boolean => {
   const exit = exitOf(answer)
-  return exit !== undefined && Exit.isSuccess(exit) && exit.value.body._tag !== "Stream"
+  if (exit === undefined || !Exit.isSuccess(exit) || exit.value.body._tag === "Stream") return false
+  return !NodeResponseWriter.mayWait(http, exit.value)
 }
 
 type Handle = Effect.Effect<HttpServerResponse, never, HttpServerRequest | Scope.Scope>
@@ -121,23 +123,24 @@ const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ha
   const { admission, exchanges } = endpoint
   const read = Body.reader(admission)
 
-  /** Answers. The exchange ends with the scope of the HTTP request: when its response was written or cut off. */
+  /** Handles the request. The exchange ends when the response has been written or cut off, after the HTTP request's scope closes. */
   const finish = (
     http: HttpServerRequest,
     context: Context.Context<never>,
     exchange: HttpExchange,
     answering: () => ReturnType<Endpoint.Endpoint["post"]>
   ): ReturnType<Endpoint.Endpoint["post"]> => {
-    // An error that is thrown here would reach the reader of the body and end the process.
+    // An error thrown here would reach the reader of the body and end the process.
     const answered = attempt(answering)
-    if (isWhole(answered)) {
+    if (isOver(http, answered)) {
       exchanges.leave(exchange)
       return answered
     }
-    const leave = Effect.sync(() => exchanges.leave(exchange))
+    const leave = Effect.sync(() => NodeResponseWriter.whenRead(http, () => exchanges.leave(exchange)))
+    const unread: NodeResponseWriter.OnUnread = (bytes, close) => exchanges.unread(exchange, bytes, close)
     return Effect.andThen(
       Scope.addFinalizer(Context.getUnsafe(context, Scope.Scope), leave),
-      Effect.map(answered, (answer) => NodeResponseWriter.answer(http, context, answer))
+      Effect.map(answered, (answer) => NodeResponseWriter.answer(http, context, answer, unread))
     )
   }
 
@@ -153,7 +156,7 @@ const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ha
     }
     const cut = () => fiber.interruptUnsafe()
     if (request.method !== "POST") {
-      const exchange = exchanges.open(cut)
+      const exchange = exchanges.open(cut, request)
       return finish(http, fiber.context, exchange, () => endpoint.other(request, exchange))
     }
     const exchange = exchanges.enter(cut, request)

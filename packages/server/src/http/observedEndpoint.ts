@@ -1,5 +1,5 @@
-/** An endpoint that tells an observer what it refuses, and how much it carries. */
-import { exitOf } from "@effect-mcp/core/internal/eager"
+/** Reports an endpoint's rejected requests and traffic to an observer. */
+import { exitOf } from "@effect-mcp/core/internal/calling"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
@@ -11,12 +11,12 @@ import type { HttpRequest } from "./request/HttpRequest.ts"
 import { SseHttpBody } from "./response/SseResponse.ts"
 import { sessionIdHeader } from "./session/HttpSessions.ts"
 
-/** Statuses of the endpoint itself; 400 and 404 without a session may be the answers of a server, too. */
+/** Statuses that the endpoint itself responds with. Without a session, 400 and 404 may also come from the server. */
 const refusals = new Set([401, 403, 405, 406, 413, 415, 429, 500, 503])
 
 type Answer = Effect.Effect<HttpServerResponse>
 
-/** The part of an endpoint that answers. */
+/** The part of an endpoint that answers requests. */
 interface Answering {
   readonly refusal: (http: HttpRequest) => HttpServerResponse | undefined
   readonly post: (http: HttpRequest, body: Read, exchange: HttpExchange) => Answer
@@ -34,14 +34,14 @@ export const observedEndpoint = (endpoint: Answering, observer: Observer): Answe
     const { body, status } = response
     if (status >= 400) look(http, response)
     if (carried === undefined) return
-    // Not the length of its bytes, which are made of its text when they are read.
+    // Reads `contentLength` rather than the bytes, which are encoded from the text on access.
     if (body._tag === "Uint8Array") return carried(received, body.contentLength)
     // Events are counted as they are written.
     const written = (text: string): void => carried(0, byteLengthOf(text))
     if (body instanceof SseHttpBody) body.sse.written = written
     carried(received, 0)
   }
-  /** An answer that is there already makes no effect. */
+  /** Creates no effect if the response is already available. */
   const then = (http: HttpRequest, received: number, answer: Answer): Answer => {
     const exit = exitOf(answer)
     if (exit === undefined)

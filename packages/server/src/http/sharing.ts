@@ -1,4 +1,6 @@
-/** What `@effect-mcp/nodes` is built of: a `SessionManager` opens sessions, answers for them and writes their streams as an endpoint does. */
+/**
+ * The modules that `@effect-mcp/nodes` builds on: a `SessionManager` opens sessions, answers requests and writes streams like an endpoint.
+ */
 export { recordOf } from "../dispatch/Restore.ts"
 export { bytesOf } from "../internal/bytesOf.ts"
 export { decode } from "./request/Body.ts"

@@ -1,15 +1,15 @@
-/** Effects that run one after the other, in the order in which they came: a mailbox of notifications. */
+/** A mailbox for notifications: effects that run one at a time, in order of arrival. */
 import * as Effect from "effect/Effect"
 
-/** What waits in several mailboxes together. */
+/** Counts everything waiting in several mailboxes together. */
 export class MailboxLoad {
   count = 0
-  /** Characters of JSON. */
+  /** Total size in characters of JSON. */
   size = 0
   private readonly maxCount: number
   private readonly maxSize: number
 
-  /** How many may wait, and how large they may be together. */
+  /** Limits the number of waiting effects, and their total size. */
   constructor(maxCount: number, maxSize: number) {
     this.maxCount = maxCount
     this.maxSize = maxSize
@@ -25,11 +25,11 @@ export class MailboxLoad {
   }
 }
 
-/** The mailboxes of one sender of notifications; each is made with the first notification that needs it. */
+/** The mailboxes for one sender of notifications. Each is created by the first notification that needs it. */
 export interface Mailboxes {
-  /** Of notifications that pass middleware. */
+  /** For notifications that pass through middleware. */
   hookMailbox: Mailbox | undefined
-  /** Of notifications of extensions. */
+  /** For extension notifications. */
   extensionMailbox: Mailbox | undefined
 }
 
@@ -40,12 +40,12 @@ interface Entry {
 
 export class Mailbox {
   private readonly entries: Array<Entry> = []
-  /** A message that is as large as a transport reads may wait. */
+  /** Large enough for the largest message that a transport reads. */
   private readonly own = new MailboxLoad(1024, 4 * 1024 * 1024)
   private readonly all: MailboxLoad | undefined
   private running = false
 
-  /** `all`: what waits here and in other mailboxes. */
+  /** `all` counts this mailbox together with others. */
   constructor(all?: MailboxLoad) {
     this.all = all
   }
@@ -54,7 +54,10 @@ export class Mailbox {
     return this.running
   }
 
-  /** False where too many wait, or too large ones. `fork` runs effects until none waits; `sizeOf` is called for an effect that has to wait. */
+  /**
+   * Adds an effect. Returns false if too many effects are waiting, or if they are too large in total. `fork` runs effects until none is
+   * waiting. `sizeOf` is only called for an effect that has to wait.
+   */
   push(effect: Effect.Effect<void>, sizeOf: () => number, fork: (effect: Effect.Effect<void>) => void): boolean {
     const size = this.running ? sizeOf() : 0
     if (!this.own.admits(size) || this.all?.admits(size) === false) return false

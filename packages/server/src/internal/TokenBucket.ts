@@ -1,8 +1,8 @@
 /**
- * A budget per second with room for a burst of two seconds' worth. Times are milliseconds.
+ * A budget per second, with room for a burst of two seconds' worth. Times are in milliseconds.
  *
- * Used instead of `RateLimiter` of `effect/persistence`: there each `consume` is an effect on a store, a step of a fiber that every
- * request would pay; here it is a call, and a bucket that is full again can be forgotten.
+ * Used instead of the `RateLimiter` in `effect/persistence`, where each `consume` is an effect on a store and every request would pay for a
+ * fiber step. Here it is a function call, and a bucket that is full again can be forgotten.
  */
 export class TokenBucket {
   private tokens: number
@@ -15,27 +15,27 @@ export class TokenBucket {
     this.at = now
   }
 
-  /** How many tokens there are. */
+  /** Returns the number of tokens. */
   level(now: number): number {
     this.tokens = Math.min(2 * this.perSecond, this.tokens + (Math.max(0, now - this.at) / 1000) * this.perSecond)
     this.at = now
     return this.tokens
   }
 
-  /** Says how many tokens there are. */
+  /** Sets the number of tokens. */
   set(tokens: number, now: number): void {
     this.tokens = Math.min(2 * this.perSecond, tokens)
     this.at = now
   }
 
-  /** Takes a token, if there is one. */
+  /** Takes a token. Returns false if there is none. */
   take(now: number): boolean {
     if (this.level(now) < 1) return false
     this.tokens--
     return true
   }
 
-  /** How long until there is a token. */
+  /** Returns the time until there is a token. */
   wait(now: number): number {
     return Math.max(0, Math.ceil(((1 - this.level(now)) / this.perSecond) * 1000))
   }
@@ -45,11 +45,11 @@ export class TokenBucket {
   }
 }
 
-/** What pays for log messages: its tokens, and the messages that were dropped since one was sent. */
+/** The budget for log messages: its tokens, and the number of messages dropped since the last one was sent. */
 export interface LogBudget {
   readonly bucket: TokenBucket
   dropped: number
 }
 
-/** The buckets of one caller, by the index of their rule. */
+/** One caller's buckets, by the index of their rule. */
 export type Buckets = Array<TokenBucket | undefined>

@@ -1,4 +1,7 @@
-/** What a handler sends by where no client can get it: the message was answered already, or there is no wire. */
+/**
+ * The outbound for a handler whose messages no client can receive, because its request was already answered or has no
+ * connection.
+ */
 import type { Outbound } from "@effect-mcp/core/RequestContext"
 import * as Effect from "effect/Effect"
 

@@ -1,9 +1,12 @@
-/** Which process a node is, for other processes of its machine: they see that it is dead, where others can only wait for its silence. */
+/**
+ * Identifies a node's process to other processes on the same machine. They can see that it is dead, while processes on
+ * other machines can only wait until its lease expires.
+ */
 import { readFileSync, readlinkSync } from "node:fs"
 
 /**
- * Where numbers of processes mean the same: a boot of a kernel, and the namespace in it. The containers of a machine have namespaces of
- * their own. Undefined where the system does not say.
+ * Identifies the space in which process ids are unique: a kernel boot, and a pid namespace in it. Containers on one
+ * machine have separate namespaces. `undefined` if the system does not report it.
  */
 export const machine = ((): string | undefined => {
   try {
@@ -14,13 +17,13 @@ export const machine = ((): string | undefined => {
   }
 })()
 
-/** Whether a process of this machine has ended. False where its number is in use again, and while it is frozen. */
+/** True if a process on this machine has ended. False if its id has been reused or the process is frozen. */
 export const hasEnded = (pid: number): boolean => {
   try {
     process.kill(pid, 0)
     return false
   } catch (error) {
-    // The process of another user is not to be signalled, but is there.
+    // Another user's process cannot be signalled, but it exists.
     return !(error instanceof Error && "code" in error && error.code === "EPERM")
   }
 }

@@ -1,11 +1,11 @@
 /**
- * Requests that may be answered with questions (spec 2026-07-28: basic/patterns/mrtr): opens the state that a client sends, runs a round
- * of the handler, and seals what the next round needs.
+ * Requests that may be answered with questions (spec 2026-07-28: basic/patterns/mrtr). Opens the state that a client sends, runs one round
+ * of the handler, and seals the state for the next round.
  *
- * Bounded: a request that asks in more rounds than allowed, or whose state is longer, fails with -32603.
+ * A request fails with -32603 if it asks in more rounds than allowed, or if its state is too long.
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
-import { inOwnFiber } from "@effect-mcp/core/internal/eager"
+import { inOwnFiber } from "@effect-mcp/core/internal/calling"
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { callerKey, Principal } from "@effect-mcp/core/Principal"
@@ -26,18 +26,20 @@ import type { ReplayGuard } from "./ReplayGuard.ts"
 import { invalidState, type Opened, type StateSeal } from "./StateSeal.ts"
 
 export interface Options {
-  /** Rounds of one request. Default 10. */
+  /** Maximum number of rounds per request. Default 10. */
   readonly rounds?: number | undefined
-  /** Length of a sealed state, in characters. Default 32 KiB. */
+  /** Maximum length of a sealed state, in characters. Default 32 KiB. */
   readonly stateBytes?: number | undefined
-  /** How long one `Once` step may take. Default 1 minute. */
+  /** How long a single `Once` step may take. Default 1 minute. */
   readonly stepTimeout?: Duration.Input | undefined
 }
 
 const mayNotAsk = (method: string): McpError.McpError =>
-  McpError.invalidRequest(`This request may not be answered with questions: ${method}`)
+  McpError.invalidRequest(`A ${method} request must not ask questions`)
 
-/** The input of requests that must not ask. Types of their handlers say so; middleware around them gets a typed failure. */
+/**
+ * Input for requests that can't ask questions. Their handlers' types rule questions out; middleware around them receives a typed failure.
+ */
 export const none: ClientInput["Service"] = {
   once: (_name, _schema, effect) => effect,
   ask: (method) => Effect.fail(mayNotAsk(method)),
@@ -54,7 +56,7 @@ interface Request {
   readonly method: string
   /** The decoded params. */
   readonly params: unknown
-  /** As in `HandledRequest`. */
+  /** True if the request is handled synchronously within the call that delivers it; see `HandledRequest`. */
   readonly eager: boolean
 }
 
@@ -62,21 +64,21 @@ type Handler = (request: ServerRequest) => Effect.Effect<DecodedResult, McpError
 
 const noParams: JsonObject = {}
 
-/** The owner of a state: a subject is unique within its issuer only. */
+/** Returns a state's owner. A subject is only unique within its issuer. */
 const ownerOf = (principal: Principal["Service"]): string => callerKey(principal) ?? ""
 
-/** The caller whose budget of remembered replies a request uses. */
+/** Returns the caller whose budget of kept replies the request uses. */
 const callerOf = ({ received: { envelope }, principal }: Request): string =>
   callerKey(principal, envelope.address) ?? ""
 
-/** The params that a state is bound to: all but `_meta`, the answers and the state. */
+/** Returns the params that a state is bound to: everything except `_meta`, the answers and the state. */
 const boundParams = (params: unknown): unknown => {
   if (!isJsonObject(params)) return params
   const { _meta, inputResponses: _responses, requestState: _state, ...rest } = params
   return rest
 }
 
-/** What a state is sealed to, as text: made only for requests that ask. */
+/** Returns the text that a state is bound to. Only computed for requests that ask. */
 const bindingOf = (server: string, { method, params, principal, revision }: Request): string =>
   Journal.canonicalJson([server, ownerOf(principal), revision.version, method, boundParams(params)])
 
@@ -85,13 +87,13 @@ const responsesOf = ({ params }: Request): JsonObject => {
   return isJsonObject(inputResponses) ? inputResponses : noParams
 }
 
-/** One round of a request, and the caller that its handler acts for. */
+/** One round of a request, with the caller that its handler acts for. */
 class RequestRound implements CallerBinding {
   private readonly request: Request
   private readonly stepTimeout: number
   private readonly journal: Journal.RoundJournal
   private readonly onAsked: (questions: Questions) => void
-  /** Made when the handler waits or asks for its input: others need no round. */
+  /** Created when the handler waits or asks for input. Other handlers need no round. */
   private made: Replay.Round | undefined = undefined
   private caller: Principal["Service"] | undefined = undefined
 
@@ -113,7 +115,7 @@ class RequestRound implements CallerBinding {
 
   private make(): Replay.Round {
     const { journal, request, stepTimeout } = this
-    // Only a first round has answers to questions that were not asked: later ones were settled into the journal.
+    // Only a first round can have answers that precede their questions; answers in later rounds were settled into the journal.
     const premature = journal === Journal.empty ? responsesOf(request) : undefined
     return new Replay.Round(journal, request, stepTimeout, this.onAsked, premature)
   }
@@ -122,12 +124,12 @@ class RequestRound implements CallerBinding {
     return this.request.eraContextOf(this.replay.input)
   }
 
-  /** Called where nothing lies around the handler, which acts for the caller that the transport knows. */
+  /** Called if there is no middleware around the handler, which then acts for the transport's caller. */
   bindTransportCaller(): void {
     this.caller = this.request.principal
   }
 
-  // Middleware may provide another caller than the transport; a state belongs to the caller that it was made for.
+  // Middleware may provide another caller than the transport. A state belongs to the caller that it was created for.
   get bindCaller(): Effect.Effect<void, McpError.McpError, Principal> {
     return Effect.flatMap(Principal, (principal) => {
       if (this.caller === principal) return Effect.void
@@ -138,7 +140,7 @@ class RequestRound implements CallerBinding {
     })
   }
 
-  /** The journal of the next round, with the caller it belongs to. */
+  /** Returns the next round's journal, with the caller that it belongs to. */
   owned(journal: Journal.RoundJournal): Journal.RoundJournal {
     return this.caller === undefined ? journal : { ...journal, caller: ownerOf(this.caller) }
   }
@@ -152,7 +154,7 @@ export class InputRounds {
   private readonly stateBytes: number
   private readonly stepTimeout: number
 
-  /** `server` is the name of the server: several may share their keys. */
+  /** `server` is the server's name, because several servers may share their keys. */
   constructor(
     server: string,
     seal: Effect.Effect<StateSeal["Service"]>,
@@ -167,7 +169,7 @@ export class InputRounds {
     this.stepTimeout = Duration.toMillis(Duration.fromInputUnsafe(stepTimeout))
   }
 
-  /** Runs `handler` for one round: when the effect is about to run. */
+  /** Runs `handler` for one round. Called right before the effect runs. */
   run(handler: Handler, request: Request): Effect.Effect<DecodedResult, McpError.McpError> {
     const { requestState } = isJsonObject(request.params) ? request.params : noParams
     return typeof requestState === "string"
@@ -183,7 +185,7 @@ export class InputRounds {
   ): Effect.Effect<DecodedResult, McpError.McpError> {
     const { received, principal } = request
     const round = new RequestRound(request, this.stepTimeout, journal, (questions) =>
-      // Other fibers of the handler may be about to ask too: their questions belong to the same round.
+      // Other fibers of the handler may be about to ask as well, and their questions belong to the same round.
       served.beside(questions.settled, () => {
         questions.end()
         const { inputRequests, journal } = questions
@@ -207,11 +209,13 @@ export class InputRounds {
     ): Effect.fn.Return<EncodedResult, McpError.McpError> {
       const { rounds, stateBytes } = this
       if (journal.round > rounds) {
-        return yield* McpError.internalError(`The request asked in more than ${rounds} rounds`)
+        return yield* McpError.internalError(`The request asked questions in more than ${rounds} rounds`)
       }
       const requestState = yield* (yield* this.seal).seal(journal, bindingOf(this.server, request))
       if (requestState.length > stateBytes) {
-        return yield* McpError.internalError(`The request remembers more than ${stateBytes} bytes between its rounds`)
+        return yield* McpError.internalError(
+          `The request's state is larger than ${stateBytes} bytes (rounds.stateBytes)`
+        )
       }
       return EncodedResult.core("input_required", { inputRequests, requestState })
     }
@@ -228,7 +232,8 @@ export class InputRounds {
       request.received.asked = Object.keys(settled.answers).length
       const reply = Effect.suspend(() => this.round(handler, request, false, settled))
       if (this.guard === undefined) return reply
-      // A second use of a state waits for the first, and must be interruptible meanwhile. The round itself needs an uninterruptible fiber.
+      // The second use of a state waits for the first, and must be interruptible while waiting. The round itself needs an uninterruptible
+      // fiber.
       return Effect.interruptible(this.guard.once(jti, expires, inOwnFiber(reply), callerOf(request)))
     })
   }

@@ -1,8 +1,8 @@
 /**
- * The questions and steps of one round: what a handler's `ClientInput` does while the handler is replayed on a journal.
+ * The questions and steps of a round. Implements the handler's `ClientInput` while the handler is replayed from a journal.
  *
- * Owns the keys of questions, the answers that are known, the steps that ran, and how long a round waits for siblings that may ask.
- * Running and interrupting the handler is `Replay`'s.
+ * Owns the question keys, the known answers, the completed steps, and how long a round waits for siblings that may ask. `Replay` runs and
+ * interrupts the handler.
  */
 import {
   type ClientDeclaration,
@@ -12,64 +12,65 @@ import {
   type QuestionMethod,
   type Recorded
 } from "@effect-mcp/core/ClientInput"
-import { missingCapability } from "@effect-mcp/core/internal/question"
-import { questionKey, questionName } from "@effect-mcp/core/internal/questionKey"
+import { missingCapability, questionKey, questionName } from "@effect-mcp/core/internal/questions"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { MethodCodec } from "@effect-mcp/protocol/Revision"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Latch from "effect/Latch"
 import * as Schema from "effect/Schema"
 import type { RoundJournal } from "./Journal.ts"
+import type { RoundTasks } from "./RoundScheduler.ts"
 
-/** A question as it is sent to the client. */
+/** A question as sent to the client. */
 export interface RoundQuestion {
   readonly method: string
   readonly params: unknown
 }
 
-/** Whether a fiber is inside a `Once` step. */
+/** True if a fiber is inside a `Once` step. */
 const InStep = Context.Reference<boolean>("@effect-mcp/server/mrtr/InStep", { defaultValue: () => false })
 
 export interface Options {
   readonly journal: RoundJournal
-  /** What may be asked. */
+  /** Decides which questions are allowed. */
   readonly client: ClientDeclaration
   /** How long a `Once` step may take, in milliseconds. */
   readonly stepTimeout: number
-  /** Answers by name that came before their question; each counts once, for a question whose handler gave it that name. */
+  /** Answers by name that arrived before their question. Each one is used once, for a question that the handler gave that name. */
   readonly prematureResponses: { readonly [name: string]: unknown }
   /** Called when a question is asked. */
   readonly onAsked: () => void
-  /** Whether a fiber of the round is ready to run. */
-  readonly isReady: () => boolean
+  /** The tasks of the round's fibers. */
+  readonly tasks: RoundTasks
 }
 
-/** A question that was not asked in this round yet. */
+/** A question not yet asked in this round. */
 interface NewQuestion {
   readonly method: string
   /** The encoded params. */
   readonly params: unknown
-  /** Its answer's key in the journal. */
+  /** Key of its answer in the journal. */
   readonly key: string
-  /** The name that the client sees: what the handler gave, else the question's own. */
+  /** The name that the client sees: the one given by the handler, or else the question's own. */
   readonly name: string
-  /** Whether siblings that ask it get one answer. */
+  /** True if siblings that ask the same question share one answer. */
   readonly isSameForAll: boolean
 }
 
 /**
- * Turns of the scheduler: a guess at whether a sibling is about to ask, which only groups questions. A question that is missed is asked
- * in the next round.
+ * How long a round waits for fibers that keep running without a question or a step, in milliseconds. A sibling that asks later does so in
+ * the next round.
  */
-const quietTurns = 8
-/** How many turns a round waits without a change while one of its fibers is ready in each. */
-const busyTurns = 64
+const patience = 50
+/** Turns of the scheduler after which a round ends although a sibling keeps yielding and the clock stands still. */
+const mostTurns = 4096
 
 const suspend: Effect.Effect<never> = Effect.interruptible(Effect.never)
 
@@ -80,14 +81,14 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
   private readonly answers: { [key: string]: unknown }
   private readonly steps: { [name: string]: unknown }
   private readonly requests: { [key: string]: RoundQuestion } = Object.create(null)
-  /** The questions of this round: name to key. */
+  /** This round's questions: name to key. */
   private readonly open = new Map<string, string>()
   private readonly usedResponses = new Set<string>()
   private readonly usedSteps = new Set<string>()
   private readonly counts = new Map<string, number>()
   private readonly noStepRuns = Latch.makeUnsafe(true)
   private runningSteps = 0
-  /** Questions asked and steps recorded. */
+  /** Number of questions asked and steps recorded. */
   private changes = 0
   private over = false
 
@@ -101,12 +102,12 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
     return this.open.size > 0
   }
 
-  /** From now on nothing is asked or recorded. */
+  /** Ends the round. Nothing is asked or recorded afterwards. */
   end(): void {
     this.over = true
   }
 
-  /** What is sent to the client. */
+  /** Questions to send to the client. */
   get inputRequests(): { readonly [key: string]: RoundQuestion } {
     return this.requests
   }
@@ -116,7 +117,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
     return { answers, steps }
   }
 
-  /** What the next round needs. */
+  /** The next round's journal. */
   get journal(): RoundJournal {
     const { answers, open, steps } = this
     const { journal } = this.options
@@ -154,19 +155,19 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
     )
   }
 
-  /** `ask` where the handler may ask now. */
+  /** Runs `ask` if the handler is allowed to ask now. */
   private mayAsk<A, E>(ask: () => Effect.Effect<A, E>): Effect.Effect<A, E | McpError.McpError> {
     return Effect.flatMap(InStep, (inStep): Effect.Effect<A, E | McpError.McpError> => {
-      // Finalizers of a round that is over cannot ask.
+      // Finalizers cannot ask once their round is over.
       if (this.over) return Effect.interrupt
-      // A step is never interrupted, so it cannot wait for an answer.
-      return inStep ? Effect.fail(askFailed("A step must not ask: ask before it")) : ask()
+      // Steps are never interrupted, so they cannot wait for an answer.
+      return inStep ? Effect.fail(askFailed("A step must not ask questions. Ask before the step")) : ask()
     })
   }
 
   private questionOf(method: string, params: unknown, given: string | undefined, isSameForAll: boolean): NewQuestion {
     const name = questionName(method, params, given)
-    // One question for all siblings where nothing can tell two of them apart.
+    // If nothing distinguishes siblings' questions, they share one question.
     const key = questionKey(name, isSameForAll ? undefined : this.count(name))
     return { method, params, key, name: given ?? name, isSameForAll }
   }
@@ -177,7 +178,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
     return n
   }
 
-  /** The known answer, else suspends. */
+  /** Returns the known answer, or suspends. */
   private answered<A>(
     question: NewQuestion,
     given: string | undefined,
@@ -192,14 +193,14 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
       this.usedResponses.add(given)
       answers[key] = prematureResponses[given]
     }
-    // A question whose answer does not decode is sent again.
+    // If an answer does not decode, its question is sent again.
     return Effect.catch(result.decode(answers[key]), () => send)
   }
 
   private send({ isSameForAll, key, method, name, params }: NewQuestion): Effect.Effect<never, McpError.McpError> {
     if (this.open.has(name)) {
       if (isSameForAll) return suspend
-      return Effect.fail(askFailed(`Two questions named ${name} are open at once: give each a key of its own`))
+      return Effect.fail(askFailed(`Two open questions are named ${name}. Give each its own key`))
     }
     this.open.set(name, key)
     this.requests[name] = { method, params }
@@ -214,13 +215,13 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
     effect: Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
-      // The next round runs the step again: what a handler does after its round is over is not recorded.
+      // The next round runs the step again, because nothing that a handler does after its round is recorded.
       if (this.over) return Effect.interrupt
       if (this.usedSteps.has(name)) {
         return Effect.die(new Error(`Two steps of one request are named ${JSON.stringify(name)}`))
       }
       this.usedSteps.add(name)
-      // Recorded as JSON, which is how the client carries it.
+      // Recorded as JSON, the form in which the client carries it.
       const codec = JsonSchema.codec(schema)
       if (Object.hasOwn(this.steps, name)) return Effect.orDie(Schema.decodeUnknownEffect(codec)(this.steps[name]))
       const encode = Schema.encodeEffect(codec)
@@ -230,7 +231,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
         })
       )
       return this.step(name, recorded)
-      // A step and its record are one: the question of a sibling must not come between them.
+      // The step and its record are atomic, so that a sibling's question cannot come between them.
     }).pipe(Effect.uninterruptible)
   }
 
@@ -240,7 +241,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
     return Effect.timeoutOrElse(recorded, { duration: this.options.stepTimeout, orElse: () => tooLong(name) }).pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
-          // A step that failed may be tried again under its name.
+          // A failed step may be tried again under its name.
           if (Exit.isFailure(exit)) this.usedSteps.delete(name)
           else this.changes++
           if (--this.runningSteps === 0) this.noStepRuns.openUnsafe()
@@ -250,32 +251,34 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
   }
 
   /**
-   * Completes when no step ran and no fiber of the round was ready for `quietTurns`, or one of both was so in `busyTurns`. A new question
-   * or a recorded step begins the wait anew, since siblings may ask because of it.
+   * Completes when no step is running and every fiber of the round is waiting, either for an answer or for something outside the handler. A
+   * sibling that is about to ask counts as ready to run. This must hold for an entire turn of the scheduler, in which settled promises
+   * resume their fibers.
    */
   get settled(): Effect.Effect<void> {
-    return Effect.suspend(() => {
+    return Effect.gen({ self: this }, function* () {
+      const { tasks } = this.options
       let seen = this.changes
-      let quiet = 0
-      let busy = 0
-      const stepsEnded = Effect.suspend(() => {
-        const isBusy = this.runningSteps > 0 || this.options.isReady()
-        quiet = isBusy ? 0 : quiet + 1
-        if (isBusy) busy++
-        return this.noStepRuns.await
-      })
-      const turn: Effect.Effect<void> = Effect.andThen(Effect.andThen(Effect.yieldNow, stepsEnded), () => {
+      let left = patience
+      let turns = 0
+      while (left > 0 && turns++ < mostTurns) {
+        const { scheduled } = tasks
+        const start = yield* Clock.currentTimeMillis
+        yield* Effect.yieldNow
+        // A simulation holds tasks back until all fibers wait, so only time can advance them.
+        if (tasks.ready > 0 && tasks.scheduled === scheduled) yield* Effect.sleep(1)
+        left -= (yield* Clock.currentTimeMillis) - start
+        const wasIdle = this.runningSteps === 0 && tasks.ready === 0 && tasks.scheduled === scheduled
+        yield* this.noStepRuns.await
         if (this.changes !== seen) {
-          seen = this.changes
-          quiet = 0
-          busy = 0
-        }
-        return quiet >= quietTurns || busy >= busyTurns ? Effect.void : turn
-      })
-      return turn
+          left = patience
+          turns = 0
+        } else if (wasIdle) return
+        seen = this.changes
+      }
     })
   }
 }
 
 const tooLong = (name: string): Effect.Effect<never> =>
-  Effect.die(new Error(`The step ${JSON.stringify(name)} took too long`))
+  Effect.die(new Error(`The step ${JSON.stringify(name)} exceeded its time limit (rounds.stepTimeout)`))

@@ -1,9 +1,11 @@
 /**
- * Asking without a connection to ask over (spec 2026-07-28: basic/patterns/mrtr): a handler is run again for every round, on a journal.
+ * Asks the client without an open connection (spec 2026-07-28: basic/patterns/mrtr), by running the handler again from a journal in every
+ * round.
  *
- * A recorded question returns its answer. A new one is noted and suspends; once nothing but questions is left to do the handler is
- * interrupted, its scope closes, and the round ends with everything it asked. Code before a question therefore runs once per round;
- * `Once` steps run once per request. `Effect.catch*` around a question cannot swallow the suspension: it is an interruption.
+ * A question in the journal returns its answer. A new question is recorded and suspends the handler. Once the handler is only waiting for
+ * questions, it is interrupted, its scope closes, and the round ends with all the questions it asked. Code before a question therefore runs
+ * once per round, while `Once` steps run once per request. Suspension is an interruption, so `Effect.catch*` around a question can't
+ * swallow it.
  */
 import type { ClientDeclaration } from "@effect-mcp/core/ClientInput"
 import * as Cause from "effect/Cause"
@@ -18,17 +20,17 @@ import { RoundInput } from "./RoundInput.ts"
 export type { RoundQuestion as InputRequest } from "./Questions.ts"
 export { scheduler } from "./RoundInput.ts"
 
-/** Marks the interruption by which a round ends, so that a finalizer can tell it from a cancel: see `isSuspension`. */
+/** Marks the interruption that ends a round, so that finalizers can distinguish it from a cancellation; see `isSuspension`. */
 class Suspension extends Context.Service<Suspension, true>()("@effect-mcp/server/mrtr/Suspension") {}
-/** The annotation of that interruption, for what else continues a handler later. */
+/** The annotation on that interruption, for other code that continues a handler later. */
 export const suspension = Context.make(Suspension, true)
-/** Whether a handler ends because its round does: it will be run again when the client has answered. */
+/** True if a handler is ending because its round is, and will run again once the client has answered. */
 export const isSuspension = <E>(cause: Cause.Cause<E>): boolean =>
   cause.reasons.some((reason) => Cause.isInterruptReason(reason) && reason.annotations.has(Suspension.key))
 
 /**
- * Interrupts the handler as its request is, and waits for its end: until then the request has not ended either. The annotations say why,
- * and its finalizers read them.
+ * Interrupts the handler in the same way as its request, and waits for it to end, because the request has not ended until then. The
+ * annotations contain the reason, which finalizers can read.
  */
 export const passOn = (
   exit: Exit.Exit<unknown, unknown>,
@@ -40,13 +42,13 @@ export const passOn = (
   return Effect.asVoid(Fiber.await(handler))
 }
 
-/** One round on a settled journal. */
+/** A single round on a settled journal. */
 export class Round {
   private readonly journal: RoundJournal
   private readonly client: ClientDeclaration
   private readonly stepTimeout: number
   private readonly prematureResponses: { readonly [name: string]: unknown }
-  /** Made by the first question or step: most handlers have none. */
+  /** Created by the first question or step. Most handlers have neither. */
   private made: Questions | undefined = undefined
   private isAsking = false
   /** Called with the first question. */
@@ -66,7 +68,7 @@ export class Round {
     this.prematureResponses = prematureResponses
   }
 
-  /** What the handler asks through; it marks the fibers of the round. */
+  /** The handler's input, which also marks the fibers of the round. */
   readonly input: RoundInput = new RoundInput(() => this.questions)
 
   private get questions(): Questions {
@@ -77,8 +79,7 @@ export class Round {
       this.isAsking = true
       this.onAsked(questions)
     }
-    const isReady = () => this.input.ready > 0
-    const questions = new Questions({ journal, client, stepTimeout, prematureResponses, onAsked, isReady })
+    const questions = new Questions({ journal, client, stepTimeout, prematureResponses, onAsked, tasks: this.input })
     return (this.made = questions)
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Makes a `requestState` single-use, without breaking honest retries: the reply to a state is kept until the state expires, and the
- * same state gets the same reply. Optional: without it, a state may be used again within its lifetime.
+ * Makes each `requestState` single-use, while still allowing honest retries: the reply to a state is kept until the state expires, and
+ * resending the same state returns the same reply. Optional. Without it, a client can reuse a state until it expires.
  */
-import { Shares } from "@effect-mcp/core/internal/Shares"
+import { Shares } from "@effect-mcp/core/internal/inFlight"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -13,13 +13,13 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 
 type Reply = Effect.Effect<unknown, McpError.McpError>
 
-/** The service that makes states single-use. Provide it to `McpServer.layer`; a store that nodes share implements `once`. */
+/** Makes each state single-use. Provide it to `McpServer.layer`. To share replies among nodes, implement `once` on a shared store. */
 export class ReplayGuard extends Context.Service<
   ReplayGuard,
   {
     /**
-     * Runs `reply` for the first use of `jti`; later uses wait for, and get, the same. `expires` in milliseconds since the epoch.
-     * `caller` is a principal, or else an address: empty where neither is known.
+     * Runs `reply` on the first use of `jti`. Later uses wait for that reply and return it too. `expires` is in milliseconds since the
+     * epoch. `caller` is a principal, or else an address, or empty if neither is known.
      */
     readonly once: <A, R>(
       jti: string,
@@ -31,25 +31,25 @@ export class ReplayGuard extends Context.Service<
 >()("@effect-mcp/server/ReplayGuard") {}
 
 export interface MemoryOptions {
-  /** Replies that are held (default 10 000); a state that would be one more is refused. */
+  /** Maximum number of replies to keep (default 10 000). Beyond it, new states are rejected. */
   readonly capacity?: number | undefined
-  /** Replies that are held for one caller (default a tenth of `capacity`); a state of that caller that would be one more is refused. */
+  /** Maximum number of replies to keep per caller (default a tenth of `capacity`). Beyond it, that caller's new states are rejected. */
   readonly perCaller?: number | undefined
 }
 
-interface Kept {
+interface UsedState {
   readonly caller: string
   readonly expires: number
   readonly reply: Deferred.Deferred<unknown, McpError.McpError>
 }
 
 const memory = ({ capacity = 10_000, perCaller = Math.ceil(capacity / 10) }: MemoryOptions): ReplayGuard["Service"] => {
-  const kept = new Map<string, Kept>()
+  const used = new Map<string, UsedState>()
   const shares = new Shares({ total: capacity, perCaller })
   const drop = (jti: string): void => {
-    const caller = kept.get(jti)?.caller
+    const caller = used.get(jti)?.caller
     if (caller === undefined) return
-    kept.delete(jti)
+    used.delete(jti)
     shares.add(caller, -1)
   }
   const isFull = (caller: string): boolean => shares.exceededBy(caller, 1) !== undefined
@@ -57,7 +57,7 @@ const memory = ({ capacity = 10_000, perCaller = Math.ceil(capacity / 10) }: Mem
   const sweep = (now: number): void => {
     if (nextExpiry > now) return
     nextExpiry = Infinity
-    for (const [jti, { expires }] of kept) {
+    for (const [jti, { expires }] of used) {
       if (expires <= now) drop(jti)
       else nextExpiry = Math.min(nextExpiry, expires)
     }
@@ -69,29 +69,29 @@ const memory = ({ capacity = 10_000, perCaller = Math.ceil(capacity / 10) }: Mem
     caller = ""
   ): Effect.Effect<A, McpError.McpError, R> =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      let entry: Kept | undefined
-      // Noted inside of `onExit`: an interruption between the two would leave later uses waiting.
+      let entry: UsedState | undefined
+      // Noted inside `onExit`, because an interruption between the two would leave later uses waiting.
       const noted = Effect.suspend((): Effect.Effect<A, McpError.McpError, R> => {
-        const known = kept.get(jti)
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is kept under a jti came from a reply to the very same request, so it has this type
+        const known = used.get(jti)
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the reply under a jti came from the same request
         if (known !== undefined) return Deferred.await(known.reply) as Effect.Effect<A, McpError.McpError>
         if (isFull(caller)) sweep(now)
         if (isFull(caller)) return Effect.fail(tooMany(nextExpiry - now))
         entry = { caller, expires, reply: Deferred.makeUnsafe() }
-        kept.set(jti, entry)
+        used.set(jti, entry)
         shares.add(caller, 1)
         nextExpiry = Math.min(nextExpiry, expires)
         return reply
       })
       return Effect.onExit(noted, (exit) =>
-        entry === undefined ? Effect.void : remember(() => void (kept.get(jti) === entry && drop(jti)), entry, exit)
+        entry === undefined ? Effect.void : remember(() => void (used.get(jti) === entry && drop(jti)), entry, exit)
       )
     })
   return { once }
 }
 
 /**
- * Remembers replies in the memory of this process: for a server of one node.
+ * Keeps replies in this process's memory, for servers that run on a single node.
  *
  * @example
  * ```ts
@@ -107,12 +107,16 @@ export const layerMemory = (options: MemoryOptions = {}): Layer.Layer<ReplayGuar
   Layer.sync(ReplayGuard, () => memory(options))
 
 const tooMany = (retryAfterMs: number) =>
-  McpError.limitExceeded("The answers to too many questions are remembered already: send this one again later", {
+  McpError.limitExceeded("Too many replies are being stored: send this answer again later", {
     retryAfterMs
   })
 
-/** Keeps an answer; after an interruption or a defect the state may be used again. */
-const remember = (drop: () => void, entry: Kept, exit: Exit.Exit<unknown, McpError.McpError>): Effect.Effect<void> =>
+/** Keeps a reply. After an interruption or a defect, the state can be used again. */
+const remember = (
+  drop: () => void,
+  entry: UsedState,
+  exit: Exit.Exit<unknown, McpError.McpError>
+): Effect.Effect<void> =>
   Effect.sync(() => {
     const answered = exit._tag === "Success" || exit.cause.reasons.every((reason) => reason._tag === "Fail")
     if (!answered) drop()

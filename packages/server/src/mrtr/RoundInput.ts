@@ -1,19 +1,21 @@
-/** What a handler asks through in a round: it marks the fibers of the round for the scheduler. */
+/** A handler's input during a round, which also marks the round's fibers for the scheduler. */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import type { Scheduler } from "effect/Scheduler"
 import type { Questions } from "./Questions.ts"
-import type { ReadyTasks } from "./RoundScheduler.ts"
+import type { RoundTasks } from "./RoundScheduler.ts"
 import * as RoundScheduler from "./RoundScheduler.ts"
 
-export class RoundInput implements ReadyTasks {
+export class RoundInput implements RoundTasks {
   ready = 0
+  scheduled = 0
   private readonly questions: () => Questions
 
   constructor(questions: () => Questions) {
     this.questions = questions
   }
 
-  // Fields: V8 makes a function that is assigned to a property in the old generation, where it keeps its round until a full collection.
+  // These are fields, because V8 would allocate a function that is assigned to a property in the old generation. The function would then
+  // keep its round alive until a full collection.
   readonly ask: ClientInput["Service"]["ask"] = (method, params, options) =>
     this.questions().ask(method, params, options)
   readonly askExtension: ClientInput["Service"]["askExtension"] = (question, options) =>
@@ -22,6 +24,6 @@ export class RoundInput implements ReadyTasks {
   readonly recorded: NonNullable<ClientInput["Service"]["recorded"]> = () => this.questions().recorded
 }
 
-/** `ambient`, counting the tasks of rounds: handlers must run on it for their siblings to be waited for. */
+/** Wraps `ambient` to count the rounds' tasks. Handlers must run on this scheduler for their siblings to be waited for. */
 export const scheduler = (ambient: Scheduler): Scheduler =>
   RoundScheduler.over(ambient, (input) => (input instanceof RoundInput ? input : undefined))

@@ -1,10 +1,11 @@
 /**
- * Seals what a client carries between the rounds of a request (`requestState`), so that only this server can read or change it.
+ * Encrypts the state that a client carries between the rounds of a request (`requestState`), so that only this server can read or change
+ * it.
  *
- * Threat model: the client is the attacker. It may alter, truncate, replay, swap between requests, tools, arguments, principals and
- * servers. AEAD covers content and order of the payload; the associated data bind it to principal, revision, method, name and
- * arguments; an expiry bounds replay; `ReplayGuard` makes it single-use where it is provided. Every failure is one and the same -32602,
- * before the handler runs.
+ * Threat model: the client is the attacker. It may modify, truncate, replay or swap states between requests, tools, arguments, principals
+ * and servers. AEAD protects the content and order of the payload. The associated data bind it to the principal, revision, method, name and
+ * arguments. An expiry time limits replay, and a `ReplayGuard`, if provided, makes each state single-use. Every failure returns the same
+ * -32602 error before the handler runs.
  */
 import { decodeUrl, encodeUrl } from "@effect-mcp/protocol/internal/base64"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -20,37 +21,37 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { RoundJournal } from "./Journal.ts"
 
-/** An opened state: the journal, and what identifies the sealing. */
+/** A decrypted state: the journal, plus the seal's ID and expiry. */
 export interface Opened {
   readonly journal: RoundJournal
-  /** Unique per sealing. */
+  /** Unique ID of this seal. */
   readonly jti: string
-  /** Milliseconds since the epoch. */
+  /** Expiry, in milliseconds since the epoch. */
   readonly expires: number
 }
 
-/** Seals and opens `requestState`. A state that does not open fails with -32602. */
+/** Seals and opens `requestState`. Opening an invalid state fails with -32602. */
 export class StateSeal extends Context.Service<
   StateSeal,
   {
-    /** `binding` is the text of the request that the state belongs to. */
+    /** `binding` describes the request that the state belongs to. */
     readonly seal: (journal: RoundJournal, binding: string) => Effect.Effect<string>
     readonly open: (state: string, binding: string) => Effect.Effect<Opened, McpError.McpError>
   }
 >()("@effect-mcp/server/StateSeal") {}
 
 export interface Options {
-  /** How long a client may take to answer. Default 1 hour. */
+  /** How long a client has to answer. Default 1 hour. */
   readonly timeToLive?: Duration.Input | undefined
 }
 
-/** A key of 32 bytes. Its `id` travels in the clear, so that keys can be rotated. */
+/** A 32-byte key. Its `id` is sent in plain text, so that keys can be rotated. */
 export interface SealingKey {
   readonly id: string
   readonly key: Redacted.Redacted<Uint8Array>
 }
 
-/** The one error for every state that this server did not seal for this very request. */
+/** Returns the same error for any state that this server did not seal for this exact request. */
 export const invalidState = (): McpError.McpError => McpError.invalidParams("Invalid or expired requestState")
 
 const Payload = Schema.Struct({ journal: RoundJournal, jti: Schema.String, expires: Schema.Finite })
@@ -76,9 +77,9 @@ const make = Effect.fnUntraced(function* (
   const ttl = Duration.toMillis(Duration.fromInputUnsafe(options.timeToLive ?? "1 hour"))
   const ring = new Map<string, Aead.Key>()
   for (const { id, bytes } of keys) {
-    // The id travels between dots.
+    // The id is delimited by dots.
     if (!/^[A-Za-z0-9_-]+$/.test(id))
-      return yield* Effect.die(new Error(`The id of a key is of A-Z a-z 0-9 _ - : ${id}`))
+      return yield* Effect.die(new Error(`A key id may only contain A-Z a-z 0-9 _ - : ${id}`))
     ring.set(id, yield* Effect.orDie(Aead.key(Aead.aes256Gcm, bytes)))
   }
   const [current] = keys
@@ -93,7 +94,7 @@ const make = Effect.fnUntraced(function* (
         const expires = (yield* Clock.currentTimeMillis) + ttl
         const plaintext = encoder.encode(JSON.stringify(yield* encodePayload({ journal, jti, expires })))
         const key = ring.get(current.id)
-        if (key === undefined) return yield* Effect.die(new Error("The sealing key is gone"))
+        if (key === undefined) return yield* Effect.die(new Error("The sealing key is no longer available"))
         const sealed = yield* aead.encrypt(key, plaintext, { nonce, aad: associated(current.id, binding) })
         return [version, current.id, encodeUrl(nonce), encodeUrl(sealed)].join(".")
       },
@@ -107,7 +108,7 @@ const make = Effect.fnUntraced(function* (
         const nonce = decodeUrl(nonceText)
         const sealed = decodeUrl(sealedText)
         if (nonce === undefined || sealed === undefined) return yield* invalidState()
-        // Only canonical Base64: else unused bits of the last letter could be changed unnoticed.
+        // Accepts only canonical Base64, because otherwise unused bits of the last character could be changed unnoticed.
         if (encodeUrl(nonce) !== nonceText || encodeUrl(sealed) !== sealedText) return yield* invalidState()
         const opened = yield* aead.decrypt(key, sealed, { nonce, aad: associated(keyId, binding) })
         const payload = yield* decodePayload(yield* Effect.try(() => JSON.parse(decoder.decode(opened))))
@@ -138,23 +139,24 @@ const makeRandom = Effect.fnUntraced(function* (options: Options) {
 
 const ofRandomKey = (options: Options): Effect.Effect<StateSeal["Service"]> => withCrypto(makeRandom(options))
 
-/** With a key of this process, made by the first that runs it. */
+/** Uses a key for this process, created on the first run. */
 export const shared = (): Effect.Effect<StateSeal["Service"]> => {
   let made: Fiber.Fiber<StateSeal["Service"]> | undefined
-  // Its own fiber: a request that is interrupted meanwhile takes it from no other.
+  // Runs in a separate fiber, so that interrupting one request does not take the key from the others.
   return Effect.suspend(() => Fiber.join((made ??= Effect.runFork(ofRandomKey({})))))
 }
 
 /**
- * Seals with the first key and opens with any: put a new key first to rotate, and drop an old one when its states have expired. Nodes that
- * serve one client share their keys. A key has 32 bytes; an `id` with other characters than A-Z a-z 0-9 _ - is a defect.
+ * Seals with the first key and opens with any of them. To rotate keys, put the new key first, and remove an old one once its states have
+ * expired. Nodes that serve the same client must share keys. Each key must be 32 bytes. An `id` may only contain A-Z a-z 0-9 _ -; anything
+ * else is a defect.
  *
  * @example
  * ```ts
  * import { McpServer, StateSeal } from "@effect-mcp/server"
  * import { Layer, Redacted } from "effect"
  *
- * // In production it comes from the secrets of the deployment, the same for every node.
+ * // In production, read the key from the secrets of the deployment. It must be the same on every node.
  * const key = Redacted.make(crypto.getRandomValues(new Uint8Array(32)))
  * const seal = StateSeal.layer([{ id: "2026-01", key }], { timeToLive: "10 minutes" })
  *
@@ -168,6 +170,9 @@ export const layer = (
   options: Options = {}
 ): Layer.Layer<StateSeal> => Layer.effect(StateSeal, ofKeys(keys, options))
 
-/** A key of this process, the default of a server: a state is invalid after a restart and at another node. */
+/**
+ * Uses a random key for this process, which is the server's default. States become invalid after a restart, and other nodes can't open
+ * them.
+ */
 export const layerRandom = (options: Options = {}): Layer.Layer<StateSeal> =>
   Layer.effect(StateSeal, ofRandomKey(options))

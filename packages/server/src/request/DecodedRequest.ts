@@ -5,8 +5,8 @@ import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 
 /**
- * The name of a method that an extension adds: a string that is none of MCP's. An enum, since only the type of a single value lets a
- * comparison of `method` narrow the request.
+ * Name of a method that an extension adds: a string that isn't an MCP method. It is an enum, because comparing `method` only narrows the
+ * request if the type has a single value.
  */
 export declare enum ExtensionMethodName {
   own = "own"
@@ -16,7 +16,7 @@ type McpRequest = {
   [M in keyof Method.ClientRequests]: { readonly method: M; readonly params: Method.ClientRequests[M]["params"] }
 }[keyof Method.ClientRequests]
 
-/** A request of an extension's method, its params as they are on the wire. */
+/** A request for an extension's method, with its params as sent on the wire. */
 export interface ExtensionRequest {
   readonly method: ExtensionMethodName
   readonly params: JsonObject
@@ -25,9 +25,9 @@ export interface ExtensionRequest {
 /** A decoded request: `params` has the canonical type of `method`. */
 export type DecodedRequest = McpRequest | ExtensionRequest
 
-/** Whether a request is of an extension's method. */
+/** True if the request is for an extension's method. */
 export const isExtensionRequest = (request: DecodedRequest): request is ExtensionRequest =>
   MethodInfo.ofRequest(request.method) === undefined
 
-/** A result in its canonical type, or encoded already: of an extension's method, or of a kind that an extension adds. */
+/** A result in its canonical type, or an already encoded result from an extension's method or of a kind that an extension adds. */
 export type DecodedResult = Method.ClientRequests[keyof Method.ClientRequests]["result"] | EncodedResult

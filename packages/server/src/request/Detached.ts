@@ -1,10 +1,11 @@
 /**
- * Services of a request without its wire: for work that outlasts the answer of its request, and for notifications, which have none.
+ * A request's services without its connection, for work that outlives the request's response, and for notifications, which have no
+ * response.
  *
- * Owns the Scope of the run. Refuses to send: what leaves goes to the sinks that the caller gives.
+ * Owns the Scope of the run. Sends nothing itself: output goes to the sinks that you pass in.
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
-import { LazyContext } from "@effect-mcp/core/internal/LazyContext"
+import { LazyContext } from "@effect-mcp/core/internal/handlers"
 import * as Log from "@effect-mcp/core/Log"
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Progress from "@effect-mcp/core/Progress"
@@ -19,7 +20,7 @@ import { serviceTable, type Source } from "./RequestServices.ts"
 
 export { scope, within } from "./DetachedScope.ts"
 
-/** What is known of a request, and does not end with it. Plain data, but for the revision. */
+/** Facts about a request that outlive it. Plain data, except for the revision. */
 export interface Facts extends Pick<
   RequestContext["Service"],
   "clientCapabilities" | "clientInfo" | "id" | "meta" | "method" | "revision" | "sessionId"
@@ -27,33 +28,35 @@ export interface Facts extends Pick<
   readonly principal: Principal["Service"]
 }
 
-/** The facts of the running request, with the caller that middleware gave it. No header and no token is among them. */
+/** Facts about the current request, including the caller that middleware provided. They contain no headers and no token. */
 export const facts: Effect.Effect<Facts, never, RequestContext | Principal> = Effect.contextWith(
   (context: Context.Context<RequestContext | Principal>) => Effect.succeed(factsOf(context))
 )
 
-/** `facts`, of the services of a request. */
+/** Returns the `facts` for a request's services. */
 export const factsOf = (context: Context.Context<RequestContext | Principal>): Facts => {
   const { clientCapabilities, clientInfo, id, meta, method, revision, sessionId } = Context.get(context, RequestContext)
   const principal = Context.get(context, Principal)
   return { clientCapabilities, clientInfo, id, meta, method, revision, sessionId, principal }
 }
 
-/** Where what leaves goes, and what is still known of the wire. */
+/** Output sinks, and what is still known about the connection. */
 export interface Sinks {
-  /** Asks the client. Default: every question fails with `CapabilityMissing`. */
+  /** Asks the client. By default every question fails with `CapabilityMissing`. */
   readonly input?: ClientInput.ClientInput["Service"] | undefined
-  /** Called with each progress that grew. Default: progress is dropped. */
+  /** Called each time progress increases. By default progress is dropped. */
   readonly progress?: ((progress: number, options: Progress.ReportOptions) => Effect.Effect<void>) | undefined
-  /** Must not wait. Default: log messages are dropped. */
+  /** Receives log messages. Must not block. By default they are dropped. */
   readonly log?: Log.Log["Service"]["logUnsafe"] | undefined
-  /** Default: inert; notifications are dropped. */
+  /** Receives notifications. By default they are dropped. */
   readonly outbound?: Outbound | undefined
-  /** What arrived with the message, its HTTP request among it. Default: nothing. */
+  /** The message's envelope, including its HTTP request. Empty by default. */
   readonly envelope?: Envelope | undefined
 }
 
-const unasked = ClientInput.unavailable("The client cannot be asked: the request that this is a part of was answered")
+const unasked = ClientInput.unavailable(
+  "The client cannot answer questions: the original request has already been answered"
+)
 
 const growing = (report: NonNullable<Sinks["progress"]>): Progress.Progress["Service"] => {
   let last = -Infinity
@@ -110,15 +113,15 @@ class DetachedRequest implements Source {
 }
 
 /**
- * Runs `effect` with the services of a request that need not run any more, in a Scope that closes when it ends. Nothing of the request's
- * wire is reached by it.
+ * Runs `effect` with the services of a request that may already have ended, in a Scope that closes when the effect ends. The effect can't
+ * reach the request's connection.
  *
  * @example
  * ```ts
  * import { Detached, Middleware } from "@effect-mcp/server"
  * import { Effect } from "effect"
  *
- * // Runs calls of tools once more, with no client: what they report and ask is dropped.
+ * // Runs every tool call a second time without a client: progress and questions of that run are dropped.
  * export const shadow = Middleware.on("tools/call", (_request, next) =>
  *   Effect.gen(function* () {
  *     const facts = yield* Detached.facts
@@ -137,7 +140,7 @@ export const provide = <A, E, R>(
     const detached = new DetachedRequest(facts, sinks)
     const provided = Effect.updateContext(effect, (ambient: Context.Context<Exclude<R, RequestServices>>) => {
       const services = ambient.mapUnsafe
-      // Services of the request that this fiber may run in are not made, and not kept.
+      // The services of a request that this fiber may run in must be neither created nor kept.
       const below = services instanceof LazyContext ? services.below : services
       return Context.makeUnsafe<R>(new LazyContext(below, serviceTable, detached))
     })

@@ -1,19 +1,19 @@
-/** The scope of work that outlasts its requests. Apart from `Detached`, which servers of tools alone do not load. */
+/** The scope for work that outlives its requests. Separate from `Detached`, so that servers that only have tools don't load that module. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 
-/** The work outside of requests of the server whose features are built; undefined where there is no server. */
+/** Scope for work outside requests, for the server whose features are being built, or `undefined` if there is no server. */
 const Work = Context.Reference<Scope.Scope | undefined>("@effect-mcp/server/Detached/Work", {
   defaultValue: () => undefined
 })
 
-/** The context of layers whose `scope` lies inside of this one. */
+/** Creates a context for layers whose `scope` is inside this one. */
 export const within = (scope: Scope.Scope): Context.Context<never> => Context.make(Work, scope)
 
 /**
- * A scope for what runs handlers outside of their requests. It closes with the current one, and at the end of a server before the layers of
- * all its features: the layer of a tool waits for the calls of it that run.
+ * Opens a scope for code that runs handlers outside their requests. It closes with the current scope. When a server ends, it closes before
+ * the layers of the server's features, because a tool's layer waits for its running calls.
  */
 export const scope: Effect.Effect<Scope.Scope, never, Scope.Scope> = Effect.gen(function* () {
   const outer = yield* Scope.Scope

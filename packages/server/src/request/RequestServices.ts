@@ -1,5 +1,5 @@
 /**
- * The services of one request. What differs by era (client, input, log level) comes from its `EraContext`; the rest is made here.
+ * A request's services. Everything that differs by era (client, input, log level) comes from its `EraContext`; the rest is created here.
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
@@ -8,9 +8,8 @@ import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Progress from "@effect-mcp/core/Progress"
 import { type RequestConnection, httpOf, RequestContext } from "@effect-mcp/core/RequestContext"
-import { ServiceTable, service } from "@effect-mcp/core/internal/LazyContext"
-import * as Spans from "@effect-mcp/core/internal/Spans"
-import { Provided, ProvidedServices } from "@effect-mcp/core/internal/Provided"
+import { Provided, ProvidedServices, service, ServiceTable } from "@effect-mcp/core/internal/handlers"
+import { Spans } from "@effect-mcp/core/internal/peers"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import type { Sink } from "@effect-mcp/core/Transport"
@@ -23,30 +22,30 @@ import type { ByteAccount } from "../Limits.ts"
 
 const noMeta: JsonObject = {}
 
-/** The request's `_meta`; empty when it has none. */
+/** Returns the request's `_meta`, which is empty if it has none. */
 export const metaOf = (request: JsonRpc.Request | JsonRpc.Notification): JsonObject =>
   isJsonObject(request.params?._meta) ? request.params._meta : noMeta
 
-/** What the era of a request knows of it. */
+/** The parts of a request that depend on its era. */
 export interface EraContext {
   readonly context: Pick<RequestContext["Service"], "revision" | "sessionId" | "clientInfo" | "clientCapabilities">
   readonly input: ClientInput.ClientInput["Service"]
   readonly log: Log["Service"]
-  /** Notifications that the roots of the client changed; undefined where the client sends none. */
+  /** Emits when the client's roots change, or `undefined` if the client doesn't announce that. */
   readonly rootsChanges: Stream.Stream<void> | undefined
   readonly connection: RequestConnection | undefined
-  /** Whether all messages of the connection come from one client. */
+  /** True if all messages on the connection come from a single client. */
   readonly duplex: boolean
   /** Completes when the server is about to end the session. */
   readonly closing: Effect.Effect<void>
-  /** The account of the bytes that the server keeps for the request. */
+  /** The account for bytes that the server holds for the request. */
   readonly holder: ByteAccount
 }
 
-/** What the services of a request are made of: facts, and sinks for what leaves. */
+/** Where a request's services come from: facts, and sinks for output. */
 export interface Source {
   readonly principal: Principal["Service"]
-  /** The client, and how it is asked. */
+  /** The client, and how to ask it. */
   readonly client: Pick<EraContext, "context" | "input" | "rootsChanges">
   readonly requestContext: () => RequestContext["Service"]
   readonly progress: () => Progress.Progress["Service"]
@@ -54,11 +53,11 @@ export interface Source {
   readonly openScope: () => Scope.Scope
 }
 
-/** A request with a wire. */
+/** A request with a connection. */
 export interface Wired {
   readonly received: ReceivedRequest
   readonly eraContext: EraContext
-  /** Whether the request was answered or cancelled. */
+  /** True if the request has been answered or cancelled. */
   readonly over: boolean
 }
 
@@ -67,7 +66,7 @@ export const contextOf = (source: Wired): RequestContext["Service"] => {
   const { closing, connection, context } = source.eraContext
   const { clientCapabilities, clientInfo, revision, sessionId } = context
   const sender = Spans.currentSender()
-  // Without a spread, which would copy what was just made.
+  // No spread, which would copy the new object.
   return {
     revision,
     sessionId,
@@ -77,7 +76,7 @@ export const contextOf = (source: Wired): RequestContext["Service"] => {
     method: request.method,
     meta: metaOf(request),
     envelope,
-    // No getter: V8 makes an own getter in the old generation, where it keeps its request until a full collection.
+    // Not a getter: V8 allocates an own getter in the old generation, and it would keep its request until a full collection.
     http: httpOf(envelope),
     outbound: {
       notify: (method, params) => {
@@ -108,7 +107,7 @@ export const progressOf = (source: Wired): Progress.Progress["Service"] => {
   const token = metaOf(request).progressToken
   if (!JsonRpc.isId(token)) return Progress.none
   const { progressMessage } = source.eraContext.context.revision.rules
-  // Handlers report in loops: the tracer is looked for once.
+  // Handlers report progress in loops, so the tracer is looked up once.
   const sender = Spans.currentSender()
   return Progress.make({
     token,
@@ -119,7 +118,7 @@ export const progressOf = (source: Wired): Progress.Progress["Service"] => {
       const params = event.message === undefined || progressMessage ? event : silent(event)
       received.progress = event
       const notification = JsonRpc.notification("notifications/progress", params)
-      // Read anew: another sink may have been put in its place, to watch the conversation.
+      // Read each time, because another sink may have replaced it to watch the messages.
       if (sender === undefined) received.sink.send(notification, "data", request.id)
       else Spans.notify(received.sink, notification, "data", request.id, sender)
     }

@@ -1,14 +1,13 @@
 /**
- * One request in the server: its message, its caller, the services of its handler, and the fiber that runs it.
+ * A request being handled by the server: its message, its caller, its handler's services, and the fiber that runs it.
  *
- * The fiber is uninterruptible except in the handler and its middleware, so it can still answer a request whose handler was stopped.
+ * The fiber is only interruptible in the handler and its middleware, so it can still answer a request whose handler was stopped.
  */
-import { exitOf } from "@effect-mcp/core/internal/eager"
-import type { HandlerContext, HandledRequest } from "@effect-mcp/core/internal/HandlerContext"
+import { exitOf } from "@effect-mcp/core/internal/calling"
+import { type HandledRequest, type HandlerContext, LazyContext } from "@effect-mcp/core/internal/handlers"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices as Services } from "@effect-mcp/core/RequestContext"
-import { LazyContext } from "@effect-mcp/core/internal/LazyContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
@@ -30,17 +29,18 @@ export interface CallerBinding {
 }
 
 /**
- * Finalizers of a cancelled request, and fibers that outlive it, may still hold its services. Progress of a request that ended is
- * dropped; so are its logs in the stateless era, where they belong to the request alone.
+ * A request being handled by the server. Its services may still be in use after it ends, by finalizers of a cancelled request or by fibers
+ * that outlive it. Progress from a request that has ended is dropped. For stateless requests, logs are dropped too, because they belong to
+ * that request alone.
  */
 export class ServerRequest implements HandledRequest, Source, Wired {
   readonly received: ReceivedRequest
-  /** The caller, as the transport knows it; middleware may provide another one (`withCaller`). */
+  /** The caller as identified by the transport. Middleware may provide a different one (`withCaller`). */
   readonly principal: Principal["Service"]
-  /** Undefined in revisions without sessions. */
+  /** The session, or `undefined` in revisions without sessions. */
   readonly session: Session | undefined
   eager: boolean
-  /** Set where a request may be resumed (2026-07-28). */
+  /** Set if the request may be resumed (2026-07-28). */
   callerBinding: CallerBinding | undefined = undefined
   private readonly makeContext: () => EraContext
   private madeContext: EraContext | undefined = undefined
@@ -48,11 +48,11 @@ export class ServerRequest implements HandledRequest, Source, Wired {
   private scope: Scope.Closeable | undefined = undefined
   private ended = false
   private fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
-  /** The context that the request was given, without its services. */
+  /** The context that the request was started in, without the request's services. */
   private ambient: Context.Context<never> = Context.empty()
-  /** The services of the layer whose handler runs, below those of the request. */
+  /** The services of the running handler's layer, below the request's services. */
   private layer: ((ambient: ReadonlyMap<string, unknown>) => ReadonlyMap<string, unknown>) | undefined = undefined
-  /** Starts to watch a handler that may be stopped. */
+  /** Starts watching a handler that may be stopped. */
   private watch: (() => () => void) | undefined = undefined
   private released: (() => void) | undefined = undefined
   private companion: Fiber.Fiber<void> | undefined = undefined
@@ -60,7 +60,7 @@ export class ServerRequest implements HandledRequest, Source, Wired {
     | ((exit: Exit.Exit<unknown, unknown>) => Effect.Effect<DecodedResult, McpError> | undefined)
     | undefined = undefined
 
-  /** `eager`: as in `HandledRequest`. */
+  /** `eager` is as in `HandledRequest`. */
   constructor(
     received: ReceivedRequest,
     principal: Principal["Service"],
@@ -75,7 +75,7 @@ export class ServerRequest implements HandledRequest, Source, Wired {
     this.makeContext = makeContext
   }
 
-  /** What the era knows of the request, made when it is first needed. */
+  /** The era's context for the request, created on first use. */
   get eraContext(): EraContext {
     return (this.madeContext ??= this.makeContext())
   }
@@ -98,19 +98,19 @@ export class ServerRequest implements HandledRequest, Source, Wired {
     return RequestServices.logOf(this)
   }
 
-  /** Whether the request was answered or cancelled. */
+  /** True if the request has been answered or cancelled. */
   get over(): boolean {
     return this.ended || this.received.cancelled === true
   }
 
-  /** The Scope of the request, which is closed where the request has ended. */
+  /** Returns the request's Scope, which is closed if the request has ended. */
   openScope(): Scope.Scope {
     const scope = (this.scope ??= Scope.makeUnsafe())
     if (this.ended) Effect.runSync(Scope.close(scope, Exit.void))
     return scope
   }
 
-  /** `use` of the caller: the transport's where there is no middleware, else the one in the handler's context. */
+  /** Calls `use` with the caller: the transport's if there is no middleware, otherwise the caller in the handler's context. */
   withCaller<A, E, R>(
     use: (principal: Principal["Service"]) => Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R | Principal> {
@@ -135,13 +135,13 @@ export class ServerRequest implements HandledRequest, Source, Wired {
     const done = exitOf(handler)
     if (done !== undefined) return done
     if (!this.eager || this.layer !== undefined) return context.provide(handler)
-    // Run the request in the context of its handler from the start: Effect derives ten values from each context it enters.
+    // Runs the request in its handler's context from the start, because Effect derives ten values from each context it enters.
     this.layer = context.over
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that `context` provides is in the context of the fiber
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- everything that `context` provides is in the context of the fiber
     return handler as Effect.Effect<A, E, never>
   }
 
-  /** Runs `effect` with the services of the request, in a Scope of its own; the request ends with it. */
+  /** Runs `effect` with the request's services in a new Scope. The request ends when the effect does. */
   provide(effect: Effect.Effect<DecodedResult, McpError, Services>): Effect.Effect<DecodedResult, McpError> {
     const done = exitOf(effect)
     if (done !== undefined && this.scope === undefined) {
@@ -154,10 +154,10 @@ export class ServerRequest implements HandledRequest, Source, Wired {
       fiber.addObserver((exit) => this.abandon(exit))
       const stopWatching = this.watch?.()
       if (stopWatching !== undefined) this.atEnd(stopWatching)
-      const provided = Effect.updateContext(effect, (ambient: Context.Context<never>) =>
-        // Each traced request has a context of its own: that of its span.
-        this.servicesOver<Services>(ambient, !TraceContext.isTraced(ambient))
-      )
+      // Restored by `close`. Each traced request has a separate context that contains its span.
+      fiber.setContext(this.servicesOver(fiber.context, !TraceContext.isTraced(fiber.context)))
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the fiber has the services of the request now
+      const provided = effect as Effect.Effect<DecodedResult, McpError>
       return Effect.matchCauseEffect(Effect.interruptible(provided), {
         onSuccess: (result) => this.close(Exit.succeed(result)),
         onFailure: (cause) => this.close(Exit.failCause(cause))
@@ -165,14 +165,14 @@ export class ServerRequest implements HandledRequest, Source, Wired {
     })
   }
 
-  /** Interrupts what `provide` runs. Its exit, once finalizers have run, decides how the request goes on. */
+  /** Interrupts the effect that `provide` is running. Once finalizers have run, its exit decides how the request continues. */
   stop(next: NonNullable<ServerRequest["next"]>, annotations?: Context.Context<never>): void {
     if (this.next !== undefined || this.ended) return
     this.next = next
     this.fiber?.interruptUnsafe(undefined, annotations)
   }
 
-  /** Runs `effect` in another fiber, which ends with the request, and calls `then` once it has succeeded. */
+  /** Runs `effect` in another fiber that ends with the request, and calls `then` if it succeeds. */
   beside(effect: Effect.Effect<void>, then: () => void): void {
     this.companion = Effect.runForkWith(this.ambient)(effect)
     this.companion.addObserver((exit) => {
@@ -201,13 +201,14 @@ export class ServerRequest implements HandledRequest, Source, Wired {
     })
   }
 
-  private servicesOver<R>({ mapUnsafe: ambient }: Context.Context<never>, shared: boolean): Context.Context<R> {
+  private servicesOver({ mapUnsafe: ambient }: Context.Context<never>, shared: boolean): Context.Context<never> {
     const base = this.layer === undefined ? ambient : this.layer(ambient)
-    return Context.makeUnsafe<R>(new LazyContext(base, serviceTable, this, (this.services ??= []), shared))
+    return Context.makeUnsafe(new LazyContext(base, serviceTable, this, (this.services ??= []), shared))
   }
 
   private close(exit: Exit.Exit<DecodedResult, McpError>): Effect.Effect<DecodedResult, McpError> {
-    const { scope } = this
+    const { ambient, fiber, scope } = this
+    fiber?.setContext(ambient)
     if (scope === undefined) return this.finish(exit)
     return Effect.matchCauseEffect(Scope.close(scope, exit), {
       onSuccess: () => this.finish(exit),
@@ -215,7 +216,10 @@ export class ServerRequest implements HandledRequest, Source, Wired {
     })
   }
 
-  /** Releases everything the request holds. Effect skips the finalizers of a fiber if a handler returns a value that is not an Effect. */
+  /**
+   * Releases everything that the request holds. Effect skips a fiber's finalizers if a handler returns a value that is
+   * not an Effect.
+   */
   private abandon(exit: Exit.Exit<unknown, unknown>): void {
     if (this.ended) return
     if (this.scope !== undefined) Effect.runForkWith(this.ambient)(Scope.close(this.scope, exit))

@@ -1,35 +1,38 @@
 /**
- * The tasks of a server, for its views: calls that run on after their requests were answered. The feature that runs them adds them.
+ * A server's tasks, for its views: calls that continue after their requests were answered. The feature that runs tasks adds them.
  *
- * Owns nothing that runs. A task is asked for only when a view is read.
+ * Runs nothing itself. Tasks are only read when a view is.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Facts } from "./Detached.ts"
 
-/** What a handler reports. */
+/** Progress reported by a handler. */
 export interface Reported {
   readonly progress: number
   readonly total?: number | undefined
   readonly message?: string | undefined
 }
 
-/** A task that has not ended. */
+/** An unfinished task. */
 export interface OpenTask {
-  /** To an anonymous caller over HTTP it is the right to use the task: views show a digest. */
+  /** Task ID. For an anonymous caller over HTTP, anyone who knows the ID can use the task, so views show a digest. */
   readonly id: string
   readonly tool: string
-  /** `asking`: it waits for answers of its client. `sleeping`: until a time. `pending`: no process runs it, and one is going to. */
+  /**
+   * `asking` means it is waiting for its client's answers. `sleeping` means it is waiting until a certain time. `pending` means no process
+   * is running it yet, but one will.
+   */
   readonly state: "running" | "asking" | "sleeping" | "pending"
   /** When it was created, in milliseconds since the epoch. */
   readonly since: number
-  /** The methods of the questions that it waits for. */
+  /** Methods of the questions it is waiting on. */
   readonly asking: ReadonlyArray<string>
-  /** When its sleep ends, in milliseconds since the epoch; undefined where it does not sleep. */
+  /** When its sleep ends, in milliseconds since the epoch, or `undefined` if it isn't sleeping. */
   readonly wakesAt: number | undefined
   readonly progress: Reported | undefined
-  /** Of the request that made it; undefined where this process does not know it. */
+  /** Facts about the request that created it, or `undefined` if this process doesn't know them. */
   readonly facts: Pick<Facts, "clientInfo" | "principal" | "revision" | "sessionId"> | undefined
 }
 
@@ -37,32 +40,32 @@ export interface TaskCounts {
   readonly running: number
   readonly asking: number
   readonly sleeping: number
-  /** Questions that wait for answers. */
+  /** Number of unanswered questions. */
   readonly questions: number
 }
 
-/** Tasks of the store that no process runs. */
+/** Stored tasks that no process is running. */
 export type ParkedByState = Readonly<Record<"asking" | "sleeping" | "pending", number>>
 
 export interface TaskSource {
-  /** The oldest first. */
+  /** Open tasks, oldest first. */
   readonly list: Effect.Effect<ReadonlyArray<OpenTask>>
-  /** Those that run in this process, by state: for gauges, which cannot wait. */
+  /** Counts the tasks running in this process by state, for gauges, which can't wait. */
   readonly count: () => TaskCounts
-  /** Those that no process runs, of the whole store. */
+  /** Tasks in the entire store that no process is running. */
   readonly parked: Effect.Effect<ParkedByState>
-  /** Completes if the store answers, for health checks. `undefined` if the tasks end with this process. */
+  /** Completes if the store responds, for health checks. `undefined` if the tasks end with this process. */
   readonly answers: Effect.Effect<void> | undefined
-  /** Ends a task, whose client is told the reason; false where it has ended. */
+  /** Ends a task, and tells its client the reason. Returns false if it has already ended. */
   readonly cancel: (id: string, reason: string) => Effect.Effect<boolean>
 }
 
-/** The sources of one server. */
+/** One server's sources. */
 export class TaskSources {
   readonly all = new Set<TaskSource>()
   private listener: (() => void) | undefined = undefined
 
-  /** Called when a task begins or ends. */
+  /** Called when a task starts or ends. */
   changed(): void {
     this.listener?.()
   }
@@ -76,10 +79,10 @@ const Sources = Context.Reference<TaskSources | undefined>("@effect-mcp/server/T
   defaultValue: () => undefined
 })
 
-/** The context of layers whose tasks are those of a server. */
+/** Creates the context for layers whose tasks belong to a server. */
 export const within = (sources: TaskSources): Context.Context<never> => Context.make(Sources, sources)
 
-/** Adds the tasks of a feature to the views of its server, for as long as the scope. Gives what is to be called when one begins or ends. */
+/** Adds a feature's tasks to its server's views until the scope closes. Returns a function to call when a task starts or ends. */
 export const add = (source: TaskSource): Effect.Effect<() => void, never, Scope.Scope> =>
   Effect.flatMap(Sources, (sources) =>
     sources === undefined

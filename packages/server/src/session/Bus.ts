@@ -1,13 +1,13 @@
 /**
- * Hints between the nodes of a server: that a list has changed, or a resource. A hint may be lost while a node is cut off from the bus,
- * and never blocks its sender.
+ * Hints between a server's nodes: a list or a resource has changed. A hint may be lost while a node is disconnected from the bus. It never
+ * blocks its sender.
  */
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
 export interface Bus {
-  /** Sends a hint to the other nodes, not to this one. Must not throw. At most 4 KiB; a longer one is dropped with a warning. */
+  /** Sends a hint to all nodes except this one. Must not throw. Hints longer than 4 KiB are dropped with a warning. */
   readonly publish: (topic: string, text: string) => void
-  /** Calls a function with the hints of other nodes, until the scope closes. The function must not throw. */
+  /** Calls a function with other nodes' hints, until the scope closes. The function must not throw. */
   readonly subscribe: (topic: string, received: (text: string) => void) => Effect.Effect<void, never, Scope.Scope>
 }

@@ -1,14 +1,12 @@
 /**
- * List changes and resource updates for one client: collected in sets and sent when the transport has room. A burst costs one message,
- * and a slow reader costs no memory.
+ * List changes and resource updates for one client. They are collected in sets and sent when the transport has room, so a burst results in
+ * a single message, and a slow reader costs no memory.
  */
+import type { ListKind } from "@effect-mcp/protocol/MethodInfo"
 import * as Effect from "effect/Effect"
 
-/** The lists that have a `list_changed` notification. */
-export type ListKind = "tools" | "resources" | "prompts"
-
 export interface Subscriber {
-  /** Whether the transport has room now; false also where it cannot say, and `ready` must be waited for in a fiber. */
+  /** Returns true if the transport has room now, and false if it has none or cannot tell; then a fiber must wait for `ready`. */
   readonly writable: () => boolean
   /** Completes when the transport has room. */
   readonly ready: Effect.Effect<void>
@@ -19,7 +17,7 @@ export interface Subscriber {
 }
 
 export class ChangeNotifier {
-  /** Made by the first change. */
+  /** Created by the first change. */
   private lists: Set<ListKind> | undefined = undefined
   private uris: Set<string> | undefined = undefined
   private readonly subscriber: Subscriber
@@ -30,7 +28,7 @@ export class ChangeNotifier {
     this.subscriber = subscriber
   }
 
-  /** Sends what was collected, and every change from now on. */
+  /** Sends the collected changes, and every change from now on. */
   open(): void {
     this.opened = true
     this.schedule()
@@ -54,7 +52,7 @@ export class ChangeNotifier {
   private schedule(): void {
     if (this.sending || !this.opened || (this.lists ?? this.uris) === undefined) return
     this.sending = true
-    // Changes of one microtask turn become one message.
+    // Changes within one microtask turn become one message.
     queueMicrotask(() => {
       const { subscriber } = this
       try {

@@ -1,6 +1,6 @@
 /**
- * The end of a server that an operator asks for: no new session and no request without one is let in, what runs may end, then the endpoints
- * end. The shutdown of the program is not a part of it: what runs the server decides on that once it is over.
+ * Draining, which lets an operator wind down a server. New sessions and requests without a session are rejected, running requests may
+ * finish, and then the endpoints end. It does not stop the program; the code that runs the server decides that once the drain is over.
  */
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
@@ -9,20 +9,20 @@ import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import type { Session } from "./Session.ts"
 
-/** How often requests that run are looked at, in milliseconds. */
+/** Interval between checks for running requests, in milliseconds. */
 const look = 100
 
 export interface Options {
   readonly sessions: ReadonlySet<Session>
-  /** Whether a request without a session runs. */
+  /** Returns true if any request without a session is running. */
   readonly isBusy: () => boolean
-  /** Called when it begins. */
+  /** Called when the drain begins. */
   readonly begins: () => void
   readonly fork: (effect: Effect.Effect<void>) => void
 }
 
 export class Drain {
-  /** Whether it has begun; never false again. */
+  /** True once the drain has begun. */
   isDraining = false
   private readonly options: Options
   private readonly ends = new Set<Effect.Effect<void>>()
@@ -32,10 +32,10 @@ export class Drain {
     this.options = options
   }
 
-  /** Completes once no session is open, after a drain. */
+  /** Completes after a drain, once no session is open. */
   readonly over: Effect.Effect<void> = Effect.suspend(() => Deferred.await(this.done))
 
-  /** Adds what ends the sessions of an endpoint in order, for as long as the scope. */
+  /** Adds an effect that gracefully ends an endpoint's sessions. It stays added until the scope closes. */
   endBy(end: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> {
     return Effect.acquireRelease(
       Effect.sync(() => void this.ends.add(end)),
@@ -43,7 +43,7 @@ export class Drain {
     )
   }
 
-  /** Returns at once; false where it had begun already. `patience`: how long requests may still run. */
+  /** Begins the drain and returns immediately. Returns false if it had already begun. `patience` is how long requests may keep running. */
   begin(patience: Duration.Input): Effect.Effect<boolean> {
     return Effect.sync(() => {
       if (this.isDraining) return false
@@ -59,12 +59,12 @@ export class Drain {
     return Effect.suspend(() => {
       const { isBusy, sessions } = this.options
       const runs = isBusy() || [...sessions].some(({ peer }) => peer.open().some((request) => !request.isSubscription))
-      // oxlint-disable-next-line unicorn/no-accessor-recursion -- it looks again after a pause
+      // oxlint-disable-next-line unicorn/no-accessor-recursion -- it checks again after a pause
       return runs ? Effect.andThen(Effect.sleep(look), this.idle) : Effect.void
     })
   }
 
-  /** Endpoints end the sessions that they opened; those with a transport of their own are ended here. */
+  /** Endpoints end the sessions that they opened. Sessions with their own transport are ended here. */
   private get end(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { sessions } = this.options

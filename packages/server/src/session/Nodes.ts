@@ -1,4 +1,4 @@
-/** What several nodes of one server share: with it any node behind a plain round robin serves any request of a session. */
+/** Services that a server's nodes share, so that a round-robin load balancer can send any request of a session to any node. */
 import * as Context from "effect/Context"
 import type { Bus } from "./Bus.ts"
 import type { EventStore } from "./EventStore.ts"
@@ -17,8 +17,8 @@ export {
 } from "./SessionDirectory.ts"
 
 /**
- * The other nodes of a server. Provide it to `McpServer.layer`; `@effect-mcp/nodes` has it on Postgres and on Redis. Default: the server
- * has one node.
+ * Connects a server to its other nodes. Provide it to `McpServer.layer`; `@effect-mcp/nodes` implements it on Postgres and Redis. By
+ * default the server runs on a single node.
  */
 export class Nodes extends Context.Service<
   Nodes,
@@ -26,9 +26,12 @@ export class Nodes extends Context.Service<
     readonly directory: SessionDirectory
     readonly relay: Relay
     readonly bus: Bus
-    /** Keeps the events of sessions, unless the endpoint has an `EventStore` of its own. */
+    /** Stores session events, unless the endpoint has its own `EventStore`. */
     readonly events: EventStore["Service"]
-    /** What the endpoints of a server take from it: `SessionManagers`, which share their sessions. Default: each keeps its own. */
+    /**
+     * Services for the server's endpoints, such as `SessionManagers`, which lets nodes share sessions. By default each endpoint keeps its
+     * own sessions.
+     */
     readonly services: Context.Context<never>
   }
 >()("@effect-mcp/server/Nodes") {}

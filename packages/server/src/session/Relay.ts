@@ -1,6 +1,6 @@
 /**
- * Carries an HTTP request to the node that holds its session, and the response back as it is written. Whatever carries it has to keep
- * strangers out: the receiving node believes the principal that it is told.
+ * Forwards an HTTP request to the node that holds its session, and streams back the response. An implementation must keep outsiders out,
+ * because the receiving node trusts the principal in the request.
  */
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Headers } from "@effect-mcp/protocol/Headers"
@@ -9,25 +9,25 @@ import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 
-/** A request that was admitted by the node it came to. */
+/** A request that the node that received it has admitted. */
 export interface RelayedRequest {
-  /** The name of the server, and the session, that it is for. */
+  /** Name of the server that it is for, and ID of the session. */
   readonly server: string
   readonly session: string
   readonly method: string
   readonly url: string
-  /** By names in lower case. */
+  /** Headers by lower-case name. */
   readonly headers: Headers
-  /** Undefined for a request without one. */
+  /** `undefined` for a request without a body. */
   readonly body: Uint8Array | undefined
   readonly principal: Principal["Service"] | undefined
-  /** The address of the client; undefined where the platform does not give it. */
+  /** The client's network address, or `undefined` if the platform doesn't report it. */
   readonly address: string | undefined
 }
 
 /**
- * The request has no response, or not all of it. `NotSent`: no server has seen it, so it may be sent to another node. `Cut`: the
- * connection to the node broke, and the request may have run.
+ * The request has no response, or only part of one. `NotSent` means that no server has seen the request, so it can be sent to another node.
+ * `Cut` means that the connection to the node broke, and the request may have run.
  */
 export class RelayError extends Data.TaggedError("RelayError")<{
   readonly reason: "NotSent" | "Cut"
@@ -37,26 +37,26 @@ export class RelayError extends Data.TaggedError("RelayError")<{
 export interface RelayedResponse {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
-  /** Whole, as text or bytes; or a stream, which is read as fast as it is consumed. Whether that breaks off is told by its failure. */
+  /** A complete body as text or bytes, or a stream. A stream is read as fast as it is consumed, and fails if the response breaks off. */
   readonly body: string | Uint8Array | Stream.Stream<Uint8Array, RelayError>
 }
 
-/** What answers requests of other nodes. */
+/** Handles requests from other nodes. */
 export interface RelayEndpoint {
   readonly server: string
   /**
-   * Fails with `NotSent` where it does not have the session. The response lasts until the scope closes, which hangs up. The request may run
-   * before the effect does, which is to be run once, at once.
+   * Fails with `NotSent` if it doesn't have the session. The response lasts until the scope closes, which disconnects. The request may run
+   * before the effect does, so run the effect immediately and only once.
    */
   readonly answer: (request: RelayedRequest) => Effect.Effect<RelayedResponse, RelayError, Scope.Scope>
 }
 
 export interface Relay {
   /**
-   * Sends a request to a node. Closing the scope hangs up there, as the client would. The response, or the rest of its body, fails with `Cut`
-   * when the lease of the node has ended, within two seconds of its death.
+   * Sends a request to a node. Closing the scope disconnects from that node, as the client would. The response, or the rest of its body,
+   * fails with `Cut` when the node's lease has ended, within two seconds of its death.
    */
   readonly send: (node: string, request: RelayedRequest) => Effect.Effect<RelayedResponse, RelayError, Scope.Scope>
-  /** Has an endpoint answer the requests that other nodes send, until the scope closes. */
+  /** Lets an endpoint handle other nodes' requests, until the scope closes. */
   readonly serve: (endpoint: RelayEndpoint) => Effect.Effect<void, never, Scope.Scope>
 }

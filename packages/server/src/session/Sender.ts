@@ -1,9 +1,9 @@
 /**
- * Where a notification of a client came from: a session, or POSTs without one, which belong together where they have one caller.
+ * The sender of a client notification: a session, or a caller's POSTs without a session.
  *
- * Owns the fibers that handle what was posted without a session.
+ * Owns the fibers that handle notifications posted without a session.
  */
-import { Fibers } from "@effect-mcp/core/internal/Fibers"
+import { Fibers } from "@effect-mcp/core/internal/inFlight"
 import * as Principal from "@effect-mcp/core/Principal"
 import type { Outbound } from "@effect-mcp/core/RequestContext"
 import type { Envelope } from "@effect-mcp/core/Transport"
@@ -15,21 +15,21 @@ import { type Mailbox, type Mailboxes, MailboxLoad } from "../internal/Mailbox.t
 import type { NegotiatedSession, Session } from "./Session.ts"
 
 export interface NotificationSender {
-  /** Where messages wait that are handled in order. */
+  /** Mailboxes for messages that are handled in order. */
   readonly mailboxes: Mailboxes
   readonly principal: Principal.Principal["Service"]
   readonly envelope: Envelope
   readonly session: Session | undefined
-  /** What the client said of itself; undefined where the message says it, or nothing does. */
+  /** The client's declaration, or `undefined` if it is in the message or missing. */
   readonly negotiated: NegotiatedSession | undefined
-  /** What may be sent in return: notifications only where `mayNotify`. */
+  /** Creates the outbound for replies, which sends notifications only if `mayNotify`. */
   readonly outbound: (mayNotify: boolean) => Outbound
   readonly fork: (effect: Effect.Effect<void>) => void
-  /** What waits for senders of the same kind; undefined: each is bounded by itself. */
+  /** Load that senders of the same kind share, or `undefined` if each sender has only its own limit. */
   readonly waiting: MailboxLoad | undefined
 }
 
-/** The size of a message that waits, in characters of JSON. */
+/** Returns the size of a waiting message, in characters of JSON. */
 export const sizeOf = (message: JsonRpc.Notification): number => JSON.stringify(message).length
 
 export const ofSession = (session: Session, envelope: Envelope): NotificationSender => ({
@@ -50,27 +50,27 @@ export const ofSession = (session: Session, envelope: Envelope): NotificationSen
   waiting: undefined
 })
 
-/** A caller of POSTs without a session, for as long as any of its notifications is handled. */
+/** A caller of POSTs without a session. Exists while any of its notifications is being handled. */
 class Caller implements Mailboxes {
   running = 0
   hookMailbox: Mailbox | undefined = undefined
   extensionMailbox: Mailbox | undefined = undefined
 }
 
-/** Of all callers together: sixteen times what one may have. */
+/** For all callers together: sixteen times the limit of one caller. */
 const maxCount = 16 * 1024
 const maxSize = 64 * 1024 * 1024
 
 export interface PostedOptions {
-  /** The network address of the client, which tells anonymous callers apart. */
+  /** The client's network address, which distinguishes anonymous callers. */
   readonly address?: string | undefined
-  /** Completes when the endpoint is about to stop. Default never. */
+  /** Completes when the endpoint is about to stop. By default it never completes. */
   readonly closing?: Effect.Effect<void> | undefined
-  /** What is known of the client where its messages do not say it: revisions up to 2025-11-25. */
+  /** The client's declaration, if its messages do not contain it (revisions up to 2025-11-25). */
   readonly negotiated?: NegotiatedSession | undefined
 }
 
-/** The callers of POSTs without a session. */
+/** Callers that send POSTs without a session. */
 export class PostingCallers {
   private readonly callers = new Map<string, Caller>()
   private readonly waiting = new MailboxLoad(maxCount, maxSize)
@@ -81,14 +81,14 @@ export class PostingCallers {
     this.runFork = runFork
   }
 
-  /** Interrupts what is handled. */
+  /** Interrupts all running handlers. */
   get end(): Effect.Effect<void> {
     return this.fibers.end
   }
 
   senderOf(envelope: Envelope, { address, closing = Effect.never, negotiated }: PostedOptions): NotificationSender {
     const principal = envelope.principal ?? Principal.anonymous
-    // Callers without a name and an address cannot be told apart.
+    // Callers without a name or an address cannot be distinguished.
     const key = Principal.callerKey(principal, address) ?? ""
     const caller = this.callers.get(key) ?? new Caller()
     return {

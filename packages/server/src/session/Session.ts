@@ -1,7 +1,5 @@
-/**
- * The server's record of one session, beside its peer: what `initialize` agreed on, log level, subscriptions, roots.
- */
-import type { Surroundings } from "@effect-mcp/core/internal/Spans"
+/** The server's record of a session, alongside its peer: the outcome of `initialize`, log level, subscriptions and roots. */
+import type { Surroundings } from "@effect-mcp/core/internal/peers"
 import type { Peer } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Traffic } from "@effect-mcp/core/Transport"
@@ -9,6 +7,7 @@ import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { invalidRequest, type McpError } from "@effect-mcp/protocol/McpError"
+import type { ListKind } from "@effect-mcp/protocol/MethodInfo"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
@@ -20,7 +19,7 @@ import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { ChangeNotifier, type ListKind, type Subscriber } from "./ChangeNotifier.ts"
+import { ChangeNotifier, type Subscriber } from "./ChangeNotifier.ts"
 import type { Mailbox, Mailboxes } from "../internal/Mailbox.ts"
 import type { Buckets, LogBudget } from "../internal/TokenBucket.ts"
 
@@ -29,12 +28,12 @@ const lastResults: Duration.Input = "1 second"
 
 export interface NegotiatedSession {
   readonly revision: Revision
-  /** Undefined for a request without a session: another one answered its `initialize`. */
+  /** Client info, or `undefined` for a request without a session, because another session answered its `initialize`. */
   readonly clientInfo: Implementation | undefined
   readonly clientCapabilities: ClientCapabilities
 }
 
-/** What is known of a client whose `initialize` another session answered. */
+/** Returns the assumptions about a client whose `initialize` was answered by another session. */
 export const assumed = (revision: Revision): NegotiatedSession => ({
   revision,
   clientInfo: undefined,
@@ -47,23 +46,23 @@ export interface Options {
   readonly principal: Principal["Service"]
   readonly address: string | undefined
   readonly scope: Scope.Scope
-  /** Runs an effect in a fiber, which the session then owns. */
+  /** Runs an effect in a fiber that the session then owns. */
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  /** Whether the session has a transport of its own: for others only `ready` says whether notifications are read. */
+  /** True if the session has its own transport. For other sessions, only `ready` can tell whether notifications are being read. */
   readonly hasTransport: boolean
-  /** Whether the session ends with the answers of one POST. Default false. */
+  /** True if the session ends with the responses to a single POST. Default false. */
   readonly sessionless?: boolean | undefined
-  /** The kind of its transport. */
+  /** Transport kind. */
   readonly kind: string | undefined
   /** Milliseconds since the epoch. */
   readonly openedAt: number
-  /** What its transport has carried, where the transport knows. */
+  /** The transport's traffic, if the transport counts it. */
   readonly traffic: Traffic | undefined
-  /** Keeps what changed for the other nodes. Default: there are none. */
+  /** Saves the session's changes for the other nodes. By default there are no other nodes. */
   readonly keep?: ((session: Session) => Effect.Effect<void, McpError>) | undefined
 }
 
-/** The subscription of a session to a resource. */
+/** A session's subscription to a resource. */
 export interface ResourceSubscription {
   readonly fiber: Fiber.Fiber<void>
   /** Milliseconds since the epoch. */
@@ -74,32 +73,32 @@ export class Session implements Mailboxes, Subscriber {
   readonly id: string
   readonly peer: Peer
   readonly principal: Principal["Service"]
-  /** The network address of the client that opened it, or `undefined` if it is not known. */
+  /** Network address of the client that opened it, or `undefined` if unknown. */
   readonly address: string | undefined
   readonly scope: Scope.Scope
-  /** Whether the session ends with the answers of one POST: it sends no notifications beside them, and asks nothing. */
+  /** True if the session ends with the responses to a single POST. It sends no other notifications, and asks nothing. */
   readonly sessionless: boolean
-  /** The kind of its transport (`http`, `sse`, `socket`, `stdio`); undefined where `connect` was given none. */
+  /** Transport kind (`http`, `sse`, `socket`, `stdio`), or `undefined` if `connect` received none. */
   readonly kind: string | undefined
   /** When it was opened, in milliseconds since the epoch. */
   readonly openedAt: number
-  /** What its transport has carried; undefined over HTTP, and where the transport does not know. */
+  /** The transport's traffic, or `undefined` over HTTP or if the transport doesn't count it. */
   readonly traffic: Traffic | undefined
-  /** Bytes that are kept for the session; see `Limits`. */
+  /** Bytes held for the session; see `Limits`. */
   kept = 0
-  /** The budgets of its requests where the caller has no name; see `RateLimit`. */
+  /** Rate limits for its requests, if the caller has no principal; see `RateLimit`. */
   buckets: Buckets | undefined = undefined
-  /** The budget of its log messages; see `Logging`. */
+  /** Budget for its log messages; see `Logging`. */
   logBudget: LogBudget | undefined = undefined
   hookMailbox: Mailbox | undefined = undefined
   extensionMailbox: Mailbox | undefined = undefined
-  /** Whether `initialize` is being answered. */
+  /** True while `initialize` is being answered. */
   opening = false
   /** Set by `initialize`, once. */
   negotiated: NegotiatedSession | undefined = undefined
-  /** Whether the client sent `notifications/initialized`: before it a server only pings and logs. */
+  /** True if the client has sent `notifications/initialized`. Until then, a server only pings and logs. */
   initialized = false
-  /** The level of `logging/setLevel`; undefined for the server's default. */
+  /** Level set by `logging/setLevel`, or `undefined` for the server's default. */
   logLevel: LoggingLevel | undefined = undefined
   private subscribed: Map<string, ResourceSubscription> | undefined = undefined
   private changes: ChangeNotifier | undefined = undefined
@@ -107,7 +106,7 @@ export class Session implements Mailboxes, Subscriber {
   /** Set by `drain`: the pending requests that may still start. */
   private awaited: Set<JsonRpc.Id> | undefined = undefined
   private readonly runFork: Options["runFork"]
-  /** Whether the session has a transport of its own: stdio, a socket, memory. */
+  /** True if the session has its own transport: stdio, a socket, or memory. */
   readonly duplex: boolean
   private opened: Deferred.Deferred<void> | undefined = undefined
   private wire: RequestConnection | undefined = undefined
@@ -132,7 +131,7 @@ export class Session implements Mailboxes, Subscriber {
     this.keep = options.keep
   }
 
-  /** Describes the session to the spans of its messages. */
+  /** Describes the session in its messages' spans. */
   get surroundings(): Surroundings {
     return {
       session: this.sessionless ? undefined : this.id,
@@ -142,32 +141,32 @@ export class Session implements Mailboxes, Subscriber {
     }
   }
 
-  /** Runs a change of what other nodes need to open the session again; then that is kept. */
+  /** Runs a change to the data that other nodes need to reopen the session, then saves it. */
   change<A, E, R>(change: Effect.Effect<A, E, R>): Effect.Effect<A, E | McpError, R> {
     const { keep } = this
     return keep === undefined ? change : Effect.tap(change, () => keep(this))
   }
 
   /**
-   * Sets the least level of log messages that its client is sent, in place of `logging/setLevel`. Fails before `initialize`, and where the
-   * other nodes cannot be told.
+   * Sets the lowest level of log messages that the client receives, like `logging/setLevel`. Fails before `initialize`, or if the other
+   * nodes can't be informed.
    */
   setLogLevel(level: LoggingLevel): Effect.Effect<void, McpError> {
-    if (this.negotiated === undefined) return Effect.fail(invalidRequest("The client has sent no initialize yet"))
+    if (this.negotiated === undefined) return Effect.fail(invalidRequest("The client has not sent initialize yet"))
     return this.change(Effect.sync(() => void (this.logLevel = level)))
   }
 
-  /** Bytes that wait to be written to its client, for views; undefined where its transport does not know. */
+  /** Number of bytes waiting to be written to the client, for views, or `undefined` if the transport doesn't count them. */
   get backlog(): number | undefined {
     return this.peer.sink.backlog?.()
   }
 
-  /** Bytes that were sent to its client and that the event store has not kept yet, for views; undefined where there is no store. */
+  /** Bytes sent to the client that the event store has not stored yet, for views, or `undefined` if there is no store. */
   get unkept(): number | undefined {
     return this.peer.sink.unkept?.()
   }
 
-  /** Runs an effect in a fiber of the session. */
+  /** Runs an effect in one of the session's fibers. */
   fork(effect: Effect.Effect<void>): void {
     Fiber.runIn(this.runFork(effect), this.scope)
   }
@@ -177,7 +176,7 @@ export class Session implements Mailboxes, Subscriber {
     return (this.wire ??= {
       scope: this.scope,
       notify: (method, params) => this.notify(method, params),
-      // A client need not open the stream of its session: no request waits for that.
+      // A client does not have to open the stream of its session, so no request waits for it.
       ready: this.peer.sink.room ?? this.peer.sink.ready,
       isRead: () => this.peer.sink.isRead?.() !== false,
       left: this.peer.sink.left ?? Effect.never,
@@ -187,7 +186,7 @@ export class Session implements Mailboxes, Subscriber {
     })
   }
 
-  /** Sends list changes and resource updates, from `begin` on. */
+  /** Sends list changes and resource updates, starting with `begin`. */
   get notifier(): ChangeNotifier {
     if (this.changes !== undefined) return this.changes
     this.changes = new ChangeNotifier(this)
@@ -195,7 +194,7 @@ export class Session implements Mailboxes, Subscriber {
     return this.changes
   }
 
-  /** Initializes the session of a client whose `initialize` another session answered. */
+  /** Initializes the session for a client whose `initialize` was answered by another session. */
   assume(revision: Revision): void {
     this.negotiated = assumed(revision)
     this.begin()
@@ -224,17 +223,17 @@ export class Session implements Mailboxes, Subscriber {
     return Deferred.await((this.ending ??= Deferred.makeUnsafe()))
   }
 
-  /** Completes when the client has sent `notifications/initialized`: a server must not ask before. */
+  /** Completes when the client has sent `notifications/initialized`, because a server must not ask before that. */
   get whenReady(): Effect.Effect<void> {
     return this.initialized ? Effect.void : Deferred.await((this.opened ??= Deferred.makeUnsafe()))
   }
 
-  /** The resource subscriptions, by URI. */
+  /** Resource subscriptions by URI. */
   get subscriptions(): Map<string, ResourceSubscription> {
     return (this.subscribed ??= new Map())
   }
 
-  /** Whether there is a resource subscription: asking costs nothing. */
+  /** True if there is a resource subscription. Reading this allocates nothing. */
   get hasSubscriptions(): boolean {
     return (this.subscribed?.size ?? 0) > 0
   }
@@ -243,14 +242,14 @@ export class Session implements Mailboxes, Subscriber {
     this.peer.notify(method, params)
   }
 
-  /** Called when the client is initialized: collected changes are sent. */
+  /** Called when the client is initialized. Sends the collected changes. */
   begin(): void {
     this.initialized = true
     if (this.opened !== undefined) Deferred.doneUnsafe(this.opened, Effect.void)
     this.changes?.open()
   }
 
-  /** Refuses new requests and waits for those in flight and pending, for at most `duration`; also in a fiber that is interrupted. */
+  /** Rejects new requests and waits for running and pending ones, for up to `duration`, even in an interrupted fiber. */
   drain(duration: Duration.Input): Effect.Effect<void> {
     return Effect.flatMap(this.peer.inFlight, (requests) => {
       this.awaited ??= new Set(requests.flatMap(({ id, state }) => (state === "pending" ? [id] : [])))
@@ -258,21 +257,21 @@ export class Session implements Mailboxes, Subscriber {
     })
   }
 
-  /** Whether a request arrived after `drain` began. Called once per request. */
+  /** True if a request arrived after `drain` began. Called once per request. */
   refuses(id: JsonRpc.Id): boolean {
     return this.awaited?.delete(id) === false
   }
 
-  /** Ends the open `subscriptions/listen` requests with their result while the transport is open. */
+  /** Ends the open `subscriptions/listen` requests with their result while the transport is still open. */
   get endSubscriptions(): Effect.Effect<void> {
     return Effect.flatMap(this.peer.inFlight, (requests) => {
       Deferred.doneUnsafe((this.ending ??= Deferred.makeUnsafe()), Effect.void)
       const ending = requests.filter(({ method }) => method === "subscriptions/listen")
       if (ending.length === 0) return Effect.void
-      // Bounded, since middleware and finalizers of watchers run before the result.
+      // Limited in time, because middleware and finalizers of watchers run before the result.
       const ended = Effect.timeoutOption(Effect.interruptible(this.peer.subscriptionsEnded), lastResults)
       return Effect.map(ended, () => {
-        // The result comes first; the notification is for clients that look for it alone (spec: basic/patterns/cancellation).
+        // The result comes first. The notification is for clients that look only for it (spec: basic/patterns/cancellation).
         for (const { id } of ending) {
           this.notify("notifications/cancelled", { requestId: id, _meta: { [subscriptionId]: id } })
         }
@@ -280,7 +279,7 @@ export class Session implements Mailboxes, Subscriber {
     })
   }
 
-  /** Ends a session that has a transport of its own; others are ended by their endpoints. */
+  /** Ends a session that has its own transport. Endpoints end the others. */
   get end(): Effect.Effect<void> {
     if (!this.duplex) return Effect.void
     const over = Effect.suspend(() => {
@@ -294,7 +293,7 @@ export class Session implements Mailboxes, Subscriber {
     for (const listener of this.rootsListeners ?? []) listener()
   }
 
-  /** One event per `notifications/roots/list_changed`; ends with the session. */
+  /** Emits for each `notifications/roots/list_changed`, and ends with the session. */
   get rootsChanges(): Stream.Stream<void> {
     return Stream.callback<void>((queue) =>
       Effect.acquireRelease(

@@ -1,8 +1,9 @@
 /**
- * The standard streams of this process by their own callbacks (Node, Bun and Deno): the transport of stdio where no `Stdio` is provided.
+ * This process's standard streams, through their own callbacks (Node, Bun and Deno). They are the stdio transport unless a `Stdio` is
+ * provided.
  *
- * The fast path of `Stdio`: through a stream and a sink of Effect a lone request costs half as much again, for waking the fibers that
- * read and write (`packages/bench/NOTES.md`). A test runs the same conversations over both.
+ * This is the fast path for `Stdio`. With an Effect stream and sink, a lone request costs half as much again, because the reading and
+ * writing fibers have to be woken (`packages/bench/NOTES.md`). A test exchanges the same messages over both.
  */
 import * as Duplex from "@effect-mcp/core/Duplex"
 import type * as Outbox from "@effect-mcp/core/Outbox"
@@ -10,31 +11,31 @@ import { TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import { pass } from "./StdoutGuard.ts"
 
-/** The argument of a listener depends on the event: the boundary to Node's own types. */
+/** A listener's argument depends on the event. Node's own types end here. */
 // oxlint-disable-next-line typescript/no-explicit-any
 type Listener = (value?: any) => void
 interface Emitter {
   on(event: string, listener: Listener): unknown
   off(event: string, listener: Listener): unknown
 }
-/** The members of a Readable that are used. */
+/** The members of a Readable that this module uses. */
 export interface Readable extends Emitter {
   readonly pause: () => unknown
   readonly resume: () => unknown
   readonly readableEnded: boolean
   readonly destroyed: boolean
 }
-/** The members of a Writable that are used. */
+/** The members of a Writable that this module uses. */
 interface Writable extends Emitter {
   readonly closed: boolean
-  /** Bytes that are not written yet. */
+  /** Number of bytes that are not written yet. */
   readonly writableLength: number
   write(text: string, encoding: "utf8", written: ((error?: Error | null) => void) | undefined): boolean
   readonly cork: () => void
   readonly uncork: () => void
 }
 
-/** Adds the listeners until one of them calls `over`. */
+/** Adds the listeners, and removes them when one of them ends the effect. */
 const listening = <A>(
   emitter: Emitter,
   listeners: (over: (how: Effect.Effect<A, TransportError>) => void) => Readonly<Record<string, Listener>>,
@@ -56,12 +57,12 @@ const listening = <A>(
 
 type Within = <A>(run: (item: A) => void, item: A) => void
 
-/** Keeps the `AsyncLocalStorage` of the caller for callbacks, which the process calls without it. */
+/** Restores the caller's `AsyncLocalStorage` in callbacks, because the process calls them without it. */
 const here = (): Within => {
   const { process } = globalThis as Partial<Global> // other runtimes lack it
   const hooks = process?.getBuiltinModule?.("node:async_hooks")
   if (hooks === undefined) return (run, item) => run(item)
-  // What `AsyncLocalStorage.snapshot` does, without its two extra calls (`packages/bench/NOTES.md`).
+  // Like `AsyncLocalStorage.snapshot`, without its two extra calls (`packages/bench/NOTES.md`).
   const place = new hooks.AsyncResource("effect-mcp")
   return (run, item) => place.runInAsyncScope(run, undefined, item)
 }
@@ -75,7 +76,7 @@ const listenTo =
       Effect.fail(new TransportError({ reason: "Read", message: "stdin is broken", cause }))
     const reading = Effect.suspend(() => {
       if (stdin.readableEnded) return Effect.void
-      // A destroyed stream has no event for its end any more.
+      // A destroyed stream emits no event for its end.
       if (stdin.destroyed) return broken()
       const within = here()
       return listening<void>(
@@ -83,7 +84,7 @@ const listenTo =
         (over) => ({
           data: (chunk: Uint8Array | string) => {
             try {
-              // A chunk is text where the process has set an encoding.
+              // A chunk is text if the process has set an encoding.
               within(receive, typeof chunk === "string" ? encoder.encode(chunk) : chunk)
             } catch (defect) {
               over(Effect.die(defect))
@@ -104,10 +105,10 @@ const listenTo =
     )
   }
 
-/** From this size on text and newline are two writes under one cork: joining them would copy the text. */
+/** From this size on, text and newline are two writes under one cork, because joining them would copy the text. */
 const largeText = 16 * 1024
 
-/** Writes the lines and the newline that ends the last; false where there is no room for more. */
+/** Writes the lines and the final newline. Returns false if there is no more room. */
 const writeLines = (stdout: Writable, text: string, written: (error?: Error | null) => void): boolean => {
   if (text.length < largeText) return pass(stdout, `${text}\n`, written)
   stdout.cork()
@@ -130,7 +131,7 @@ const writerOf = (stdout: Writable): Outbox.Writer => {
     over(Effect.fail(new TransportError({ reason: "Write", message: "stdout is closed", cause })))
   const written = (error?: Error | null) => {
     if (error == null) finished()
-    // A stream that is closed already emits no event; others emit one, which a listener handles.
+    // A stream that is already closed emits no event. Otherwise a listener handles the event.
     else if (stdout.closed) broken(error)
   }
   return {
@@ -157,7 +158,7 @@ const writerOf = (stdout: Writable): Outbox.Writer => {
   }
 }
 
-/** Both streams as bytes. */
+/** Combines both streams into a pair of byte streams. */
 export const bytes = (stdin: Readable, stdout: Writable): Duplex.Bytes => ({
   ...Duplex.fromCallback(listenTo(stdin)),
   write: writerOf(stdout)
@@ -187,10 +188,10 @@ const isProcess = (global: unknown): global is Global =>
   "stdin" in global.process &&
   "stdout" in global.process
 
-/** The streams of this process. A runtime that has none must provide a `Stdio`: a defect. */
+/** This process's streams. Dies on a runtime that lacks them; provide a `Stdio` there. */
 export const ofProcess: Effect.Effect<Duplex.Bytes> = Effect.suspend(() => {
   const global: unknown = globalThis
   return isProcess(global)
     ? Effect.succeed(bytes(global.process.stdin, global.process.stdout))
-    : Effect.die(new Error("There is neither a Stdio nor a process that has one"))
+    : Effect.die(new Error("There is no Stdio service and no process with stdio"))
 })

@@ -1,8 +1,8 @@
 /**
  * Serves over standard input and output (spec: basic/transports, stdio).
  *
- * Owns stdout while it runs: other output of the process (a stray `console.log`) goes to stderr, so that stdout carries only MCP. Ends
- * when stdin ends; requests in flight then have `grace` to finish.
+ * While it runs, it owns stdout. Other process output, such as a stray `console.log`, goes to stderr so that stdout carries only MCP
+ * messages. Serving ends when stdin ends; in-flight requests then have `grace` to finish.
  */
 import * as Duplex from "@effect-mcp/core/Duplex"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
@@ -18,12 +18,18 @@ import { McpServer } from "../dispatch/Server.ts"
 import { ofProcess } from "./ProcessStreams.ts"
 import { guardStdout } from "./StdoutGuard.ts"
 
+/**
+ * There are no per-caller shares: the process has a single peer, and the limits on line length and waiting requests already bound the
+ * memory it can use.
+ */
 export interface Options extends Duplex.Options {
-  /** How long requests in flight may still run when stdin ends. Default 1 second. */
+  /** How long in-flight requests may keep running after stdin ends. Default 1 second. */
   readonly grace?: Duration.Input | undefined
+  /** How long in-flight requests may keep running when serving is interrupted, for example by SIGTERM. Defaults to the server's `drain`. */
+  readonly drain?: Duration.Input | undefined
 }
 
-/** The streams of the `Stdio` service. */
+/** Returns the `Stdio` service's streams. */
 const ofService = (stdio: Stdio, own: (text: string) => Uint8Array): Duplex.Bytes => ({
   incoming: Stream.mapError(
     stdio.stdin,
@@ -36,7 +42,7 @@ const ofService = (stdio: Stdio, own: (text: string) => Uint8Array): Duplex.Byte
     )
 })
 
-/** Standard input and output as a transport: those of the `Stdio` in the context, else those of this process. */
+/** Standard input and output as a transport, using the `Stdio` service in the context, or else the process streams. */
 export const transport = Effect.fnUntraced(function* (
   options: Duplex.Options = {}
 ): Effect.fn.Return<Transport, never, Scope.Scope> {
@@ -46,7 +52,7 @@ export const transport = Effect.fnUntraced(function* (
   return yield* Duplex.make(bytes, options)
 })
 
-/** Serves until stdin ends (or this fiber is interrupted). Fails when stdout breaks. Logs go to stderr. */
+/** Serves until stdin ends or this fiber is interrupted. Fails if stdout breaks. Logs go to stderr. */
 export const serve = (options: Options = {}): Effect.Effect<void, TransportError, McpServer> =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -55,13 +61,15 @@ export const serve = (options: Options = {}): Effect.Effect<void, TransportError
         grace: options.grace ?? "1 second",
         kind: "stdio"
       })
+      const { drain } = options
+      if (drain !== undefined) yield* Effect.addFinalizer(() => session.drain(drain))
       yield* session.peer.awaitClosed
     })
   ).pipe(Effect.provideService(Logger.LogToStderr, true))
 
 /**
- * Builds the server and serves it: the whole program. For the rest of the process stdout carries only MCP: logs of layers that are built,
- * and reports of their failure, go to stderr too.
+ * Builds the server and serves it; usually the whole program. From then on, stdout carries only MCP messages, so anything that layers log
+ * while the server is built, and any build failure, also goes to stderr.
  */
 export const run = <E, R>(
   server: Layer.Layer<McpServer, E, R>,

@@ -1,8 +1,10 @@
 /**
- * Keeps standard output clean: while the guard is on, only text of this module's writers reaches it; all other output goes to stderr.
+ * Keeps standard output clean. While the guard is on, only text from this module's writers reaches stdout, and all other output goes to
+ * stderr.
  *
- * Replaces `process.stdout.write`: a stray `console.log` uses no Effect service.
+ * Replaces `process.stdout.write`, because a stray `console.log` doesn't go through an Effect service.
  */
+import { BoundedMap } from "@effect-mcp/core/internal/inFlight"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
@@ -25,12 +27,12 @@ const hasProcess = (global: unknown): global is { readonly process: ProcessLike 
 
 const encoder = new TextEncoder()
 /**
- * Chunks of MCP that are not written yet: the newest few, since each is written before the next is made. Shared by all guards of the
- * process, which may be nested. A WeakSet would cost the collector more than the rest of an answer (`packages/bench/NOTES.md`).
+ * MCP chunks that have not been written yet. Only the newest few are kept, because each is written before the next is created. All of the
+ * process's guards share it, because they can be nested. A WeakSet would cost the garbage collector more than the rest of a response
+ * (`packages/bench/NOTES.md`).
  */
-const ours = new Set<Uint8Array>()
-const newest = 8
-/** Whether MCP is being written. */
+const ours = new BoundedMap<Uint8Array, true>(8)
+/** True while MCP is being written. */
 let passing = false
 
 /** Writes through all guards. */
@@ -47,7 +49,9 @@ export const pass = <W>(
   }
 }
 
-/** Turns the guard on in the scope; the function returned encodes text that passes. Without a process it only encodes. */
+/**
+ * Turns the guard on until the scope closes. Returns a function that encodes text so that it may pass. Without a process, it only encodes.
+ */
 export const guardStdout: Effect.Effect<(text: string) => Uint8Array, never, Scope.Scope> = Effect.gen(function* () {
   const global: unknown = globalThis
   if (hasProcess(global)) {
@@ -73,9 +77,7 @@ export const guardStdout: Effect.Effect<(text: string) => Uint8Array, never, Sco
   }
   return (text) => {
     const bytes = encoder.encode(text)
-    ours.add(bytes)
-    const [oldest] = ours
-    if (oldest !== undefined && ours.size > newest) ours.delete(oldest)
+    ours.set(bytes, true)
     return bytes
   }
 })

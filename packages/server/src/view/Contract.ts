@@ -1,20 +1,25 @@
 /**
- * The contract of a server: what it offers, as one value for documents, clients, tests, and a lock file in a repository.
+ * A server's contract: everything it offers, as a single value for documentation, clients, tests, or a lock file in your repository.
  *
- * Owns the text that is kept, and what a change of it means to clients. `readContract` reads it from a server.
+ * Owns the text format, and decides how a change affects clients. `readContract` reads the contract from a server.
  */
-import { canonicalJson } from "@effect-mcp/core/internal/canonicalJson"
-import { Prompt } from "@effect-mcp/protocol/model/Prompt"
-import { Resource, ResourceTemplate } from "@effect-mcp/protocol/model/Resource"
+import { canonicalJson } from "@effect-mcp/core/internal/digest"
+import {
+  type Change,
+  changed,
+  type Compare,
+  isSame,
+  promptArguments,
+  schemas
+} from "@effect-mcp/core/internal/schemaDiff"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject, JsonObject, verbatim } from "@effect-mcp/protocol/model/Shape"
-import { Tool } from "@effect-mcp/protocol/model/Tool"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type Change, changed, type Compare, isSame, schemas } from "./SchemaDiff.ts"
 
-export type { Change } from "./SchemaDiff.ts"
+export type { Change } from "@effect-mcp/core/internal/schemaDiff"
 
-/** A method of an extension: a request of the client, or a question of the server. Its params and results are JSON Schemas. */
+/** An extension method: a request from the client, or a question from the server. Its params and result are JSON Schemas. */
 const Method = Schema.Struct({
   method: Schema.String,
   params: JsonObject,
@@ -31,54 +36,60 @@ const Notification = Schema.Struct({
 
 const Extension = Schema.Struct({
   id: Schema.String,
-  /** What the server declares with it. */
+  /** Settings that the server declares for the extension. */
   settings: JsonObject,
   requests: Schema.Array(Method),
   questions: Schema.Array(Method),
   notifications: Schema.Array(Notification),
   subscriptions: Schema.Array(Schema.Struct({ key: Schema.String, filter: JsonObject })),
-  /** Its keys of `_meta`; absent where it has none. */
+  /** The extension's `_meta` keys, or absent if it has none. */
   meta: Schema.optionalKey(Schema.Array(Schema.Struct({ key: Schema.String, value: JsonObject })))
 })
 
+/** Every list of the protocol, by name. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one entry for each list
+const listed = Object.fromEntries(Object.entries(MethodInfo.lists).map(([name, { schema }]) => [name, schema])) as {
+  readonly [N in MethodInfo.ListName]: (typeof MethodInfo.lists)[N]["schema"]
+}
+
 /**
- * What a server offers to one principal. Each list is sorted by what names its items: `name`, `uri`, `uriTemplate`, `id`, `method` or `key`.
- * The version of the server is no part of it, nor are the resources that templates list.
+ * Everything that a server offers to a given principal. Each list is sorted by the field that identifies its items: `name`, `uri`,
+ * `uriTemplate`, `id`, `method` or `key`. The server's version and the resources that templates list are not included.
  */
 export const Contract = Schema.Struct({
   name: Schema.String,
   instructions: Schema.optionalKey(Schema.String),
-  tools: Schema.Array(Tool),
-  prompts: Schema.Array(Prompt),
-  resources: Schema.Array(Resource),
-  templates: Schema.Array(ResourceTemplate),
-  /** An extension that the options of the server declare has only its settings. */
+  ...listed,
+  /** An extension that is only declared in the server's options has nothing but its settings. */
   extensions: Schema.Array(Extension)
 })
 export type Contract = typeof Contract.Type
 
-/** The contract as JSON, indented, with sorted keys: equal contracts have equal text. See `diff` for an example. */
-export const toText = (contract: Contract): string =>
-  `${JSON.stringify(JSON.parse(canonicalJson(contract)), undefined, 2)}\n`
-
-const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(verbatim(Contract)))
-
-/** Reads what `toText` has written; fails for other text. See `diff` for an example. */
-export const fromText = (text: string): Effect.Effect<Contract, Schema.SchemaError> => decode(text)
-
-/** The arguments of a prompt, as the schema of an object. */
-const promptArguments: Compare = (owner, before, after) => {
-  const schemaOf = (value: unknown) => {
-    const all = Array.isArray(value) ? value.filter(isJsonObject) : []
-    return {
-      properties: Object.fromEntries(all.map(({ name, required: _required, ...rest }) => [String(name), rest])),
-      required: all.flatMap(({ name, required }) => (required === true ? [name] : []))
-    }
-  }
-  return schemas("arguments", true)(owner, schemaOf(before), schemaOf(after))
+/**
+ * Formats the contract as indented JSON with sorted keys, so that equal contracts produce equal text. Empty protocol lists are omitted, so
+ * the text stays the same when the protocol adds another list. See `diff` for an example.
+ */
+export const toText = (contract: Contract): string => {
+  const filled = Object.entries(contract).filter(
+    ([name, value]) => !Object.hasOwn(listed, name) || !Array.isArray(value) || value.length > 0
+  )
+  return `${JSON.stringify(JSON.parse(canonicalJson(Object.fromEntries(filled))), undefined, 2)}\n`
 }
 
-/** `answered`: clients have to answer the items, so they fail for a new one. */
+const parse = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))
+const decode = Schema.decodeUnknownEffect(verbatim(Contract))
+const noItems = Object.fromEntries(Object.keys(listed).map((name) => [name, []]))
+
+/** Parses the output of `toText`, and fails on any other text. See `diff` for an example. */
+export const fromText = (text: string): Effect.Effect<Contract, Schema.SchemaError> =>
+  Effect.flatMap(parse(text), (json) => {
+    if (!isJsonObject(json)) return decode(json)
+    // Contracts locked by older versions name the resource templates `templates`.
+    const { templates, ...rest } = json
+    return decode({ ...noItems, ...(templates === undefined ? {} : { resourceTemplates: templates }), ...rest })
+  })
+
+/** Compares lists. With `answered`, clients have to answer the items, so adding one is a breaking change. */
 const lists =
   (noun: string, key: string, answered = false): Compare =>
   (_owner, before, after) => {
@@ -94,14 +105,11 @@ const lists =
     })
   }
 
-/** Fields that describe or hint: another value breaks no client. */
+/** Fields that only describe or hint. Changing them doesn't break clients. */
 const harmless = new Set(["annotations", "description", "icons", "instructions", "name", "size", "title"])
 
 const compare: ReadonlyMap<string, Compare> = new Map([
-  ["tools", lists("tool", "name")],
-  ["prompts", lists("prompt", "name")],
-  ["resources", lists("resource", "uri")],
-  ["templates", lists("template", "uriTemplate")],
+  ...Object.entries(MethodInfo.lists).map(([name, { key, noun }]) => [name, lists(noun, key)] as const),
   ["extensions", lists("extension", "id")],
   ["requests", lists("method", "method")],
   ["questions", lists("question", "method", true)],
@@ -119,13 +127,14 @@ const fields = (owner: string, before: JsonObject, after: JsonObject): ReadonlyA
     if (isSame(was, is)) return []
     const compared = compare.get(field)?.(owner, was, is)
     if (compared === undefined) return [changed(`${owner} changes its ${field}`, !harmless.has(field))]
-    // The text differs all the same: by the order of a list.
+    // The text still differs, in the order of a list.
     return compared.length > 0 ? compared : [changed(`${owner} changes its ${field}`, false)]
   })
 
 /**
- * What has changed from `before` to `after`, as sentences; empty where their texts are equal. A change inside the schema of one property
- * counts as breaking, unless only annotations (`description`, `title`, `default`) differ; so does each change of a schema of an extension.
+ * Describes the changes from `before` to `after` in sentences. Empty if their texts are equal. A change to a property's schema counts as
+ * breaking unless it only affects annotations (`description`, `title`, `default`). Any change to an extension's schema also counts as
+ * breaking.
  *
  * @example
  * ```ts
@@ -141,7 +150,7 @@ const fields = (owner: string, before: JsonObject, after: JsonObject): ReadonlyA
  * }
  *
  * const program = Effect.gen(function* () {
- *   // A test reads this text from a file.
+ *   // A test would read this text from a file.
  *   const locked = Contract.toText(yield* contractOf("a"))
  *   for (const { breaking, message } of Contract.diff(yield* Contract.fromText(locked), yield* contractOf("a", "b"))) {
  *     console.log(breaking, message) // => true The tool "add" requires "b"

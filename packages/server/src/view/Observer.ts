@@ -1,7 +1,7 @@
 /**
- * What observes a server: metrics, audit trails. Without one nothing is measured, and no call is made.
+ * Observes a server, for metrics and audit trails. Without an observer, nothing is measured or called.
  *
- * Owns the services that hand observers to a server. Refuses to answer: middleware does that.
+ * Owns the services that pass observers to a server. Observers can't answer requests; use middleware for that.
  */
 import type { ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
 import type { Nodes } from "../session/Nodes.ts"
@@ -19,87 +19,87 @@ import type { TaskSources } from "../request/TaskSource.ts"
 import type { Session } from "../session/Session.ts"
 import type { StatelessRequest } from "./StatelessRequest.ts"
 
-/** A request of a client that has ended: answered, refused or cancelled. All of it is text of the client. */
+/** A client request that was answered, rejected or cancelled. All of its text is under the client's control. */
 export interface RequestEnd extends ReceivedEnd {
   readonly principal: Principal["Service"]
-  /** Undefined for a POST without one. */
+  /** The session, or `undefined` for a POST without one. */
   readonly session: Session | undefined
   readonly transport: string | undefined
-  /** The version of the protocol: agreed on, or as the request names it. */
+  /** The protocol version that was negotiated, or that the request named. */
   readonly revision: string | undefined
-  /** How long it took, in milliseconds, its wait included. */
+  /** Duration in milliseconds, including the time spent waiting. */
   readonly duration: number
-  /** The operator's reason, or `undefined` if the operator did not interrupt it (`Requests`). */
+  /** The operator's reason for interrupting the request (`Requests`), or `undefined` if no operator did. */
   readonly interrupted: string | undefined
 }
 
-/** A question to a client that has ended. */
+/** A completed question to a client. */
 export interface QuestionEnd extends SentEnd {
   readonly session: Session
   readonly duration: number
 }
 
-/** An HTTP request that the endpoint refused by its status, before any session or server saw it. */
+/** An HTTP request that the endpoint rejected before it reached a session or server. */
 export interface RefusedRequest {
   readonly status: number
-  /** The HTTP method. */
+  /** HTTP method. */
   readonly method: string
   readonly principal: Principal["Service"] | undefined
   readonly address: string | undefined
 }
 
-/** What became of a task. */
+/** A change in a task's state. */
 export interface TaskEvent {
-  /** The names of the wire; `expired`: it did not end within its time to live. */
+  /** State names as in the protocol, plus `expired` for a task that did not finish within its time to live. */
   readonly state: "created" | "completed" | "failed" | "cancelled" | "expired"
   readonly id: string
-  /** Undefined where this process does not know it. */
+  /** The tool's name, or `undefined` if this process doesn't know it. */
   readonly tool: string | undefined
   readonly principal: Pick<Principal["Service"], "claims" | "subject"> | undefined
-  /** The reason if the server or its operator cancelled it, or `undefined` if its client did. */
+  /** The reason, if the server or its operator cancelled the task, or `undefined` if the client did. */
   readonly reason?: string | undefined
-  /** Since its creation, in milliseconds. */
+  /** Time since the task was created, in milliseconds. */
   readonly age: number | undefined
 }
 
-/** A run of a task that is over: a task runs again where its process ended, or after it was parked. */
+/** A finished run of a task. A task runs again if its process ended, or after it was parked. */
 export interface TaskRunEnd {
   readonly id: string
   readonly tool: string
   readonly revision: string
-  /** From 1; grows with each run that recorded nothing new. */
+  /** Starts at 1, and increases with each run that recorded nothing new. */
   readonly attempt: number
-  /** `parked`: it only waited. `stopped`: cancelled, expired, taken over, or the server ends. */
+  /** `parked` means the task was only waiting. `stopped` means it was cancelled, expired or taken over, or the server is stopping. */
   readonly end: "ended" | "parked" | "stopped"
-  /** In milliseconds. */
+  /** Duration in milliseconds. */
   readonly duration: number
 }
 
-/** What runs at a server, for gauges. */
+/** A server's current sessions and requests, for gauges. */
 export interface Observed {
-  /** Those that are open. */
+  /** Open sessions. */
   readonly sessions: ReadonlySet<Session>
-  /** Requests without a session that wait. */
+  /** Pending requests without a session. */
   readonly stateless: Iterable<StatelessRequest>
   readonly tasks: TaskSources
-  /** The other nodes of the server, or `undefined` if it has one node. */
+  /** The server's other nodes, or `undefined` if it runs on a single node. */
   readonly nodes: Nodes["Service"] | undefined
 }
 
 /**
- * Called with what happens at a server. The calls are in the path of the messages: they must neither block nor throw, and must not keep what
- * they are given. What is left out costs nothing.
+ * Receives a server's events. Its functions are called while messages are being processed, so they must not block or throw, and must not
+ * hold on to their arguments. Functions that you leave out cost nothing.
  */
 export interface Observer {
   /**
-   * What requests have to wait for before they are handled, where what observes has no room for more; undefined where they need not. The
-   * one call that may hold up a request.
+   * Called before a request is handled. If the observer is full, return an effect that the request must wait for; otherwise return
+   * `undefined`. This is the only function that can delay a request.
    */
   readonly admit?: (() => Effect.Effect<void> | undefined) | undefined
-  /** Called after the answer has left. An exit of interruption alone is a request that was cancelled or interrupted. */
+  /** Called after the response was sent. If the exit contains only interruptions, the request was cancelled or interrupted. */
   readonly request?: (end: RequestEnd, exit: Exit.Exit<unknown, McpError>) => void
   readonly question?: (end: QuestionEnd, exit: Exit.Exit<unknown, RequestError>) => void
-  /** Called with a notification of a session before it is handled. Cancels and progress belong to requests. */
+  /** Called with each session notification before it is handled, except cancellations and progress, which belong to requests. */
   readonly notification?: (notification: JsonRpc.Notification, session: Session, envelope: Envelope) => void
   readonly opened?: (session: Session) => void
   readonly closed?: (session: Session) => void
@@ -108,9 +108,9 @@ export interface Observer {
   /** Called when an operator begins to drain the server. */
   readonly drains?: () => void
   readonly refused?: (refusal: RefusedRequest) => void
-  /** Called with the bytes of each body of HTTP, and of each write of an event stream. */
+  /** Called with the size of each HTTP body, and of each write to an event stream. */
   readonly carried?: (received: number, sent: number) => void
-  /** Runs when the server is built; what it acquires lives as long as the server. */
+  /** Runs when the server is built. Resources that it acquires are released when the server closes. */
   readonly serves?: (observed: Observed) => Effect.Effect<void, never, Scope.Scope>
 }
 
@@ -118,26 +118,28 @@ const prefix = "@effect-mcp/server/Observer/"
 let made = 0
 
 /**
- * An observer of servers that are built in this context. Each has a key of its own: side by side, no layer with an observer replaces that
- * of another.
+ * An observer for servers built in this context. Each observer has its own key, so that one layer doesn't replace another layer's observer.
  */
 export class Observers extends Context.Service<Observers, Observer>()(prefix) {}
 
-/** The observer as a service. */
+/** Wraps an observer in a context. */
 export const service = (observer: Observer): Context.Context<Observers> =>
   Context.makeUnsafe(new Map([[`${prefix}${++made}`, observer]]))
 
-/** The servers that are given this layer have the observer, beside those of other layers. */
+/** Adds an observer to the servers that this layer is provided to, in addition to any observers from other layers. */
 export const layer = <E, R>(make: Effect.Effect<Observer, E, R>): Layer.Layer<Observers, E, Exclude<R, Scope.Scope>> =>
   Layer.effectContext(Effect.map(make, service))
 
-/** The observers of the context. */
+/** All observers in the context. */
 export const given: Effect.Effect<ReadonlyArray<Observer>> = Effect.map(Effect.context<never>(), ({ mapUnsafe }) =>
-  // Only `service` makes services with this prefix.
+  // Only `service` creates services with this prefix.
   [...mapUnsafe].flatMap(([key, observer]): ReadonlyArray<Observer> => (key.startsWith(prefix) ? [observer] : []))
 )
 
-/** Milliseconds of the monotonic clock. The clock of the platform is read directly: a bigint of it costs more than the rest. */
+/**
+ * Returns a function that reads the monotonic clock in milliseconds. It reads the platform's clock directly, because a Clock's bigint costs
+ * more than everything else here.
+ */
 export const timeOf = (clock: Clock.Clock): (() => number) => {
   if (clock !== Context.get(Context.empty(), Clock.Clock)) return () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   // Node's global is a getter.

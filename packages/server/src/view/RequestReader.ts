@@ -1,7 +1,7 @@
 /**
- * The rows of what runs at a server now: requests of its clients, with or without a session, subscriptions, questions to clients, and tasks.
+ * The rows of everything running on a server: client requests (with or without a session), subscriptions, questions to clients, and tasks.
  *
- * Rows are made when they are read: a request costs nothing before.
+ * Rows are created when they are read, so until then a request costs nothing.
  */
 import type { OpenRequest, SentRequest } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -11,6 +11,7 @@ import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { memoize } from "effect/Function"
 import { metaOf } from "../request/RequestServices.ts"
 import type { ResourceSubscription, Session } from "../session/Session.ts"
 import type { TaskSources } from "../request/TaskSource.ts"
@@ -18,9 +19,9 @@ import { clientOf, principalOf, progressOf, type RequestRow } from "./RequestRow
 import type { StatelessRequest } from "./StatelessRequest.ts"
 import * as TaskRow from "./TaskRow.ts"
 
-/** An item of the view, and what interrupts it. */
+/** An item in the view, with a function that interrupts it. */
 interface Item {
-  /** The same object for as long as it is in the view. */
+  /** Stays the same object for as long as the item is in the view. */
   readonly identity: object
   readonly row: (key: string) => RequestRow
   readonly interrupt: (reason: string) => void
@@ -28,7 +29,7 @@ interface Item {
 
 export interface Options {
   readonly sessions: ReadonlySet<Session>
-  /** The requests without a session that wait. */
+  /** Pending requests without a session. */
   readonly stateless: Iterable<StatelessRequest>
   readonly clock: Clock.Clock
   readonly tasks: TaskSources
@@ -36,7 +37,7 @@ export interface Options {
   readonly unsubscribe: (session: Session, uri: string) => Effect.Effect<void>
 }
 
-/** Only of methods of the specification: elsewhere `name` may be an argument. */
+/** Returns the target, but only for methods in the specification. In other methods, `name` may be an argument. */
 const targetOf = ({ method, params }: JsonRpc.Request): string | undefined => {
   if (MethodInfo.ofRequest(method) === undefined) return undefined
   const target = params?.name ?? params?.uri
@@ -45,16 +46,17 @@ const targetOf = ({ method, params }: JsonRpc.Request): string | undefined => {
 
 const idOf = (id: JsonRpc.Id): JsonRpc.Id => (typeof id === "string" ? beginning(id) : id)
 
-/** A request that is ending already was ended by another: its client, or an earlier interrupt. */
+/** Records the reason, unless the client or an earlier interrupt is already ending the request. */
 const noted = (request: OpenRequest, reason: string): void => {
   if (request.state !== "ending") request.interrupted = reason
 }
 
-/** Reads the rows of a server. Owns their keys. */
+/** Reads a server's rows. Owns their keys. */
 export class RequestReader {
   private readonly options: Options
-  private readonly keys = new WeakMap<object, string>()
   private lastKey = 0
+  /** Rows receive their keys when they are first listed, so that a guessed key doesn't interrupt another row. */
+  private readonly known = memoize<object, { key?: string }>(() => ({}))
 
   constructor(options: Options) {
     this.options = options
@@ -70,17 +72,13 @@ export class RequestReader {
 
   readonly interrupt = (key: string, reason: string): Effect.Effect<boolean> =>
     Effect.suspend(() => {
-      const item = this.items.find(({ identity }) => this.keys.get(identity) === key)
+      const item = this.items.find(({ identity }) => this.known(identity).key === key)
       item?.interrupt(reason)
       return item === undefined ? TaskRow.cancel(this.options.tasks, key, reason) : Effect.succeed(true)
     })
 
   private keyOf(identity: object): string {
-    const known = this.keys.get(identity)
-    if (known !== undefined) return known
-    const key = `${++this.lastKey}`
-    this.keys.set(identity, key)
-    return key
+    return (this.known(identity).key ??= `${++this.lastKey}`)
   }
 
   private get items(): ReadonlyArray<Item> {
@@ -179,7 +177,7 @@ export class RequestReader {
   }
 }
 
-/** What neither a question nor a resource subscription has. */
+/** Fields shared by questions and resource subscriptions, which have no individual state. */
 const idle = { state: "running", asking: [], asked: 0, wakesAt: undefined, progress: undefined } as const
 
 const subscribed = (key: string, uri: string, { since }: ResourceSubscription, session: Session): RequestRow => ({
@@ -195,7 +193,7 @@ const subscribed = (key: string, uri: string, { since }: ResourceSubscription, s
   ...wireOf(session, undefined)
 })
 
-/** What a request of the stateless era says of itself. */
+/** Returns the client and revision that a stateless request declares. */
 const declaredBy = (request: JsonRpc.Request): Pick<RequestRow, "client" | "revision"> => {
   const meta = metaOf(request)
   const version = meta[Meta.protocolVersion]

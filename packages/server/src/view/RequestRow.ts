@@ -1,4 +1,4 @@
-/** A row of the view of a server: what operators see of a request, a subscription, a question or a task. */
+/** A row in a server's view: what operators see about a request, subscription, question or task. */
 import type { Principal } from "@effect-mcp/core/Principal"
 import { beginning } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -6,51 +6,60 @@ import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Reported } from "../request/TaskSource.ts"
 
 /**
- * One request, subscription, question or task. It has no arguments, headers or tokens. Texts of clients are cut at 200 characters; `excerpt`
- * makes them fit for a terminal.
+ * A request, subscription, question or task. Contains no arguments, headers or tokens. Text from clients is truncated to 200 characters;
+ * `excerpt` makes it safe to print in a terminal.
  */
 export interface RequestRow {
-  /** Names the row at this server: never that of another one, also when a client uses an id again. */
+  /** Identifies the row on this server. It is never reused for another row, even if a client reuses an ID. */
   readonly key: string
   /**
-   * `question`: the server asks, the client answers. `subscription`: runs until it is ended. `task`: runs on after its request was answered;
-   * its key is the same at all nodes that share its store.
+   * A `question` is asked by the server and answered by the client. A `subscription` runs until it is ended. A `task` continues after its
+   * request has been answered; its key is the same on all nodes that share its store.
    */
   readonly kind: "request" | "subscription" | "question" | "task"
   /**
-   * The id on the wire, unique within its session and direction; undefined for a resource subscription of a session. That of a task of an
-   * anonymous caller is the right to use it: do not show it to others.
+   * JSON-RPC ID, unique within its session and direction, or `undefined` for a session's resource subscription. If an anonymous caller's
+   * task is shown, anyone who knows its ID can use the task, so don't show the ID to others.
    */
   readonly id: JsonRpc.Id | undefined
   readonly method: string
-  /** The name of the tool or prompt, or the URI of the resource. */
+  /** Tool or prompt name, or resource URI. */
   readonly target: string | undefined
   /**
-   * `pending`: it waits until fewer run. `asking`: its handler waits for answers of the client. `sleeping`: a task waits for a time.
-   * `ending`: it was cancelled or interrupted, and its handler or finalizers still run.
+   * `pending` means it is waiting until fewer requests are running. `asking` means its handler is waiting for the client's answers.
+   * `sleeping` means a task is waiting until a certain time. `ending` means it was cancelled or interrupted, but its handler or finalizers
+   * are still running.
    */
   readonly state: "running" | "pending" | "asking" | "sleeping" | "ending"
-  /** When it began to run or to wait, or when a task was created, in milliseconds since the epoch. */
+  /** When it started running or waiting, or when a task was created, in milliseconds since the epoch. */
   readonly since: number
-  /** The methods of the questions that it waits for. */
+  /** Methods of the questions it is waiting on. */
   readonly asking: ReadonlyArray<string>
-  /** How many questions it has asked; in 2026-07-28, where each answer comes with a request of its own, those of earlier rounds. */
+  /**
+   * Number of questions it has asked. In 2026-07-28, where each answer arrives in a new request, it counts the questions in earlier rounds.
+   */
   readonly asked: number
-  /** When the sleep of a task ends, in milliseconds since the epoch. */
+  /** When a task's sleep ends, in milliseconds since the epoch. */
   readonly wakesAt: number | undefined
-  /** The last progress that was sent; undefined where the client wants none. Of a task, the last that its handler reported. */
+  /**
+   * The last progress that was sent, or `undefined` if the client didn't ask for any. For a task, the last progress reported by its
+   * handler.
+   */
   readonly progress: { readonly progress: number; readonly total?: number; readonly message?: string } | undefined
-  /** For a question: the key of the request that asks. */
+  /** For a question, the key of the request that asked it. */
   readonly relatedTo: string | undefined
-  /** The caller as the transport knows it; both undefined for an anonymous one. */
+  /** The caller as identified by the transport. Both fields are `undefined` if anonymous. */
   readonly principal: { readonly subject: string | undefined; readonly issuer: string | undefined }
-  /** The id of the session; undefined for a POST without one. Over HTTP it admits anonymous callers: do not show it to others. */
+  /**
+   * Session ID, or `undefined` for a POST without a session. Over HTTP, the ID grants anonymous callers access to the session, so don't
+   * show it to others.
+   */
   readonly session: string | undefined
-  /** What the client says of itself. */
+  /** Client name and version, as reported by the client. */
   readonly client: { readonly name: string; readonly version: string } | undefined
-  /** The version of the protocol; undefined before it is agreed on. */
+  /** Protocol version, or `undefined` until it is negotiated. */
   readonly revision: string | undefined
-  /** `http`, `sse`, `socket`, `stdio`, or the `kind` that `connect` or `dispatch` was given. */
+  /** `http`, `sse`, `socket`, `stdio`, or the `kind` passed to `connect` or `dispatch`. */
   readonly transport: string | undefined
 }
 

@@ -1,7 +1,7 @@
 /**
- * What runs at a server now: requests of its clients, with or without a session, subscriptions, questions to clients, and tasks.
+ * Lists everything running on a server: client requests (with or without a session), subscriptions, questions to clients, and tasks.
  *
- * Says when that changes; reads it by `RequestReader`.
+ * Signals changes; `RequestReader` reads them.
  */
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"
@@ -11,29 +11,30 @@ import type { RequestRow } from "./RequestRow.ts"
 
 export type { RequestRow } from "./RequestRow.ts"
 
-/** The view of a server's requests. */
+/** A view of a server's requests. */
 export interface RequestsView {
   /**
-   * Those that run or wait, the oldest first. A request that is answered at once is never among them. In 2026-07-28 a question ends its
-   * request, so there are none that wait for answers. Tasks are those of this process, and those of its store that no process runs.
+   * Running and waiting items, oldest first. A request that is answered immediately is never listed. In 2026-07-28 a question ends its
+   * request, so there are no pending questions. Tasks include those running in this process, and those in its store that no process is
+   * running.
    */
   readonly list: Effect.Effect<ReadonlyArray<RequestRow>>
   /**
-   * Interrupts the request of that key; false where it has ended. Its finalizers run, and the client is answered by -31503 with the reason
-   * once they have; a handler that masks interruption ends first. `subscriptions/listen` is answered by its result. A resource subscription of a session just
-   * ends. A question fails with -31503 in the handler that asks, and is cancelled at the client. A task is cancelled, with the reason as its
-   * message.
+   * Interrupts the request with this key. Returns false if it has already ended. Its finalizers run, and then the client receives -31503
+   * with the reason. A handler that masks interruption finishes first. A `subscriptions/listen` responds with its result. A session's
+   * resource subscription simply ends. A question fails with -31503 in the handler that asked it, and is cancelled on the client. A task is
+   * cancelled, with the reason as its message.
    */
   readonly interrupt: (key: string, reason: string) => Effect.Effect<boolean>
   /**
-   * One event when `list` has changed, but for progress and new states. A slow reader gets one event for many changes; it costs nothing
-   * while it is not read.
+   * Emits when `list` changes, except for progress and state changes. A slow reader receives a single event for many changes. Costs nothing
+   * while nobody is reading.
    */
   readonly changes: Stream.Stream<void>
 }
 
 export class RequestView implements RequestsView {
-  /** One change is enough for a reader that has not read the one before. */
+  /** A reader that hasn't read the previous change doesn't need another one. */
   private readonly signal = Effect.runSync(PubSub.dropping<void>(1))
   readonly list: RequestsView["list"]
   readonly interrupt: RequestsView["interrupt"]

@@ -1,4 +1,4 @@
-/** Gives an observer the ends of requests, of sessions and without one. Loaded where there is an observer. */
+/** Reports to an observer when requests end, with or without a session. Only loaded if there is an observer. */
 import type { Observer as PeerObserver, Peer, ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { McpError } from "@effect-mcp/protocol/McpError"
@@ -9,13 +9,13 @@ import type { Session } from "../session/Session.ts"
 import type { Observer, RequestEnd } from "./Observer.ts"
 import type { StatelessRequest } from "./StatelessRequest.ts"
 
-/** The revision that a message of the stateless era names. */
+/** Returns the revision that a stateless message names. */
 const declaredIn = (request: JsonRpc.Request): string | undefined => {
   const { [Meta.protocolVersion]: version } = metaOf(request)
   return typeof version === "string" ? version : undefined
 }
 
-/** Observes the peer of one session. */
+/** Observes one session's peer. */
 export class SessionObserver implements PeerObserver {
   readonly now: () => number
   private readonly observer: Observer
@@ -55,7 +55,7 @@ export class SessionObserver implements PeerObserver {
   }
 }
 
-/** A request without a session that has ended. */
+/** Describes the end of a request without a session. */
 export const statelessEnd = (received: StatelessRequest, arrived: number, now: number): RequestEnd => {
   const { envelope, kind, principal, request } = received
   return {

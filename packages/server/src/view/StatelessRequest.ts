@@ -1,4 +1,4 @@
-/** A request of the stateless era without a session, from its arrival to its answer. */
+/** A stateless request, from its arrival until its response. */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import type { InFlightState, OpenRequest } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -13,14 +13,14 @@ export class StatelessRequest implements OpenRequest {
   readonly envelope: Envelope
   readonly sink: Sink
   readonly principal: Principal["Service"]
-  /** The kind of the transport. */
+  /** Transport kind. */
   readonly kind: string | undefined
   private readonly isGivenUp: (() => boolean) | undefined
   progress: ProgressParams | undefined = undefined
   asked = 0
-  /** When it came, where the server is observed. */
+  /** When it arrived, if the server has an observer. */
   arrived = 0
-  /** Set once a fiber runs for it. */
+  /** Set once a fiber is running for it. */
   since: number | undefined = undefined
   fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
   /** Why the server interrupted it. */
@@ -51,7 +51,7 @@ export class StatelessRequest implements OpenRequest {
     return this.reason === undefined && this.isGivenUp?.() !== true ? "running" : "ending"
   }
 
-  /** A second reason changes nothing. */
+  /** Interrupts the request. Only the first reason is kept. */
   interrupt(reason: string): void {
     if (this.reason !== undefined) return
     this.reason = reason

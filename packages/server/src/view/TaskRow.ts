@@ -1,14 +1,17 @@
-/** The tasks of a server as rows of its view. */
+/** A server's tasks, as rows in its view. */
 import { digest } from "@effect-mcp/core/internal/digest"
 import { beginning } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import type { OpenTask, TaskSources } from "../request/TaskSource.ts"
 import { clientOf, principalOf, progressOf, type RequestRow } from "./RequestRow.ts"
 
-/** Names a task to views: not its id, which may be a right. The same at each node that shares its store. */
+/**
+ * Returns a task's display key, which is the same on every node that shares its store. The ID is not used, because knowing it may grant
+ * access.
+ */
 export const keyOf = (id: string): string => `task-${digest(id)}`
 
-/** Tasks of named callers show their ids. */
+/** Creates the row. Only named callers' tasks show their IDs. */
 const rowOf = ({ asking, facts, id, progress, since, state, tool, wakesAt }: OpenTask): RequestRow => {
   const { clientInfo, principal, revision, sessionId } = facts ?? {}
   return {
@@ -40,7 +43,7 @@ export const list = ({ all }: TaskSources): Effect.Effect<ReadonlyArray<RequestR
         (tasks) => tasks.flat().map(rowOf)
       )
 
-/** Cancels the task of a key; false where there is none. */
+/** Cancels the task with this key. Returns false if there is none. */
 export const cancel = ({ all }: TaskSources, key: string, reason: string): Effect.Effect<boolean> =>
   Effect.gen(function* () {
     for (const source of all) {

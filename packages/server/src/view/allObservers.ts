@@ -1,10 +1,10 @@
-/** Many observers of a server as one. Loaded where there is one. */
-import { callEach } from "@effect-mcp/core/internal/callEach"
+/** Combines a server's observers into one. Only loaded if there is one. */
+import { callEach } from "@effect-mcp/core/internal/calling"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { given, type Observer } from "./Observer.ts"
 
-/** Runs each effect in order, also after one that fails; then fails as those did. */
+/** Runs all effects in order, even if some fail, then fails with their failures. */
 const runEach = <A, E, R>(
   all: ReadonlyArray<A>,
   run: (one: A) => Effect.Effect<void, E, R> | undefined
@@ -27,7 +27,7 @@ const admission = (all: ReadonlyArray<Observer>): Observer["admit"] => {
   }
 }
 
-/** All of them as one; undefined where there is none. */
+/** Combines observers into one, or returns `undefined` if there are none. */
 export const combine = (all: ReadonlyArray<Observer>): Observer | undefined => {
   if (all.length < 2) return all[0]
   const each = (call: (one: Observer) => unknown): unknown => callEach(all, call)
@@ -47,5 +47,5 @@ export const combine = (all: ReadonlyArray<Observer>): Observer | undefined => {
   }
 }
 
-/** The observers of the context as one. */
+/** The context's observers, combined into one. */
 export const current: Effect.Effect<Observer | undefined> = Effect.map(given, combine)

@@ -1,35 +1,36 @@
 /**
- * Reads the contract of a server from its registries, without a request.
+ * Reads a server's contract from its registries, without a request.
  *
- * Calls no handler and fixes no capability. What runs: `visible`, settings that are functions of the caller, lists of mounted servers.
+ * Calls no handlers and doesn't fix any capability. It does call `visible`, settings that depend on the caller, and mounted servers' lists.
  */
-import { codecSchema } from "@effect-mcp/core/internal/codecSchema"
-import type { AnyValueCodec } from "@effect-mcp/core/internal/ValueCodec"
+import { type AnyValueCodec, codecSchema } from "@effect-mcp/core/internal/codecs"
 import type { Any, Request } from "@effect-mcp/core/Extension"
-import { deferred } from "@effect-mcp/core/internal/HandlerContext"
+import { deferred } from "@effect-mcp/core/internal/handlers"
 import * as Log from "@effect-mcp/core/Log"
 import { anonymous, Principal } from "@effect-mcp/core/Principal"
-import { type QueryServices, RequestContext } from "@effect-mcp/core/RequestContext"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as McpError from "@effect-mcp/protocol/McpError"
+import { type ListName, lists } from "@effect-mcp/protocol/MethodInfo"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { Features } from "../features/Features.ts"
+import * as Struct from "effect/Struct"
+import type { Features, OfferedList } from "../features/Features.ts"
 import type { Contract } from "./Contract.ts"
 
 export interface ContractOptions {
-  /** Whose contract it is: what this principal sees. Default: what an anonymous one sees. */
+  /** The principal whose view of the server to read. Anonymous by default. */
   readonly principal?: Principal["Service"] | undefined
 }
 
 export interface ContractSource {
   readonly name: string
   readonly instructions: string | undefined
-  /** The settings of extensions that have no layer. */
+  /** Settings for extensions that have no layer. */
   readonly extensions: ServerCapabilities["extensions"]
-  /** The revisions that are served, oldest first. */
+  /** Supported revisions, oldest first. */
   readonly revisions: ReadonlyArray<Revision.Revision>
   readonly features: Features
 }
@@ -39,7 +40,7 @@ type ExtensionContract = Contract["extensions"][number]
 const sorted = <A>(items: ReadonlyArray<A>, key: (item: A) => string): ReadonlyArray<A> =>
   items.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0))
 
-/** What the lists of mounted servers read of a request: there is none. */
+/** Creates a request context for mounted servers' lists, because there is no request. */
 const contextOf = (principal: Principal["Service"], revision: Revision.Revision, method: string) =>
   Context.make(Principal, principal).pipe(
     Context.add(Log.Log, Log.none),
@@ -127,29 +128,29 @@ const extensionsOf = ({ extensions = {}, features, revisions }: ContractSource, 
     return sorted([...all.values()], ({ id }) => id)
   })
 
-/** Middleware is not called: what it takes out of lists is in the contract. */
+/** Reads the contract. Middleware is not called, so items that middleware would remove from lists are included. */
 export const readContract = (
   source: ContractSource,
   { principal = anonymous }: ContractOptions = {}
 ): Effect.Effect<Contract, McpError.McpError> => {
   const { features, instructions, name, revisions } = source
   const revision = revisions.at(-1) ?? Revision.latestStateful
-  const listed = <A>(method: string, list: Effect.Effect<ReadonlyArray<A>, McpError.McpError, QueryServices>) =>
-    Effect.scoped(Effect.provideContext(list, contextOf(principal, revision, method)))
-  const lists = Effect.all([
-    listed("tools/list", features.tools.list(deferred)),
-    listed("prompts/list", features.prompts.list),
-    listed("resources/list", features.resources.registered),
-    listed("resources/templates/list", features.resources.templates),
-    extensionsOf(source, principal)
-  ])
-  return Effect.map(lists, ([tools, prompts, resources, templates, extensions]) => ({
-    name,
-    ...(instructions === undefined ? undefined : { instructions }),
-    tools: sorted(tools, ({ name }) => name),
-    prompts: sorted(prompts, ({ name }) => name),
-    resources: sorted(resources, ({ uri }) => uri),
-    templates: sorted(templates, ({ uriTemplate }) => uriTemplate),
-    extensions
-  }))
+  const listed = (name: ListName, { items, registered }: OfferedList<object>) => {
+    const { key, method } = lists[name]
+    return Effect.map(
+      Effect.scoped(Effect.provideContext(registered ?? items(deferred), contextOf(principal, revision, method))),
+      (all) => sorted(all, (item) => String(Reflect.get(item, key)))
+    )
+  }
+  return Effect.gen(function* () {
+    const offered: Record<string, ReadonlyArray<object>> = {}
+    for (const name of Struct.keys(lists)) offered[name] = yield* listed(name, features.lists[name])
+    return {
+      name,
+      ...(instructions === undefined ? undefined : { instructions }),
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each list has the items of its name
+      ...(offered as Pick<Contract, ListName>),
+      extensions: yield* extensionsOf(source, principal)
+    }
+  })
 }

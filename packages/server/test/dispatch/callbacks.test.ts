@@ -1,4 +1,6 @@
-/** Functions of the program that return no Effect, as plain JavaScript may: each fails its own request alone. */
+/**
+ * User functions that return a promise instead of an Effect, as plain JavaScript allows: each fails only its own request.
+ */
 import * as Memory from "@effect-mcp/core/Memory"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Prompt from "@effect-mcp/core/Prompt"
@@ -13,13 +15,13 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { Context, Effect, Exit, Layer, Schema, Scope } from "effect"
 
 const returning: ReadonlyArray<readonly [string, () => any]> = [
-  ["a promise that rejects", () => Promise.reject(new Error("rejected"))],
+  ["a rejected promise", () => Promise.reject(new Error("rejected"))],
   ["a promise", () => Promise.resolve({ content: [] })],
   ["a number", () => 7],
   ["undefined", () => undefined]
 ]
 
-describe.each(returning)("A function that returns %s", (_title, call) => {
+describe.each(returning)("A function returning %s", (_title, call) => {
   const callEffect = (): Effect.Effect<string> => call()
   const tool = Tools.layer(Tool.make("tool", { description: "" }), callEffect)
   const open = (
@@ -46,7 +48,7 @@ describe.each(returning)("A function that returns %s", (_title, call) => {
       assert.deepInclude(error, { code: -32603, message: "Internal error" }, method)
     )
 
-  it.effect("A handler that returns it fails its request", () =>
+  it.effect("A handler returning it fails its request", () =>
     Effect.gen(function* () {
       const peer = yield* open(
         Layer.mergeAll(
@@ -69,11 +71,11 @@ describe.each(returning)("A function that returns %s", (_title, call) => {
   )
 
   for (const version of ["2025-11-25", "2026-07-28"]) {
-    it.effect(`A handler whose effect goes on with it fails its request and lets the server end (${version})`, () =>
+    it.effect(`A handler that flatMaps to it fails its request without blocking shutdown (${version})`, () =>
       Effect.gen(function* () {
         const late = Effect.flatMap(Effect.scope, (): Effect.Effect<string> => {
           const value = call()
-          // Effect drops the promise without a look at it.
+          // Effect drops the promise without observing it.
           if (value instanceof Promise) value.catch(() => {})
           return value
         })
@@ -92,7 +94,7 @@ describe.each(returning)("A function that returns %s", (_title, call) => {
     )
   }
 
-  it.effect("Middleware that returns it fails its request", () =>
+  it.effect("Middleware returning it fails its request", () =>
     Effect.gen(function* () {
       const peer = yield* open(Layer.merge(tool, Middleware.layer(call)))
       yield* peer.request("initialize", initialize)
@@ -102,13 +104,33 @@ describe.each(returning)("A function that returns %s", (_title, call) => {
     })
   )
 
-  it.effect("A hook around messages that returns it fails its message", () =>
+  it.effect("A `visible` function returning it hides the feature", () =>
+    Effect.gen(function* () {
+      const visible = (): boolean => call()
+      const peer = yield* open(
+        Layer.mergeAll(
+          Tools.layer(Tool.make("tool", { description: "" }), () => Effect.succeed("secret"), { visible }),
+          Resources.layer({ uri: "test://a", name: "resource", visible }, Effect.succeed("secret")),
+          Prompts.layer(Prompt.make("prompt"), () => Effect.succeed("secret"), { visible })
+        )
+      )
+      yield* peer.request("initialize", initialize)
+      peer.notify("notifications/initialized")
+      for (const method of ["tools/list", "resources/list", "prompts/list"]) yield* failed(peer, method, {})
+      yield* failed(peer, "tools/call", { name: "tool" })
+      yield* failed(peer, "resources/read", { uri: "test://a" })
+      yield* failed(peer, "prompts/get", { name: "prompt" })
+      yield* peer.request("ping", {})
+    })
+  )
+
+  it.effect("An inbound hook returning it fails its message", () =>
     Effect.gen(function* () {
       yield* failed(yield* open(Middleware.inbound(call)), "initialize", initialize)
     })
   )
 
-  it.effect("onInitialize that returns it fails the handshake", () =>
+  it.effect("onInitialize returning it fails the handshake", () =>
     Effect.gen(function* () {
       const peer = yield* open(Layer.empty, { onInitialize: call })
       yield* failed(peer, "initialize", initialize)

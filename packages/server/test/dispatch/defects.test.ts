@@ -1,4 +1,4 @@
-/** What the server's own log says of a handler that died: which one, and whether its output did not fit. */
+/** The server log of a handler that dies: the name of the handler, and whether its output failed to encode. */
 import * as Prompt from "@effect-mcp/core/Prompt"
 import * as Prompts from "@effect-mcp/core/Prompts"
 import * as Resources from "@effect-mcp/core/Resources"
@@ -24,19 +24,19 @@ const features = Layer.mergeAll(
   )
 )
 
-describe("A handler that dies", () => {
+describe("Handler defects", () => {
   for (const version of everyVersion()) {
     for (const [method, params, said] of [
-      ["tools/call", { name: "t" }, 'The handler of tools/call "t" died TypeError: x is undefined'],
-      ["tools/call", { name: "later" }, 'The handler of tools/call "later" died TypeError: x is undefined'],
-      ["prompts/get", { name: "p" }, 'The handler of prompts/get "p" died TypeError: x is undefined'],
-      ["resources/read", { uri: "r:" }, 'The handler of resources/read "r:" died TypeError: x is undefined'],
-      ["resources/read", { uri: "x:1" }, 'The handler of resources/read "x:1" died TypeError: x is undefined'],
-      ["tools/call", { name: "halves" }, "The output of the tool halves does not fit its output schema: "],
-      ["tools/call", { name: "fails" }, "The failure of the tool fails does not fit its failure schema: "]
+      ["tools/call", { name: "t" }, 'The handler for tools/call "t" died TypeError: x is undefined'],
+      ["tools/call", { name: "later" }, 'The handler for tools/call "later" died TypeError: x is undefined'],
+      ["prompts/get", { name: "p" }, 'The handler for prompts/get "p" died TypeError: x is undefined'],
+      ["resources/read", { uri: "r:" }, 'The handler for resources/read "r:" died TypeError: x is undefined'],
+      ["resources/read", { uri: "x:1" }, 'The handler for resources/read "x:1" died TypeError: x is undefined'],
+      ["tools/call", { name: "halves" }, "The output of the tool halves does not match its output schema: "],
+      ["tools/call", { name: "fails" }, "The failure of the tool fails does not match its failure schema: "]
     ] as const) {
       it.effect(
-        `A handler that dies is named in the log, and the client gets only -32603: ${JSON.stringify(params)} (${version})`,
+        `A handler defect is logged with the handler's name, and the client only sees -32603: ${JSON.stringify(params)} (${version})`,
         () =>
           Effect.gen(function* () {
             const logged: Array<string> = []
@@ -55,7 +55,7 @@ describe("A handler that dies", () => {
     }
   }
 
-  it.effect("A handler that dies is named by at most as many characters as a name may have", () =>
+  it.effect("A long handler name is truncated in the log", () =>
     Effect.gen(function* () {
       const logged: Array<string> = []
       const logger = Logger.make(({ message }) => void logged.push(String(message)))

@@ -1,4 +1,6 @@
-/** A message that is nested too deeply: refused by name at every door and in every revision, while all else continues. */
+/**
+ * Messages that are nested too deeply are rejected on every transport and in every revision, and nothing else is affected.
+ */
 import { NodeSocketServer } from "@effect/platform-node"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -16,7 +18,7 @@ import { everyVersion, versions } from "../support/raw.ts"
 const modern = "2026-07-28"
 const arrays = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`
 
-/** What a client sees: messages leave as text, and arrive as JSON. */
+/** The server from a client's point of view: it sends text and receives parsed JSON. */
 interface Door {
   readonly say: (text: string) => Effect.Effect<void>
   readonly inbox: Queue.Queue<any>
@@ -72,7 +74,7 @@ const socket: Open = Effect.fnUntraced(function* (features) {
   return { inbox, say: (text) => Effect.sync(() => void one.write(`${text}\n`)) }
 })
 
-/** The headers of a message, told from its text: it may be too deep to be looked into. */
+/** Headers of a message, computed separately because the body may be too deep to parse. */
 const headersOf = (text: string) => ({
   [Headers.method]: /"method":"([^"]*)"/.exec(text)?.[1],
   [Headers.name]: /"name":"([^"]*)"/.exec(text)?.[1]
@@ -95,7 +97,7 @@ const http: Open = Effect.fnUntraced(function* (features, version) {
     }
   })
   const scope = yield* Effect.scope
-  // The first answer brings the session; others may come late, or never.
+  // The first response carries the session id; the others may come late, or never.
   return {
     inbox,
     say: (text) =>
@@ -122,7 +124,7 @@ const doors: ReadonlyArray<{ readonly door: string; readonly open: Open; readonl
 const cases = doors.flatMap(({ door, open, versions }) => versions.map((version) => ({ door, open, version })))
 
 const Value = { value: Schema.Json }
-/** The features, and when a call of `hang` starts and is interrupted; `wait` is answered after `release`. */
+/** The features; `hang` reports when a call starts and is interrupted, and `wait` answers after `release`. */
 const make = Effect.gen(function* () {
   const started = yield* Queue.unbounded<string>()
   const interrupted = yield* Deferred.make<void>()
@@ -166,7 +168,7 @@ const speak = ({ inbox, say }: Door, version: string) => {
     until,
     call: (id: number, name: string, args = "{}") => text(id, "tools/call", `"name":"${name}","arguments":${args}`),
     answer: (id: number) => until((message) => message.id === id),
-    /** An error about what could not be tied to a request. */
+    /** An error that belongs to no request. */
     nameless: (error: object) =>
       until((message) => (message.id ?? undefined) === undefined && Equal.equals(message.error, error)),
     initialize: Effect.gen(function* () {
@@ -204,10 +206,7 @@ describe.each(cases)("over $door in $version", ({ open, version, door }) => {
       )
     )
 
-  test("A message that is too deep is refused, whatever its kind, and other requests are answered", (client, {
-    release,
-    started
-  }) =>
+  test("A message nested too deeply is rejected without affecting other requests", (client, { release, started }) =>
     Effect.gen(function* () {
       const { answer, call, nameless, say, text } = client
       yield* say(call(1, "wait"))
@@ -219,10 +218,10 @@ describe.each(cases)("over $door in $version", ({ open, version, door }) => {
         assert.deepStrictEqual((yield* answer(3)).error, refusal(depth))
         yield* say(text(undefined, "notifications/progress", `"a":${arrays(depth - 2)}`))
         yield* nameless(refusal(depth))
-        // What is posted is refused by its status, too; on a wire of lines a response is never answered.
+        // Over HTTP a rejected message also gets an error status. On a stream of lines, a response never gets an answer.
         yield* say(`{"jsonrpc":"2.0","id":77,"result":{"a":${arrays(depth - 1)}}}`)
         yield* say(arrays(depth).slice(1))
-        yield* nameless({ code: -32700, message: "Parse error: this is not JSON" })
+        yield* nameless({ code: -32700, message: "Parse error: not valid JSON" })
       }
       yield* say(call(4, "echo", `{"value":1}`))
       assert.deepInclude((yield* answer(4)).result.content[0], { type: "text", text: `{"value":1}` })
@@ -230,11 +229,7 @@ describe.each(cases)("over $door in $version", ({ open, version, door }) => {
       assert.deepInclude((yield* answer(1)).result.content[0], { text: "waited" })
     }))
 
-  test("A message of the greatest depth that is allowed reaches its handler, or is refused by its schema", ({
-    answer,
-    call,
-    say
-  }) =>
+  test("A message at the maximum depth reaches its handler or fails schema validation", ({ answer, call, say }) =>
     Effect.gen(function* () {
       const value = arrays(253)
       yield* say(call(1, "echo", `{"value":${value}}`))
@@ -245,9 +240,12 @@ describe.each(cases)("over $door in $version", ({ open, version, door }) => {
       assert.include(JSON.stringify(refused), "nested too deeply")
     }))
 
-  // In the newest revision the end of its connection is what cancels a request over HTTP.
+  // In the newest revision, closing the connection is what cancels a request over HTTP.
   if (version !== modern || door !== "Streamable HTTP") {
-    test("A cancel takes effect whatever its reason is", ({ call, say, text, answer }, { interrupted, started }) =>
+    test("A cancellation takes effect regardless of its reason", ({ call, say, text, answer }, {
+      interrupted,
+      started
+    }) =>
       Effect.gen(function* () {
         yield* say(call(1, "hang"))
         assert.strictEqual(yield* Queue.take(started), "hang")
@@ -259,7 +257,7 @@ describe.each(cases)("over $door in $version", ({ open, version, door }) => {
   }
 
   if (version === "2025-03-26") {
-    test("A batch is refused member by member where members are too deep", ({ call, inbox, say }) =>
+    test("Only the overly deep members of a batch are rejected", ({ call, inbox, say }) =>
       Effect.gen(function* () {
         yield* say(`[${call(1, "echo", `{"value":1}`)},${call(2, "echo", `{"value":${arrays(300)}}`)}]`)
         const answers: any = yield* Queue.take(inbox)

@@ -1,4 +1,4 @@
-/** Names and URIs that a client sends are repeated in errors up to the length of an excerpt. */
+/** Errors repeat names and URIs from the client only up to the length of an excerpt. */
 import * as Prompt from "@effect-mcp/core/Prompt"
 import * as Prompts from "@effect-mcp/core/Prompts"
 import * as Resources from "@effect-mcp/core/Resources"
@@ -31,9 +31,9 @@ const requests = [
   [long, {}]
 ] as const
 
-describe("The message of an error", () => {
+describe("Error messages", () => {
   for (const version of everyVersion()) {
-    it.effect(`The message of an error repeats no more of a name or a URI than an excerpt (${version})`, () =>
+    it.effect(`Error messages quote only an excerpt of a name or URI (${version})`, () =>
       Effect.gen(function* () {
         const client = yield* connect(yield* serve({ features }), { version })
         for (const [method, params] of requests) {
@@ -44,7 +44,7 @@ describe("The message of an error", () => {
     )
   }
 
-  it.effect("The message of an error repeats no more of a version than an excerpt", () =>
+  it.effect("Error messages quote only an excerpt of a version", () =>
     Effect.gen(function* () {
       const client = yield* connect(yield* serve({ features }), { version: "2026-07-28" })
       const meta = { "io.modelcontextprotocol/protocolVersion": long }

@@ -1,4 +1,6 @@
-/** Fast paths give what the plain ways give: handlers that are done already, and lists that are kept as text. */
+/**
+ * Fast paths return the same results as the general paths: handlers that complete synchronously, and lists cached as text.
+ */
 import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -34,7 +36,7 @@ const said: ReadonlyArray<Ends> = [
   Effect.fail(new Tools.ToolFailure({ message: "no" })),
   Effect.die("no")
 ]
-/** The same end in other ways: the first is done already, the others take a step, wait, use what a request has, or leave a finalizer. */
+/** The same outcome in other ways: complete at once, yield once, sleep, use a request service, or add a finalizer. */
 const ways: ReadonlyArray<(end: Ends) => Ends> = [
   (end) => end,
   (end) => Effect.suspend(() => end),
@@ -49,10 +51,10 @@ const ways: ReadonlyArray<(end: Ends) => Ends> = [
 ]
 const around = Middleware.layer((_request, next) => next)
 
-describe("A handler that is done already", () => {
+describe("Synchronous handlers", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `A handler that is done already answers as a handler that takes steps does, with and without middleware and traces (${version})`,
+      `Synchronous handlers answer like suspending ones, with or without middleware and traces (${version})`,
       () =>
         Effect.gen(function* () {
           const answers: Array<ReadonlyArray<unknown>> = []
@@ -85,57 +87,53 @@ describe("A handler that is done already", () => {
     )
   }
 
-  it.effect(
-    "A handler that is done already has its Scope closed, and lets go of its layer, before it is answered",
-    () =>
-      Effect.gen(function* () {
-        for (const version of everyVersion()) {
-          for (const wait of [Effect.void, Effect.yieldNow]) {
-            const said: Array<string> = []
-            const handler = Effect.fnUntraced(function* () {
-              yield* Effect.addFinalizer((exit) =>
-                Effect.andThen(
-                  wait,
-                  Effect.sync(() => said.push(exit._tag))
-                )
+  it.effect("A synchronous handler closes its Scope and releases its layer before the answer", () =>
+    Effect.gen(function* () {
+      for (const version of everyVersion()) {
+        for (const wait of [Effect.void, Effect.yieldNow]) {
+          const said: Array<string> = []
+          const handler = Effect.fnUntraced(function* () {
+            yield* Effect.addFinalizer((exit) =>
+              Effect.andThen(
+                wait,
+                Effect.sync(() => said.push(exit._tag))
               )
-              yield* wait
-              return "done"
-            })
-            const client = yield* open(Tools.layer(Said, handler), version)
-            yield* client.call("said", { a: 1 })
-            assert.deepStrictEqual(said, ["Success"])
-          }
+            )
+            yield* wait
+            return "done"
+          })
+          const client = yield* open(Tools.layer(Said, handler), version)
+          yield* client.call("said", { a: 1 })
+          assert.deepStrictEqual(said, ["Success"])
         }
-      })
+      }
+    })
   )
 
-  it.effect(
-    "A handler that is done already has its Scope closed, and is logged, though its result throws while it is encoded",
-    () =>
-      Effect.gen(function* () {
-        const unsayable = {
-          type: "text" as const,
-          get text(): string {
-            throw new Error("secret")
-          }
+  it.effect("A synchronous handler closes its Scope and is logged if encoding its result throws", () =>
+    Effect.gen(function* () {
+      const unsayable = {
+        type: "text" as const,
+        get text(): string {
+          throw new Error("secret")
         }
-        const handler = Effect.fnUntraced(function* () {
-          yield* Effect.addFinalizer(() => Effect.sync(() => said.push("closed")))
-          return unsayable
-        })
-        const said: Array<unknown> = []
-        const logger = Logger.make(({ message }) => void said.push(Array.isArray(message) ? message[0] : message))
-        for (const version of everyVersion()) {
-          const client = yield* Effect.provide(open(Tools.layer(Said, handler), version), Logger.layer([logger]))
-          const error: any = yield* Effect.flip(client.call("said", { a: 1 }))
-          assert.strictEqual(error.code, McpError.InternalError)
-          assert.deepStrictEqual(said.splice(0), ["closed", 'The handler of tools/call "said" died'])
-        }
+      }
+      const handler = Effect.fnUntraced(function* () {
+        yield* Effect.addFinalizer(() => Effect.sync(() => said.push("closed")))
+        return unsayable
       })
+      const said: Array<unknown> = []
+      const logger = Logger.make(({ message }) => void said.push(Array.isArray(message) ? message[0] : message))
+      for (const version of everyVersion()) {
+        const client = yield* Effect.provide(open(Tools.layer(Said, handler), version), Logger.layer([logger]))
+        const error: any = yield* Effect.flip(client.call("said", { a: 1 }))
+        assert.strictEqual(error.code, McpError.InternalError)
+        assert.deepStrictEqual(said.splice(0), ["closed", 'The handler for tools/call "said" died'])
+      }
+    })
   )
 
-  it.effect("A handler that is done already runs once per call, and not at all when middleware answers", () =>
+  it.effect("A synchronous handler runs once per call, and not at all if middleware answers", () =>
     Effect.gen(function* () {
       let calls = 0
       const handler = () => {
@@ -157,7 +155,7 @@ describe("A handler that is done already", () => {
     })
   )
 
-  it.effect("A handler that throws is a defect like any other", () =>
+  it.effect("A synchronous handler that throws is treated as a defect", () =>
     Effect.gen(function* () {
       for (const version of everyVersion()) {
         const client = yield* open(
@@ -174,7 +172,7 @@ describe("A handler that is done already", () => {
   )
 })
 
-describe("A list that is kept as text", () => {
+describe("Lists cached as text", () => {
   const tool = (name: string, admin = false) =>
     Tools.layer(Tool.make(name, { description: name }), () => Effect.succeed(""), {
       visible: ({ scopes }) => !admin || scopes.includes("admin")
@@ -184,39 +182,37 @@ describe("A list that is kept as text", () => {
   const names = (result: any) => result.tools.map(({ name }: any) => name)
 
   for (const version of everyVersion()) {
-    it.effect(
-      `A list that is kept as text is the list of its caller every time, and is changed by middleware (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const server = yield* serve({ features })
-          const renaming = Middleware.layer((_request, next) =>
-            Effect.map(next, (result) =>
-              "tools" in result
-                ? { ...result, tools: result.tools.map((one) => ({ ...one, description: "other" })) }
-                : result
-            )
+    it.effect(`Cached list text respects the caller's visibility and middleware changes (${version})`, () =>
+      Effect.gen(function* () {
+        const server = yield* serve({ features })
+        const renaming = Middleware.layer((_request, next) =>
+          Effect.map(next, (result) =>
+            "tools" in result
+              ? { ...result, tools: result.tools.map((one) => ({ ...one, description: "other" })) }
+              : result
           )
-          const copying = Middleware.layer((_request, next) =>
-            Effect.map(next, (result) => ("tools" in result ? { ...result } : result))
-          )
-          const copied = yield* serve({ features: Layer.merge(features, copying) })
-          const renamed = yield* serve({ features: Layer.merge(features, renaming) })
-          for (const scope of ["admin", "guest", "admin", "guest"]) {
-            const options = { version, principal: principal(scope) }
-            const list = (from: typeof server) =>
-              Effect.flatMap(connect(from, options), (client) => client.request("tools/list"))
-            const kept = yield* list(server)
-            assert.deepStrictEqual(names(kept), scope === "admin" ? ["a", "b", "c"] : ["a", "c"])
-            // One that is encoded anew says the same.
-            assert.deepStrictEqual(kept, yield* list(copied))
-            const other = yield* list(renamed)
-            assert.deepStrictEqual(names(other), names(kept))
-            assert.strictEqual(other.tools[0].description, "other")
-          }
-        })
+        )
+        const copying = Middleware.layer((_request, next) =>
+          Effect.map(next, (result) => ("tools" in result ? { ...result } : result))
+        )
+        const copied = yield* serve({ features: Layer.merge(features, copying) })
+        const renamed = yield* serve({ features: Layer.merge(features, renaming) })
+        for (const scope of ["admin", "guest", "admin", "guest"]) {
+          const options = { version, principal: principal(scope) }
+          const list = (from: typeof server) =>
+            Effect.flatMap(connect(from, options), (client) => client.request("tools/list"))
+          const kept = yield* list(server)
+          assert.deepStrictEqual(names(kept), scope === "admin" ? ["a", "b", "c"] : ["a", "c"])
+          // A list that is encoded again has the same content.
+          assert.deepStrictEqual(kept, yield* list(copied))
+          const other = yield* list(renamed)
+          assert.deepStrictEqual(names(other), names(kept))
+          assert.strictEqual(other.tools[0].description, "other")
+        }
+      })
     )
 
-    it.effect(`A list that is kept as text has pages (${version})`, () =>
+    it.effect(`Cached list text is paginated (${version})`, () =>
       Effect.gen(function* () {
         const server = yield* serve({ features, pageSize: 1 })
         const client = yield* connect(server, { version, principal: principal("admin") })

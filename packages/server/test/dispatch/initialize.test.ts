@@ -1,4 +1,6 @@
-/** The handshake: the revision that is agreed on, the client that is recorded, and what may happen before it is over. */
+/**
+ * The handshake: which revision is negotiated, what is recorded about the client, and what may happen before the handshake completes.
+ */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Prompt from "@effect-mcp/core/Prompt"
 import * as Prompts from "@effect-mcp/core/Prompts"
@@ -29,7 +31,7 @@ const initialize = (protocolVersion: unknown, more: object = {}) => ({
 describe("Version negotiation", () => {
   for (const version of versions()) {
     it.effect(
-      `A server answers initialize of ${version} with that version, with capabilities and server info`,
+      `initialize in ${version} returns that version, the capabilities and the server info`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(echo, { version })
@@ -43,7 +45,7 @@ describe("Version negotiation", () => {
 
   for (const newest of versions()) {
     it.effect(
-      `A server whose newest revision with sessions is ${newest} answers with it to any unknown version`,
+      `An unknown version falls back to ${newest}, the server's newest session revision`,
       () =>
         Effect.gen(function* () {
           const revisions = [...versions("2024-11-05", newest), "2026-07-28"] as const
@@ -64,7 +66,7 @@ describe("Version negotiation", () => {
 
   for (const version of versions()) {
     it.effect(
-      `A session of ${version} with a server of all revisions gets no field that ${version} lacks`,
+      `A ${version} session never receives a newer field from a server of all revisions`,
       () =>
         Effect.gen(function* () {
           let spoken: string | undefined
@@ -93,7 +95,7 @@ describe("Version negotiation", () => {
     )
   }
 
-  it.effect("A server never answers a revision that its options leave out", () =>
+  it.effect("Negotiation never picks a revision excluded by the options", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: echo, revisions: ["2024-11-05", "2025-06-18"] })
       for (const [offered, answered] of [
@@ -107,7 +109,7 @@ describe("Version negotiation", () => {
     })
   )
 
-  it.effect("A server answers -32602 to a malformed handshake, and takes the next handshake", () =>
+  it.effect("A malformed handshake fails with -32602 and the next one is accepted", () =>
     Effect.gen(function* () {
       const client = yield* session(echo, { handshake: false })
       for (const params of [undefined, {}, initialize(1), initialize("2025-06-18", { clientInfo: { name: "x" } })]) {
@@ -121,7 +123,7 @@ describe("Version negotiation", () => {
 
 describe("Before and after the handshake", () => {
   it.effect(
-    "A server refuses everything but ping and initialize before the handshake, with -32600",
+    "Only ping and initialize are accepted before the handshake; other requests fail with -32600",
     () =>
       Effect.gen(function* () {
         const client = yield* session(echo, { handshake: false })
@@ -136,7 +138,7 @@ describe("Before and after the handshake", () => {
   )
 
   for (const version of versions()) {
-    it.effect(`A server refuses a second initialize in ${version} and keeps the first`, () =>
+    it.effect(`A second initialize in ${version} is rejected and the first stays in effect`, () =>
       Effect.gen(function* () {
         const client = yield* session(echo, { version, capabilities: { sampling: {} } })
         assert.strictEqual((yield* client.refused("initialize", initialize("2025-11-25"))).code, -32600)
@@ -149,7 +151,7 @@ describe("Before and after the handshake", () => {
 
   for (const version of versions("2025-06-18")) {
     it.effect(
-      `A handler in ${version} asks nothing before initialized; its question leaves right after initialized`,
+      `A handler's question in ${version} is held until initialized arrives`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(ask, {
@@ -170,7 +172,7 @@ describe("Before and after the handshake", () => {
 
   for (const version of versions()) {
     it.effect(
-      `A server in ${version} announces nothing before initialized; changes since the handshake are announced right after`,
+      `Changes since the handshake in ${version} are announced right after initialized, not earlier`,
       () =>
         Effect.gen(function* () {
           const server = yield* serve({ features: Layer.mergeAll(echo, late) })
@@ -186,7 +188,7 @@ describe("Before and after the handshake", () => {
   }
 })
 
-/** A tool that registers another one for as long as the server lives. */
+/** A tool that registers another tool for the lifetime of the server. */
 const late = Layer.effectDiscard(
   Effect.gen(function* () {
     const registry = yield* Tools.ToolRegistry
@@ -202,7 +204,7 @@ const late = Layer.effectDiscard(
   })
 )
 
-describe("What a server says of itself", () => {
+describe("Server description", () => {
   const everything = {
     title: "Test server",
     description: "For tests",
@@ -213,7 +215,7 @@ describe("What a server says of itself", () => {
     extensions: { "example.com/ext": {} }
   }
   for (const version of versions()) {
-    it.effect(`The description of a server carries to ${version} what that revision has`, () =>
+    it.effect(`The server description includes every field defined by ${version}`, () =>
       Effect.gen(function* () {
         const { initialized } = yield* session(echo, { version }, everything)
         assert.deepStrictEqual(initialized.serverInfo, {
@@ -231,7 +233,7 @@ describe("What a server says of itself", () => {
     )
   }
 
-  it.effect("The description of a server has no instructions and no declarations unless they are given", () =>
+  it.effect("The server description omits unset instructions and declarations", () =>
     Effect.gen(function* () {
       const { initialized } = yield* session(echo)
       assert.deepStrictEqual(Object.keys(initialized).toSorted(), ["capabilities", "protocolVersion", "serverInfo"])
@@ -249,7 +251,7 @@ describe("Capabilities", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `The capabilities of a server follow from its features in ${version}`,
+      `Capabilities in ${version} are derived from the server's features`,
       () =>
         Effect.gen(function* () {
           const of = (features: Layer.Layer<never, never, any>, dynamic = false) =>
@@ -279,7 +281,7 @@ describe("Capabilities", () => {
     )
 
     it.effect(
-      `Capabilities that are not declared have no methods in ${version}: -32601`,
+      `Methods of undeclared capabilities fail with -32601 in ${version}`,
       () =>
         Effect.gen(function* () {
           const tools = yield* session(echo, { version })
@@ -309,7 +311,7 @@ describe("Capabilities", () => {
   }
 
   it.effect(
-    "Capabilities are fixed at the first handshake: later features are neither declared nor announced",
+    "Capabilities are fixed at the first handshake; later features are not declared or announced",
     () =>
       Effect.gen(function* () {
         const first = yield* Latch.make(false)

@@ -1,4 +1,6 @@
-/** What clients may make a server keep: in bytes, of a session, of a caller and in all; given back when it is over. */
+/**
+ * Limits on the memory clients can make a server hold, in bytes per session, per caller and in total, and released afterwards.
+ */
 import * as Resources from "@effect-mcp/core/Resources"
 import type { Sink } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -23,33 +25,31 @@ const initialize = (version: string, clientInfo: object = {}, capabilities: obje
 })
 const data = (limit: string, given: number, allowed: number) => ({ limit, given, allowed })
 
-describe("The limits of initialize", () => {
+describe("initialize limits", () => {
   for (const version of versions()) {
     for (const [what, params] of [
       ["names", initialize(version, { name: "n".repeat(20_000) })],
       ["capabilities", initialize(version, {}, { experimental: { x: { y: "y".repeat(20_000) } } })]
     ] as const) {
-      it.effect(
-        `An initialize is refused where its ${what} have more bytes than a server keeps of a client (${version})`,
-        () =>
-          Effect.gen(function* () {
-            const client = yield* session(watched, { handshake: false })
-            const error = yield* client.refused("initialize", params)
-            assert.strictEqual(error.code, McpError.LimitExceeded)
-            const { given } = error.data as { readonly given: number }
-            assert.isAbove(given, 20_000)
-            assert.deepStrictEqual(error.data, data("clientBytes", given, 16 * 1024))
-            assert.include(error.message, `${given}, at most 16384 are allowed`)
-            // The session can still be opened, and nothing of the refused attempt is kept.
-            assert.strictEqual(client.session.kept, 0)
-            yield* client.request("initialize", initialize(version))
-            assert.isBelow(client.session.kept, 200)
-          })
+      it.effect(`initialize is rejected if its ${what} exceed the per-client byte limit (${version})`, () =>
+        Effect.gen(function* () {
+          const client = yield* session(watched, { handshake: false })
+          const error = yield* client.refused("initialize", params)
+          assert.strictEqual(error.code, McpError.LimitExceeded)
+          const { given } = error.data as { readonly given: number }
+          assert.isAbove(given, 20_000)
+          assert.deepStrictEqual(error.data, data("clientBytes", given, 16 * 1024))
+          assert.include(error.message, `${given}, at most 16384 are allowed`)
+          // The session can still be opened, and the rejected attempt holds no bytes.
+          assert.strictEqual(client.session.kept, 0)
+          yield* client.request("initialize", initialize(version))
+          assert.isBelow(client.session.kept, 200)
+        })
       )
     }
   }
 
-  it.effect("The client info of initialize is kept without the icons that do not fit, and with those that do", () =>
+  it.effect("Only the client's icons that fit the limit are kept", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: watched })
       const icon = (bytes: number) => ({ src: `data:image/png;base64,${"A".repeat(bytes)}` })
@@ -65,7 +65,7 @@ describe("The limits of initialize", () => {
     })
   )
 
-  it.effect("The limit of initialize counts bytes of UTF-8, not characters", () =>
+  it.effect("The initialize size limit counts UTF-8 bytes, not characters", () =>
     Effect.gen(function* () {
       const client = yield* session(watched, { handshake: false })
       const error = yield* client.refused("initialize", initialize("2025-11-25", { name: "\u20ac".repeat(6000) }))
@@ -74,7 +74,7 @@ describe("The limits of initialize", () => {
     })
   )
 
-  it.effect("The bytes of initialize are given back when the answer fails, and when the session is over", () =>
+  it.effect("The bytes held for initialize are released when it fails or the session ends", () =>
     Effect.gen(function* () {
       let greets = 0
       const server = yield* serve({
@@ -110,38 +110,36 @@ describe("Subscriptions", () => {
     )
 
   for (const version of versions()) {
-    it.effect(
-      `Subscriptions of a session are refused where a URI, their number or their bytes are too large (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const open = yield* subscribing({ sessionBytes: 3000, subscriptions: 3, uriBytes: 1000 })
-          const client = yield* open(undefined, version)
-          const refused = (uri: string) =>
-            Effect.map(client.refused("resources/subscribe", { uri }), (error) => [error.code, error.data])
-          const bytes = client.session.kept
-          assert.deepStrictEqual(yield* refused(`x:${"a".repeat(999)}`), [
-            McpError.LimitExceeded,
-            data("uriBytes", 1001, 1000)
-          ])
-          yield* client.request("resources/subscribe", { uri: `x:${"b".repeat(998)}` })
-          yield* client.request("resources/subscribe", { uri: "x:c" })
-          assert.deepStrictEqual(yield* refused(`x:${"d".repeat(998)}`), [
-            McpError.LimitExceeded,
-            data("sessionBytes", bytes + 1512 + 515 + 1512, 3000)
-          ])
-          // Subscribing twice is subscribing once.
-          yield* client.request("resources/subscribe", { uri: "x:c" })
-          yield* client.request("resources/subscribe", { uri: "x:d" })
-          assert.deepStrictEqual(yield* refused("x:e"), [McpError.LimitExceeded, data("subscriptions", 4, 3)])
-          yield* client.request("resources/unsubscribe", { uri: "x:c" })
-          yield* client.request("resources/unsubscribe", { uri: "x:c" })
-          yield* client.request("resources/subscribe", { uri: "x:e" })
-          assert.strictEqual(client.session.kept, bytes + 1512 + 515 + 515)
-        })
+    it.effect(`A session's subscriptions are limited by URI length, count and total bytes (${version})`, () =>
+      Effect.gen(function* () {
+        const open = yield* subscribing({ sessionBytes: 3000, subscriptions: 3, uriBytes: 1000 })
+        const client = yield* open(undefined, version)
+        const refused = (uri: string) =>
+          Effect.map(client.refused("resources/subscribe", { uri }), (error) => [error.code, error.data])
+        const bytes = client.session.kept
+        assert.deepStrictEqual(yield* refused(`x:${"a".repeat(999)}`), [
+          McpError.LimitExceeded,
+          data("uriBytes", 1001, 1000)
+        ])
+        yield* client.request("resources/subscribe", { uri: `x:${"b".repeat(998)}` })
+        yield* client.request("resources/subscribe", { uri: "x:c" })
+        assert.deepStrictEqual(yield* refused(`x:${"d".repeat(998)}`), [
+          McpError.LimitExceeded,
+          data("sessionBytes", bytes + 1512 + 515 + 1512, 3000)
+        ])
+        // Subscribing twice counts once.
+        yield* client.request("resources/subscribe", { uri: "x:c" })
+        yield* client.request("resources/subscribe", { uri: "x:d" })
+        assert.deepStrictEqual(yield* refused("x:e"), [McpError.LimitExceeded, data("subscriptions", 4, 3)])
+        yield* client.request("resources/unsubscribe", { uri: "x:c" })
+        yield* client.request("resources/unsubscribe", { uri: "x:c" })
+        yield* client.request("resources/subscribe", { uri: "x:e" })
+        assert.strictEqual(client.session.kept, bytes + 1512 + 515 + 515)
+      })
     )
   }
 
-  it.effect("Subscriptions of all sessions of a principal count together", () =>
+  it.effect("A principal's sessions share one subscription limit", () =>
     Effect.gen(function* () {
       const open = yield* subscribing({ callerBytes: 3000 })
       const large = (letter: string) => ({ uri: `x:${letter.repeat(1000)}` })
@@ -164,7 +162,7 @@ describe("Anonymous callers", () => {
   const limits = { callerBytes: 3000 }
   const limitOf = ({ data }: McpError.McpError) => (data as { readonly limit: string }).limit
 
-  it.effect("Subscriptions of anonymous sessions count together by address", () =>
+  it.effect("Anonymous sessions from one address share one subscription limit", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: watched, limits })
       const open = (address: string) => connect(server, { address })
@@ -178,7 +176,7 @@ describe("Anonymous callers", () => {
     })
   )
 
-  it.effect("A subscriptions/listen without a session counts for its address (2026-07-28)", () =>
+  it.effect("A sessionless subscriptions/listen counts against its address (2026-07-28)", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: watched, limits })
       const listen = (address: string) => {
@@ -208,7 +206,7 @@ describe("subscriptions/listen", () => {
     return { features, looked: () => looked }
   })
 
-  it.effect("subscriptions/listen with 150 000 URIs is refused before any of them is looked up (2026-07-28)", () =>
+  it.effect("subscriptions/listen with 150 000 URIs is rejected before any lookup (2026-07-28)", () =>
     Effect.gen(function* () {
       const { features, looked } = yield* listening
       const client = yield* join(yield* serve({ features }))
@@ -222,51 +220,47 @@ describe("subscriptions/listen", () => {
     })
   )
 
-  it.effect(
-    "subscriptions/listen is refused for one URI that is too long, and for what else its request holds (2026-07-28)",
-    () =>
-      Effect.gen(function* () {
-        const { features } = yield* listening
-        const client = yield* join(yield* serve({ features }))
-        const refused = (params: object) =>
-          Effect.map(client.refused("subscriptions/listen", params), ({ data }) => (data as any).limit)
-        assert.strictEqual(
-          yield* refused({ notifications: { resourceSubscriptions: [`x:${"a".repeat(9000)}`] } }),
-          "uriBytes"
-        )
-        assert.strictEqual(
-          yield* refused({ notifications: {}, _meta: { "example.com/x": "x".repeat(1024 * 1024) } }),
-          "sessionBytes"
-        )
-      })
+  it.effect("subscriptions/listen is rejected if a URI or the rest of the request is too long (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const { features } = yield* listening
+      const client = yield* join(yield* serve({ features }))
+      const refused = (params: object) =>
+        Effect.map(client.refused("subscriptions/listen", params), ({ data }) => (data as any).limit)
+      assert.strictEqual(
+        yield* refused({ notifications: { resourceSubscriptions: [`x:${"a".repeat(9000)}`] } }),
+        "uriBytes"
+      )
+      assert.strictEqual(
+        yield* refused({ notifications: {}, _meta: { "example.com/x": "x".repeat(1024 * 1024) } }),
+        "sessionBytes"
+      )
+    })
   )
 
-  it.effect(
-    "A subscriptions/listen counts for its wire and its caller while it is open, and no longer (2026-07-28)",
-    () =>
-      Effect.gen(function* () {
-        const { features } = yield* listening
-        const server = yield* serve({ features, limits: { callerBytes: 4000, sessionBytes: 3000 } })
-        const wanted = { resourceSubscriptions: [`x:${"a".repeat(900)}`] }
-        const limitOf = (client: { readonly refused: any }) =>
-          Effect.map(
-            client.refused("subscriptions/listen", { notifications: wanted }) as Effect.Effect<McpError.McpError>,
-            ({ data }) => (data as any).limit
-          )
-        const first = yield* join(server, { principal: ann })
-        const open = yield* first.listen(wanted)
-        assert.strictEqual(open.messages().length, 1)
-        assert.strictEqual(yield* limitOf(first), "sessionBytes")
-        const second = yield* join(server, { principal: ann })
-        assert.strictEqual(yield* limitOf(second), "callerBytes")
-        assert.strictEqual((yield* (yield* join(server)).listen(wanted)).messages().length, 1)
-        yield* open.cancel
-        assert.strictEqual(first.session.kept, 0)
-        assert.strictEqual((yield* second.listen(wanted)).messages().length, 1)
-      })
+  it.effect("subscriptions/listen counts against its connection and caller only while open (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const { features } = yield* listening
+      const server = yield* serve({ features, limits: { callerBytes: 4000, sessionBytes: 3000 } })
+      const wanted = { resourceSubscriptions: [`x:${"a".repeat(900)}`] }
+      const limitOf = (client: { readonly refused: any }) =>
+        Effect.map(
+          client.refused("subscriptions/listen", { notifications: wanted }) as Effect.Effect<McpError.McpError>,
+          ({ data }) => (data as any).limit
+        )
+      const first = yield* join(server, { principal: ann })
+      const open = yield* first.listen(wanted)
+      assert.strictEqual(open.messages().length, 1)
+      assert.strictEqual(yield* limitOf(first), "sessionBytes")
+      const second = yield* join(server, { principal: ann })
+      assert.strictEqual(yield* limitOf(second), "callerBytes")
+      assert.strictEqual((yield* (yield* join(server)).listen(wanted)).messages().length, 1)
+      yield* open.cancel
+      assert.strictEqual(first.session.kept, 0)
+      assert.strictEqual((yield* second.listen(wanted)).messages().length, 1)
+    })
   )
 
-  it.effect("A subscriptions/listen of a POST of its own counts for its caller, until it ends (2026-07-28)", () =>
+  it.effect("subscriptions/listen in its own POST counts against its caller until it ends (2026-07-28)", () =>
     Effect.gen(function* () {
       const { features } = yield* listening
       const server = yield* serve({ features, limits: { callerBytes: 3000 } })

@@ -1,11 +1,11 @@
-/** How changes of lists are told: to sessions, to listeners and to other nodes. */
+/** How list changes are announced to sessions, listeners and other nodes. */
 import { assert, describe, it } from "@effect/vitest"
 import { ResourceRegistry } from "@effect-mcp/core/Resources"
 import { Context, Effect, Exit, Logger, Scope } from "effect"
 import * as ListChanges from "../../src/dispatch/ListChanges.ts"
 import * as Features from "../../src/features/Features.ts"
 
-/** The changes that a bus is told, which refuses the first `refusals` of them. */
+/** The changes published to a bus, which rejects the first `refusals` of them. */
 const forwarded = Effect.fnUntraced(function* (scope: Scope.Scope, refusals: number) {
   const published: Array<string> = []
   let left = refusals
@@ -29,8 +29,8 @@ const forwarded = Effect.fnUntraced(function* (scope: Scope.Scope, refusals: num
   }
 })
 
-describe("Changes of lists", () => {
-  it.effect("A change that the bus refuses is logged, and later changes are told", () =>
+describe("List changes", () => {
+  it.effect("A change rejected by the bus is logged, and later changes are still published", () =>
     Effect.gen(function* () {
       const logged: Array<unknown> = []
       const logger = Logger.make(({ message }) => void logged.push(message))
@@ -45,7 +45,7 @@ describe("Changes of lists", () => {
     })
   )
 
-  it.effect("A change in the turn in which its server ends is not told", () =>
+  it.effect("A change made in the same turn as the server's shutdown is not published", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { change, published } = yield* forwarded(scope, 0)

@@ -1,4 +1,4 @@
-/** Log messages: which pass, in what form, how many; and what never leaves. */
+/** Log messages: which ones are sent, in what form and how many, and what never leaves the server. */
 import * as Log from "@effect-mcp/core/Log"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -26,7 +26,7 @@ describe("Levels", () => {
   for (const version of versions()) {
     for (const [index, level] of levels.entries()) {
       it.effect(
-        `Log messages of ${level} and worse are sent after that level was set in ${version}, and none below`,
+        `Setting a level sends log messages at ${level} and above in ${version}, and nothing below`,
         () =>
           Effect.gen(function* () {
             const client = yield* session(doing(everyLevel), { version })
@@ -43,7 +43,7 @@ describe("Levels", () => {
     }
   }
 
-  it.effect("The log level of the server applies before a level is set: info, or that of the options", () =>
+  it.effect("Until the client sets a level, the configured level applies, or info by default", () =>
     Effect.gen(function* () {
       const normal = yield* session(doing(everyLevel))
       yield* normal.call("do")
@@ -67,7 +67,7 @@ describe("Levels", () => {
 
   for (const version of versions()) {
     it.effect(
-      `A log level that does not exist is answered -32602 and changes nothing (${version})`,
+      `An unknown log level fails with -32602 and changes nothing (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(doing(everyLevel), { version })
@@ -80,7 +80,7 @@ describe("Levels", () => {
     )
 
     it.effect(
-      `A log level that cannot be set is answered -32603 and changes nothing (${version})`,
+      `A failure to set the log level returns -32603 and changes nothing (${version})`,
       () =>
         Effect.gen(function* () {
           const failing = Middleware.layer(({ method }, next) =>
@@ -95,10 +95,10 @@ describe("Levels", () => {
   }
 })
 
-describe("Rate", () => {
+describe("Rate limit", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `Log messages are bounded per session: a burst, then a number per second, and a count of the dropped messages (${version})`,
+      `Log messages are rate-limited per session, and dropped ones are counted (${version})`,
       () =>
         Effect.gen(function* () {
           const flood = Effect.forEach(Array.from({ length: 50 }), () => Log.info("x"), { discard: true })
@@ -129,7 +129,7 @@ describe("Rate", () => {
   }
 
   it.effect(
-    "The count of dropped log messages is sent at the level that the client set, if that is higher",
+    "The dropped-message count is sent at the client's level if that is higher",
     () =>
       Effect.gen(function* () {
         const flood = Effect.forEach(Array.from({ length: 30 }), () => Log.alert("x"), { discard: true })
@@ -145,10 +145,10 @@ describe("Rate", () => {
   )
 })
 
-describe("Log messages that leave", () => {
+describe("Log messages on the wire", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `A log message passes the redaction hook, which may change or drop the message (${version})`,
+      `The redaction hook can change or drop a log message (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -176,7 +176,7 @@ describe("Log messages that leave", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `A log message of an error is its name and message: no stack, no cause (${version})`,
+      `A logged error includes its name and message, but no stack or cause (${version})`,
       () =>
         Effect.gen(function* () {
           const error = new Failed({ message: "no luck", cause: new Error("secret"), query: "select secret" })
@@ -203,7 +203,7 @@ describe("Log messages that leave", () => {
     )
   }
 
-  it.effect("A log message is always JSON: a value that is no JSON costs the handler nothing", () =>
+  it.effect("A value that JSON cannot represent still produces a valid log message", () =>
     Effect.gen(function* () {
       const cycle: any = { a: 1 }
       cycle.self = cycle
@@ -216,7 +216,7 @@ describe("Log messages that leave", () => {
       )
       yield* client.call("do")
       assert.deepStrictEqual(datas(client), [
-        "(a value that is no JSON)",
+        "(not a JSON value)",
         "10",
         { n: "1" },
         null,
@@ -228,7 +228,7 @@ describe("Log messages that leave", () => {
   )
 
   it.effect(
-    "Effect.log of a handler is a log message, with the annotations of the handler",
+    "Effect.log in a handler sends a log message with the handler's annotations",
     () =>
       Effect.gen(function* () {
         const client = yield* session(
@@ -257,7 +257,7 @@ describe("Log messages that leave", () => {
     verifies("logging.server.context")
   )
 
-  it.effect("A log message still goes where the server logs, causes and all", () =>
+  it.effect("Log messages also reach the server's own loggers, with their cause", () =>
     Effect.gen(function* () {
       const local: Array<string> = []
       const logger = Logger.make(({ cause, message }) => void local.push(`${String(message)} ${Cause.pretty(cause)}`))
@@ -275,7 +275,7 @@ describe("Log messages that leave", () => {
   )
 
   it.effect.each(everyVersion())(
-    "A log message comes before the answer of its request, and goes to the client that sent the request (%s)",
+    "A log message precedes the answer to its request and goes only to that client (%s)",
     (version) =>
       Effect.gen(function* () {
         const server = yield* serve({ features: doing(Log.info("x")) })
@@ -290,7 +290,7 @@ describe("Log messages that leave", () => {
     verifies("logging.security.access-control")
   )
 
-  it.effect("A defect is logged by the server, and is no log message of the client", () =>
+  it.effect("Defects are logged by the server and never sent to the client", () =>
     Effect.gen(function* () {
       const client = yield* session(doing(Effect.die(new Error("secret"))))
       yield* client.request("logging/setLevel", { level: "debug" })
@@ -301,7 +301,7 @@ describe("Log messages that leave", () => {
   )
 })
 
-it.effect("Annotations of the code that opened the connection, or of middleware, are not sent to the client", () =>
+it.effect("Annotations from middleware or connecting code are not sent to the client", () =>
   Effect.gen(function* () {
     const local: Array<unknown> = []
     const logger = Logger.make(({ fiber }) => void local.push(fiber.getRef(References.CurrentLogAnnotations)))

@@ -1,4 +1,4 @@
-/** Requests in flight: cancellation, progress, ping, envelopes, limits; and the end of a connection. */
+/** Requests in flight: cancellation, progress, ping, envelopes and limits, and what happens when a connection ends. */
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -15,7 +15,7 @@ import { connect, type ConnectOptions, everyVersion, serve, session, quiesce, ve
 const tool = <R>(name: string, effect: Effect.Effect<string, never, R>) =>
   Tools.layer(Tool.make(name, { description: "" }), () => effect)
 
-/** A tool that hangs, and says when it started and when it was finalized. */
+/** A tool that hangs and reports when it starts and when it is finalized. */
 const hanging = Effect.gen(function* () {
   const started = yield* Latch.make()
   const finalized: Array<string> = []
@@ -35,7 +35,7 @@ const call = (id: unknown, name: string, more: object = {}) => ({
   method: "tools/call",
   params: { name, ...more }
 })
-/** What every request of the revision says of its client. */
+/** The client fields that every request of the revision carries. */
 const context = (version: string) =>
   version < "2026-07-28"
     ? {}
@@ -53,7 +53,7 @@ const answers = (client: { received: ReadonlyArray<any> }, id: unknown) =>
 describe("Cancellation", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `A cancelled request of ${version} interrupts its handler, runs its finalizers and is not answered`,
+      `Cancelling a ${version} request interrupts its handler, runs finalizers and sends no answer`,
       () =>
         Effect.gen(function* () {
           const { features, finalized, started } = yield* hanging
@@ -74,7 +74,7 @@ describe("Cancellation", () => {
     )
 
     it.effect(
-      `A cancellation in ${version} that names no request in flight, or is malformed, is ignored`,
+      `A malformed or stale cancellation is ignored in ${version}`,
       () =>
         Effect.gen(function* () {
           const { features, finalized, started } = yield* hanging
@@ -110,7 +110,7 @@ describe("Cancellation", () => {
 
   for (const version of versions()) {
     it.effect(
-      `A cancellation of initialize in ${version} has no effect`,
+      `Cancelling initialize has no effect in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(tool("a", Effect.succeed("")), { handshake: false })
@@ -124,7 +124,7 @@ describe("Cancellation", () => {
     )
   }
 
-  it.effect("A cancellation by an operator is answered, with the reason: -32000", () =>
+  it.effect("Cancelling a request as operator answers it with -32000 and the reason", () =>
     Effect.gen(function* () {
       const { features, finalized, started } = yield* hanging
       const server = yield* serve({ features })
@@ -159,7 +159,7 @@ describe("Progress", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `Progress is sent with the token of the request, before the answer, growing only, in ${version}`,
+      `Progress in ${version} carries the request's token, only increases and precedes the answer`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -197,7 +197,7 @@ describe("Progress", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `Progress is not sent without a token, or with an invalid token (${version})`,
+      `Progress is not sent if its token is missing or invalid (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(reporting([1]), { version })
@@ -211,7 +211,7 @@ describe("Progress", () => {
     )
 
     it.effect(
-      `Progress is over when its request is, whatever still runs (${version})`,
+      `Progress stops when its request ends, even if fibers are still running (${version})`,
       () =>
         Effect.gen(function* () {
           const go = yield* Latch.make()
@@ -239,7 +239,7 @@ describe("Progress", () => {
 describe("Envelopes", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `A request of ${version} is answered under its id, value and type, with a result or an error`,
+      `The answer to a ${version} request echoes its id exactly, in results and errors`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(tool("a", Effect.succeed("")), { version })
@@ -267,7 +267,7 @@ describe("Envelopes", () => {
     )
 
     it.effect(
-      `A message of ${version} that is no request is answered -32600, with ${version >= "2025-11-25" ? "no id" : "a null id"}`,
+      `A ${version} message that is not a request fails with -32600 and ${version >= "2025-11-25" ? "no id" : "a null id"}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(tool("a", Effect.succeed("")), { version })
@@ -294,7 +294,7 @@ describe("Envelopes", () => {
 
   for (const version of versions()) {
     it.effect(
-      `Notifications are never answered, known or not, in ${version}`,
+      `Known and unknown notifications are never answered in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(tool("a", Effect.succeed("")), { version })
@@ -315,7 +315,7 @@ describe("Envelopes", () => {
     )
 
     it.effect(
-      `The members of a batch are ${version === "2025-03-26" ? "each answered, in one batch" : "refused: -32600"} in ${version}`,
+      `Batch members are ${version === "2025-03-26" ? "each answered, in one batch" : "rejected with -32600"} in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(tool("a", Effect.succeed("")), { version })
@@ -336,7 +336,7 @@ describe("Envelopes", () => {
   }
 
   it.effect(
-    "A ping is answered at once, even when every permit is taken",
+    "A ping is answered immediately even if no permit is free",
     () =>
       Effect.gen(function* () {
         const { features } = yield* hanging
@@ -358,7 +358,7 @@ describe("Envelopes", () => {
     verifies("ping.receiver.empty-response")
   )
 
-  it.effect("A request id in flight is not disturbed by its second use", () =>
+  it.effect("Reusing the id of an in-flight request does not disturb the first request", () =>
     Effect.gen(function* () {
       const { features, finalized } = yield* hanging
       const client = yield* session(Layer.merge(features, tool("a", Effect.succeed(""))))
@@ -372,11 +372,11 @@ describe("Envelopes", () => {
   )
 })
 
-describe("keep-alive", () => {
+describe("Keep-alive", () => {
   const keepAlive = { every: "30 seconds", timeout: "5 seconds", failures: 2 } as const
   for (const version of versions()) {
     it.effect(
-      `The server pings an initialized client of ${version} at the interval that it was given`,
+      `The server pings an initialized ${version} client at the configured interval`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -403,7 +403,7 @@ describe("keep-alive", () => {
     )
 
     it.effect(
-      `The server drops a client of ${version} that answers no ping, with its handlers and its session`,
+      `A ${version} client that stops answering pings is disconnected, ending its handlers and session`,
       () =>
         Effect.gen(function* () {
           const { features, finalized, started } = yield* hanging
@@ -424,7 +424,7 @@ describe("keep-alive", () => {
     )
   }
 
-  it.effect("The keep-alive forgives a client that answers again in time", () =>
+  it.effect("A timely pong resets the keep-alive failure count", () =>
     Effect.gen(function* () {
       let quiet = true
       const server = yield* serve({ features: tool("a", Effect.succeed("")), keepAlive })
@@ -441,8 +441,8 @@ describe("keep-alive", () => {
   )
 })
 
-describe("The end of a connection", () => {
-  it.effect("A client that ends its connection interrupts its requests, and other connections live on", () =>
+describe("Closing a connection", () => {
+  it.effect("A disconnecting client interrupts only its own requests", () =>
     Effect.gen(function* () {
       const { features, finalized, started } = yield* hanging
       const server = yield* serve({ features })
@@ -462,7 +462,7 @@ describe("The end of a connection", () => {
     })
   )
 
-  /** A connection whose two ends close apart. */
+  /** A connection whose two ends close separately. */
   const apart = Effect.fnUntraced(function* (server: Parameters<typeof connect>[0], options: ConnectOptions = {}) {
     const far = yield* Scope.make()
     const client = yield* connect(
@@ -472,7 +472,7 @@ describe("The end of a connection", () => {
     return { client, close: Scope.close(far, Exit.void) }
   })
 
-  it.effect("A server that ends a connection answers every request in flight with -32000, before the wire ends", () =>
+  it.effect("A server closing a connection first answers every in-flight request with -32000", () =>
     Effect.gen(function* () {
       const { features, finalized, started } = yield* hanging
       const { client, close } = yield* apart(yield* serve({ features }))
@@ -485,7 +485,7 @@ describe("The end of a connection", () => {
     })
   )
 
-  it.effect.each(closings)("A server that drains%s lets requests in flight finish, and refuses new ones", ([, by]) =>
+  it.effect.each(closings)("A draining server finishes in-flight requests and rejects new ones%s", ([, by]) =>
     Effect.gen(function* () {
       const go = yield* Latch.make()
       const started = yield* Latch.make()
@@ -512,7 +512,7 @@ describe("The end of a connection", () => {
     })
   )
 
-  it.effect("A server that drains lets requests that wait for a permit finish, too", () =>
+  it.effect("A draining server also finishes requests waiting for a permit", () =>
     Effect.gen(function* () {
       const go = yield* Latch.make()
       const features = Layer.merge(tool("slow", Effect.as(go.await, "finished")), tool("quick", Effect.succeed("done")))
@@ -536,7 +536,7 @@ describe("The end of a connection", () => {
     })
   )
 
-  it.effect("A hundred ended connections leave no session, watcher, handler or fiber behind", () =>
+  it.effect("A hundred closed connections leak no session, watcher, handler or fiber", () =>
     Effect.gen(function* () {
       let watchers = 0
       let handlers = 0
@@ -573,7 +573,7 @@ describe("The end of a connection", () => {
   )
 })
 
-it.effect("A result in a form that the revision lacks is sent as text", () =>
+it.effect("A result type missing from the revision is sent as text", () =>
   Effect.gen(function* () {
     const Sum = Tool.make("sum", { description: "", output: Schema.Array(Schema.Int) })
     const client = yield* session(Tools.layer(Sum, () => Effect.succeed([1, 2])))
@@ -584,7 +584,7 @@ it.effect("A result in a form that the revision lacks is sent as text", () =>
 )
 
 it.effect(
-  "An initialize in a batch is refused, and the session can still be opened",
+  "initialize in a batch is rejected, and the session can still be opened",
   () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: Layer.empty })
@@ -600,7 +600,7 @@ it.effect(
 
 for (const version of everyVersion()) {
   it.effect(
-    `The reason of a cancellation is logged in ${version}`,
+    `The reason for a cancellation is logged in ${version}`,
     () => {
       const logged: Array<unknown> = []
       const logger = Logger.make(({ message }) => logged.push(message))

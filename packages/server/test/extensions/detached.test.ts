@@ -1,4 +1,4 @@
-/** Results of another kind, and handlers that run after their request was answered: what tasks are made of. */
+/** Results of other types, and handlers that run after their request was answered: the building blocks of tasks. */
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Extensions from "@effect-mcp/core/Extensions"
 import * as Progress from "@effect-mcp/core/Progress"
@@ -15,13 +15,13 @@ import { declaring, id } from "../support/notes.ts"
 import { everyVersion, quiesce, serve, connect } from "../support/raw.ts"
 import { open } from "../support/modern.ts"
 
-describe("A tool that is answered before it has run", () => {
+describe("Tools answered before they run", () => {
   const Slow = Tool.make("slow", { description: "Is slow" })
   const Later = Extension.make(id)
 
   for (const version of everyVersion()) {
     it.effect(
-      `A tool that is answered before it has run keeps the facts of its request, and leaves nothing behind (${version})`,
+      `A tool answered before it runs keeps its request data and leaks nothing (${version})`,
       () =>
         Effect.gen(function* () {
           const release = yield* Deferred.make<void>()
@@ -63,7 +63,7 @@ describe("A tool that is answered before it has run", () => {
     )
   }
 
-  it.effect("An encoded result says its type in 2026-07-28", () =>
+  it.effect("An encoded result includes its type in 2026-07-28", () =>
     Effect.gen(function* () {
       const tagged = Middleware.layer((request, next) =>
         request.method === "tools/call" ? Effect.succeed(EncodedResult.of(Later, "task", { taskId: "1" })) : next
@@ -75,34 +75,32 @@ describe("A tool that is answered before it has run", () => {
     })
   )
 
-  it("An encoded result cannot be of a type that MCP has", () => {
-    assert.throws(() => EncodedResult.of(Later, "complete", {}), /MCP has it already/)
+  it("An encoded result cannot use a type defined by MCP", () => {
+    assert.throws(() => EncodedResult.of(Later, "complete", {}), /MCP already defines it/)
   })
 })
 
-describe("A scope for work outside of requests", () => {
-  it.effect(
-    "A scope for work outside of requests closes before the layers of all features, also where they fail, and with its own layer",
-    () =>
-      Effect.gen(function* () {
-        const ends: Array<string> = []
-        const ending = (name: string) => Effect.addFinalizer(() => Effect.sync(() => void ends.push(name)))
-        const work = Layer.effectDiscard(
-          Effect.andThen(
-            ending("layer"),
-            Effect.flatMap(Detached.scope, (scope) => Scope.provide(ending("work"), scope))
-          )
+describe("A scope for work outside requests", () => {
+  it.effect("The scope for work outside requests closes before all feature layers, even failed ones", () =>
+    Effect.gen(function* () {
+      const ends: Array<string> = []
+      const ending = (name: string) => Effect.addFinalizer(() => Effect.sync(() => void ends.push(name)))
+      const work = Layer.effectDiscard(
+        Effect.andThen(
+          ending("layer"),
+          Effect.flatMap(Detached.scope, (scope) => Scope.provide(ending("work"), scope))
         )
-        const feature = Layer.effectDiscard(ending("feature"))
-        const last = Layer.provideMerge(feature, work)
-        yield* Effect.scoped(serve({ features: last }))
-        assert.deepStrictEqual(ends.splice(0), ["work", "feature", "layer"])
-        yield* Effect.exit(
-          Effect.scoped(serve({ features: Layer.provideMerge(Layer.effectDiscard(Effect.die("no")), last) }))
-        )
-        assert.sameMembers(ends.splice(0), ["work", "feature", "layer"])
-        yield* Effect.scoped(Layer.build(work))
-        assert.deepStrictEqual(ends, ["work", "layer"])
-      })
+      )
+      const feature = Layer.effectDiscard(ending("feature"))
+      const last = Layer.provideMerge(feature, work)
+      yield* Effect.scoped(serve({ features: last }))
+      assert.deepStrictEqual(ends.splice(0), ["work", "feature", "layer"])
+      yield* Effect.exit(
+        Effect.scoped(serve({ features: Layer.provideMerge(Layer.effectDiscard(Effect.die("no")), last) }))
+      )
+      assert.sameMembers(ends.splice(0), ["work", "feature", "layer"])
+      yield* Effect.scoped(Layer.build(work))
+      assert.deepStrictEqual(ends, ["work", "layer"])
+    })
   )
 })

@@ -1,4 +1,6 @@
-/** One extension in two generations: in older revisions a capability of its own, with methods of the same names in another form. */
+/**
+ * One extension in two generations. In older revisions it is a capability with methods of the same names in another form.
+ */
 import * as Extension from "@effect-mcp/core/Extension"
 import * as Extensions from "@effect-mcp/core/Extensions"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -43,7 +45,7 @@ const both = Layer.merge(served, serving(Old))
 const named = { subject: "ada", scopes: [], claims: {} }
 
 describe("Two generations of an extension", () => {
-  it.effect("Two generations of an extension answer one method each in its form, and no revision without both", () =>
+  it.effect("Each generation of an extension answers in its own form, and only in its revisions", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: both })
       const modern = yield* connect(server, { version: "2026-07-28", capabilities: declaring("2026-07-28") })
@@ -60,7 +62,7 @@ describe("Two generations of an extension", () => {
   )
 
   it.effect(
-    "Two generations of an extension are declared in their revisions alone: as a capability, and among the extensions",
+    "Each generation of an extension is declared in its own revisions, as a capability or under extensions",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: both })
@@ -76,22 +78,20 @@ describe("Two generations of an extension", () => {
       })
   )
 
-  it.effect(
-    "Two generations of an extension leave server/discover public where the older alone depends on its caller",
-    () =>
-      Effect.gen(function* () {
-        const caching: McpServer.Options<never, never>["caching"] = {
-          discover: { timeToLive: "1 second", scope: "public" }
-        }
-        const client = yield* open(both, {}, { caching })
-        assert.strictEqual((yield* client.request("server/discover"))["cacheScope"], "public")
-        const varying = Extensions.layer(Extension.make("com.example/other"), { settings: () => ({}) })
-        const other = yield* open(Layer.merge(both, varying), {}, { caching })
-        assert.strictEqual((yield* other.request("server/discover"))["cacheScope"], "private")
-      })
+  it.effect("server/discover stays public if only the older generation depends on the caller", () =>
+    Effect.gen(function* () {
+      const caching: McpServer.Options<never, never>["caching"] = {
+        discover: { timeToLive: "1 second", scope: "public" }
+      }
+      const client = yield* open(both, {}, { caching })
+      assert.strictEqual((yield* client.request("server/discover"))["cacheScope"], "public")
+      const varying = Extensions.layer(Extension.make("com.example/other"), { settings: () => ({}) })
+      const other = yield* open(Layer.merge(both, varying), {}, { caching })
+      assert.strictEqual((yield* other.request("server/discover"))["cacheScope"], "private")
+    })
   )
 
-  it.effect("Two generations of an extension are one extension of the server's contract, in the newest form", () =>
+  it.effect("Two generations appear once in the server's contract, in the newest form", () =>
     Effect.gen(function* () {
       const { contract } = yield* serve({ features: both })
       const { extensions } = yield* contract()
@@ -104,7 +104,7 @@ describe("Two generations of an extension", () => {
     })
   )
 
-  it.effect("Two generations of an extension are a defect where both are in one revision", () =>
+  it.effect("Two generations of an extension in one revision are a defect", () =>
     Effect.gen(function* () {
       const overlapping = generation(["2025-11-25", "2026-07-28"])
       const exit = yield* Effect.exit(session(Layer.merge(served, serving(overlapping))))

@@ -1,4 +1,6 @@
-/** The client's half of an extension as handlers use it: questions, notifications in both directions, subscriptions. */
+/**
+ * The client's half of an extension as handlers use it: questions, notifications in both directions, and subscriptions.
+ */
 import { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 import * as Extensions from "@effect-mcp/core/Extensions"
 import * as Once from "@effect-mcp/core/Once"
@@ -30,7 +32,7 @@ import {
 const { pick } = Notes.questions
 const { added, seen } = Notes.notifications
 
-/** The whole extension; parts that a test does not look at do nothing. */
+/** The whole extension; parts that a test does not exercise do nothing. */
 const notes = (handlers: {
   readonly find?: Effect.Effect<{ readonly ids: ReadonlyArray<number> }, any, any>
   readonly seen?: (params: { readonly id: number }) => Effect.Effect<void, never, any>
@@ -54,12 +56,12 @@ const picking = (answer: NonNullable<ConnectOptions["answer"]>, version: (typeof
 })
 const all = everyVersion()
 
-describe("A question of an extension", () => {
+describe("Extension questions", () => {
   const asking = notes({ find: Effect.map(Extensions.ask(pick, { ids: [1, 2] }), ({ id }) => ({ ids: [id] })) })
 
   for (const version of all) {
     it.effect(
-      `A question of an extension reaches the client with its params, and its answer the handler (${version})`,
+      `An extension question reaches the client with its params and returns the answer to the handler (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -71,7 +73,7 @@ describe("A question of an extension", () => {
         })
     )
 
-    it.effect(`A question of an extension may be asked by a tool (${version})`, () =>
+    it.effect(`A tool can ask an extension question (${version})`, () =>
       Effect.gen(function* () {
         const Pick = Tool.make("pick", { description: "Picks" })
         const tool = Tools.layer(Pick, () =>
@@ -87,7 +89,7 @@ describe("A question of an extension", () => {
     )
 
     it.effect(
-      `A question of an extension is not sent to a client that did not declare the extension (${version})`,
+      `An extension question is not sent to a client without the extension (${version})`,
       () =>
         Effect.gen(function* () {
           const Pick = Tool.make("pick", { description: "Picks" })
@@ -108,7 +110,7 @@ describe("A question of an extension", () => {
 
   for (const version of versions()) {
     it.effect(
-      `A question of an extension fails with its declared failure, which the client sent as an error (${version})`,
+      `An extension question fails with its declared failure if the client returns that error (${version})`,
       () =>
         Effect.gen(function* () {
           const failing = notes({
@@ -128,7 +130,7 @@ describe("A question of an extension", () => {
     )
 
     it.effect(
-      `A question of an extension fails with -32603 where its answer does not fit, and with the error of the client (${version})`,
+      `An extension question fails with -32603 for an invalid answer, or with the client's error (${version})`,
       () =>
         Effect.gen(function* () {
           const unfit = yield* session(
@@ -145,79 +147,73 @@ describe("A question of an extension", () => {
     )
   }
 
-  it.effect(
-    "A question of an extension ends with its request when the client leaves, and the finalizers of the handler run",
-    () =>
-      Effect.gen(function* () {
-        const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
-        const server = yield* serve({
-          features: notes({
-            find: Effect.onExit(Effect.as(Extensions.ask(pick, { ids: [] }), { ids: [] }), (exit) =>
-              Deferred.succeed(ended, exit)
-            )
-          })
-        })
-        const scope = yield* Scope.make()
-        const client = yield* Scope.provide(connect(server, { capabilities: declaring("2025-11-25") }), scope)
-        yield* Effect.forkChild(find(client))
-        yield* client.nextAsk
-        yield* Scope.close(scope, Exit.void)
-        assert.isTrue(Exit.isFailure(yield* Deferred.await(ended)))
-        yield* quiesce
-        assert.deepStrictEqual(yield* server.sessions, [])
-      })
-  )
-
-  it.effect(
-    "A question of an extension is asked in rounds in 2026-07-28: steps before it run once, a state is of one request alone",
-    () =>
-      Effect.gen(function* () {
-        let steps = 0
-        const step = Once.run(
-          "step",
-          Schema.Int,
-          Effect.sync(() => ++steps)
-        )
-        const features = notes({
-          find: Effect.flatMap(step, (first) =>
-            Effect.map(Extensions.ask(pick, { ids: [first] }, { key: "which" }), ({ id }) => ({ ids: [first, id] }))
+  it.effect("An extension question is interrupted when the client leaves, and its finalizers run", () =>
+    Effect.gen(function* () {
+      const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
+      const server = yield* serve({
+        features: notes({
+          find: Effect.onExit(Effect.as(Extensions.ask(pick, { ids: [] }), { ids: [] }), (exit) =>
+            Deferred.succeed(ended, exit)
           )
         })
-        const client = yield* open(features, { capabilities: declaring("2026-07-28") })
-        const { asked, result } = yield* client.play(Notes.requests.find.method, { text: "a" }, () => ({ id: 5 }))
-        assert.deepStrictEqual(result.ids, [1, 5])
-        assert.deepStrictEqual(asked, [[{ method: pick.method, params: { ids: [1] } }]])
-        assert.strictEqual(steps, 1)
-        const { requestState } = yield* client.request(Notes.requests.find.method, { text: "a" })
-        const answers = { requestState, inputResponses: { which: { id: 5 } } }
-        const other = yield* client.refused(Notes.requests.find.method, { text: "b", ...answers })
-        assert.strictEqual(other.code, McpError.InvalidParams)
-        const again = yield* client.request(Notes.requests.find.method, { text: "a", ...answers })
-        assert.deepStrictEqual(again.ids, [2, 5])
       })
+      const scope = yield* Scope.make()
+      const client = yield* Scope.provide(connect(server, { capabilities: declaring("2025-11-25") }), scope)
+      yield* Effect.forkChild(find(client))
+      yield* client.nextAsk
+      yield* Scope.close(scope, Exit.void)
+      assert.isTrue(Exit.isFailure(yield* Deferred.await(ended)))
+      yield* quiesce
+      assert.deepStrictEqual(yield* server.sessions, [])
+    })
   )
 
-  it.effect(
-    "A question of an extension is asked again where its answer in a round does not fit; a declared failure is read from `_meta`",
-    () =>
-      Effect.gen(function* () {
-        const features = notes({
-          find: Effect.matchEffect(Extensions.ask(pick, { ids: [] }), {
-            onSuccess: ({ id }) => Effect.succeed({ ids: [id] }),
-            onFailure: (failure) => Effect.succeed({ ids: ["none" in failure ? -1 : 0] })
-          })
-        })
-        const client = yield* open(features, { capabilities: declaring("2026-07-28") })
-        const answers: Array<object> = [{ id: "unfit" }, { _meta: { [Extension.failureKey]: { none: true } } }]
-        const { asked, result } = yield* client.play(Notes.requests.find.method, { text: "" }, () => answers.shift())
-        assert.deepStrictEqual([asked.length, result.ids], [2, [-1]])
+  it.effect("Extension questions use rounds in 2026-07-28: earlier steps run once, and a state fits one request", () =>
+    Effect.gen(function* () {
+      let steps = 0
+      const step = Once.run(
+        "step",
+        Schema.Int,
+        Effect.sync(() => ++steps)
+      )
+      const features = notes({
+        find: Effect.flatMap(step, (first) =>
+          Effect.map(Extensions.ask(pick, { ids: [first] }, { key: "which" }), ({ id }) => ({ ids: [first, id] }))
+        )
       })
+      const client = yield* open(features, { capabilities: declaring("2026-07-28") })
+      const { asked, result } = yield* client.play(Notes.requests.find.method, { text: "a" }, () => ({ id: 5 }))
+      assert.deepStrictEqual(result.ids, [1, 5])
+      assert.deepStrictEqual(asked, [[{ method: pick.method, params: { ids: [1] } }]])
+      assert.strictEqual(steps, 1)
+      const { requestState } = yield* client.request(Notes.requests.find.method, { text: "a" })
+      const answers = { requestState, inputResponses: { which: { id: 5 } } }
+      const other = yield* client.refused(Notes.requests.find.method, { text: "b", ...answers })
+      assert.strictEqual(other.code, McpError.InvalidParams)
+      const again = yield* client.request(Notes.requests.find.method, { text: "a", ...answers })
+      assert.deepStrictEqual(again.ids, [2, 5])
+    })
+  )
+
+  it.effect("An extension question is repeated after an invalid answer; declared failures are read from `_meta`", () =>
+    Effect.gen(function* () {
+      const features = notes({
+        find: Effect.matchEffect(Extensions.ask(pick, { ids: [] }), {
+          onSuccess: ({ id }) => Effect.succeed({ ids: [id] }),
+          onFailure: (failure) => Effect.succeed({ ids: ["none" in failure ? -1 : 0] })
+        })
+      })
+      const client = yield* open(features, { capabilities: declaring("2026-07-28") })
+      const answers: Array<object> = [{ id: "unfit" }, { _meta: { [Extension.failureKey]: { none: true } } }]
+      const { asked, result } = yield* client.play(Notes.requests.find.method, { text: "" }, () => answers.shift())
+      assert.deepStrictEqual([asked.length, result.ids], [2, [-1]])
+    })
   )
 })
 
-describe("A notification of the server", () => {
+describe("Server notifications", () => {
   for (const version of all) {
-    it.effect(`A notification of the server is sent on the stream of its request, before the answer (${version})`, () =>
+    it.effect(`A server notification is sent on its request's stream, before the answer (${version})`, () =>
       Effect.gen(function* () {
         const features = notes({ find: Effect.as(Extensions.notify(added, { id: 3 }), { ids: [3] }) })
         const client = yield* session(features, { version, capabilities: declaring(version) })
@@ -233,7 +229,7 @@ describe("A notification of the server", () => {
     )
 
     it.effect(
-      `A notification of the server is not sent to a client that did not declare the extension (${version})`,
+      `A server notification is not sent to a client without the extension (${version})`,
       () =>
         Effect.gen(function* () {
           const Add = Tool.make("add", { description: "Adds" })
@@ -246,31 +242,29 @@ describe("A notification of the server", () => {
       verifies("versioning.extension.unsupported")
     )
 
-    it.effect(
-      `A notification of the server that is sent after the answer leaves on the connection of a session alone (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const later = yield* Queue.unbounded<Effect.Effect<void>>()
-          const features = notes({
-            find: Effect.contextWith((context) => {
-              const send = (on: "request" | "connection") =>
-                Effect.provideContext(Extensions.notify(added, { id: 3 }, { on }), context as any)
-              return Effect.as(Queue.offerAll(later, [send("request"), send("connection")]), { ids: [] })
-            })
+    it.effect(`A server notification after the answer is sent only on a session's connection (${version})`, () =>
+      Effect.gen(function* () {
+        const later = yield* Queue.unbounded<Effect.Effect<void>>()
+        const features = notes({
+          find: Effect.contextWith((context) => {
+            const send = (on: "request" | "connection") =>
+              Effect.provideContext(Extensions.notify(added, { id: 3 }, { on }), context as any)
+            return Effect.as(Queue.offerAll(later, [send("request"), send("connection")]), { ids: [] })
           })
-          const client = yield* session(features, { version, capabilities: declaring(version) })
-          yield* find(client)
-          yield* yield* Queue.take(later)
-          yield* quiesce
-          assert.lengthOf(client.notes(added.method), 0)
-          yield* yield* Queue.take(later)
-          yield* quiesce
-          assert.lengthOf(client.notes(added.method), version === "2026-07-28" ? 0 : 1)
         })
+        const client = yield* session(features, { version, capabilities: declaring(version) })
+        yield* find(client)
+        yield* yield* Queue.take(later)
+        yield* quiesce
+        assert.lengthOf(client.notes(added.method), 0)
+        yield* yield* Queue.take(later)
+        yield* quiesce
+        assert.lengthOf(client.notes(added.method), version === "2026-07-28" ? 0 : 1)
+      })
     )
   }
 
-  it.effect("A notification on a connection is dropped where the client does not open its session in time", () =>
+  it.effect("A connection's notification is dropped if the client opens no session in time", () =>
     Effect.gen(function* () {
       const told = yield* Queue.unbounded<void>()
       const telling = Effect.andThen(
@@ -290,53 +284,51 @@ describe("A notification of the server", () => {
   )
 
   for (const version of all) {
-    it.effect(
-      `A notification of the server waits for room where its client stops to read, and is sent when it reads again (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const sent: Array<number> = []
-          const features = notes({
-            find: Effect.as(
-              Effect.forEach([1, 2, 3], (id) =>
-                Effect.andThen(
-                  Extensions.notify(added, { id }),
-                  Effect.sync(() => sent.push(id))
-                )
-              ),
-              { ids: [] }
-            )
-          })
-          const server = yield* serve({ features })
-          const wire = yield* Scripted.make
-          yield* server.connect(wire.transport)
-          const isStateless = version === "2026-07-28"
-          const capabilities = declaring(version)
-          if (!isStateless) {
-            const params = { protocolVersion: version, capabilities, clientInfo: { name: "scripted", version: "0" } }
-            yield* wire.push({ jsonrpc: "2.0", id: 0, method: "initialize", params })
-            yield* wire.take
-            yield* wire.push({ jsonrpc: "2.0", method: "notifications/initialized" })
-          }
-          const before = (yield* wire.sent).length
-          const left = Effect.map(wire.sent, (all) => all.slice(before).map(({ json }) => json))
-          yield* wire.setWritable(false)
-          const params = { text: "", ...(isStateless && { _meta: metaOf(capabilities) }) }
-          yield* wire.push({ jsonrpc: "2.0", id: 1, method: Notes.requests.find.method, params })
-          yield* quiesce
-          assert.deepStrictEqual([sent, yield* left], [[], []])
-          yield* wire.setWritable(true)
-          yield* quiesce
-          assert.deepStrictEqual(sent, [1, 2, 3])
-          const messages: ReadonlyArray<any> = yield* left
-          assert.deepStrictEqual(
-            messages.map(({ id, params }) => params?.id ?? { answers: id }),
-            [1, 2, 3, { answers: 1 }]
+    it.effect(`A server notification waits for a slow reader and is sent when it resumes reading (${version})`, () =>
+      Effect.gen(function* () {
+        const sent: Array<number> = []
+        const features = notes({
+          find: Effect.as(
+            Effect.forEach([1, 2, 3], (id) =>
+              Effect.andThen(
+                Extensions.notify(added, { id }),
+                Effect.sync(() => sent.push(id))
+              )
+            ),
+            { ids: [] }
           )
         })
+        const server = yield* serve({ features })
+        const wire = yield* Scripted.make
+        yield* server.connect(wire.transport)
+        const isStateless = version === "2026-07-28"
+        const capabilities = declaring(version)
+        if (!isStateless) {
+          const params = { protocolVersion: version, capabilities, clientInfo: { name: "scripted", version: "0" } }
+          yield* wire.push({ jsonrpc: "2.0", id: 0, method: "initialize", params })
+          yield* wire.take
+          yield* wire.push({ jsonrpc: "2.0", method: "notifications/initialized" })
+        }
+        const before = (yield* wire.sent).length
+        const left = Effect.map(wire.sent, (all) => all.slice(before).map(({ json }) => json))
+        yield* wire.setWritable(false)
+        const params = { text: "", ...(isStateless && { _meta: metaOf(capabilities) }) }
+        yield* wire.push({ jsonrpc: "2.0", id: 1, method: Notes.requests.find.method, params })
+        yield* quiesce
+        assert.deepStrictEqual([sent, yield* left], [[], []])
+        yield* wire.setWritable(true)
+        yield* quiesce
+        assert.deepStrictEqual(sent, [1, 2, 3])
+        const messages: ReadonlyArray<any> = yield* left
+        assert.deepStrictEqual(
+          messages.map(({ id, params }) => params?.id ?? { answers: id }),
+          [1, 2, 3, { answers: 1 }]
+        )
+      })
     )
   }
 
-  it.effect("A notification of the server with params that do not fit is a defect", () =>
+  it.effect("A server notification with invalid params is a defect", () =>
     Effect.gen(function* () {
       const features = notes({ find: Effect.as(Extensions.notify(added, { id: 1.5 }), { ids: [] }) })
       const client = yield* session(features, { capabilities: declaring("2025-11-25") })
@@ -345,37 +337,35 @@ describe("A notification of the server", () => {
   )
 })
 
-describe("A notification of the client", () => {
+describe("Client notifications", () => {
   const tell = (client: Client, version: Version, params: object, capabilities: object = declaring(version)) =>
     client.notify(seen.method, version === "2026-07-28" ? { ...params, _meta: metaOf(capabilities) } : params)
 
   for (const version of all) {
-    it.effect(
-      `A notification of the client is handled in order of arrival, with the services of its session (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const heard: Array<unknown> = []
-          const features = notes({
-            seen: ({ id }) =>
-              Effect.gen(function* () {
-                yield* Effect.yieldNow
-                const { clientInfo, revision } = yield* RequestContext
-                heard.push([id, clientInfo?.name, revision.version])
-              })
-          })
-          const client = yield* session(features, { version, capabilities: declaring(version) })
-          const name = version === "2026-07-28" ? "modern" : "raw"
-          for (const id of [1, 2, 3]) yield* tell(client, version, { id })
-          yield* quiesce
-          assert.deepStrictEqual(
-            heard,
-            [1, 2, 3].map((id) => [id, name, version])
-          )
+    it.effect(`Client notifications are handled in order of arrival, with their session's services (${version})`, () =>
+      Effect.gen(function* () {
+        const heard: Array<unknown> = []
+        const features = notes({
+          seen: ({ id }) =>
+            Effect.gen(function* () {
+              yield* Effect.yieldNow
+              const { clientInfo, revision } = yield* RequestContext
+              heard.push([id, clientInfo?.name, revision.version])
+            })
         })
+        const client = yield* session(features, { version, capabilities: declaring(version) })
+        const name = version === "2026-07-28" ? "modern" : "raw"
+        for (const id of [1, 2, 3]) yield* tell(client, version, { id })
+        yield* quiesce
+        assert.deepStrictEqual(
+          heard,
+          [1, 2, 3].map((id) => [id, name, version])
+        )
+      })
     )
 
     it.effect(
-      `A notification of the client is dropped where it does not fit or lacks its declaration; nothing is answered (${version})`,
+      `An invalid or undeclared client notification is dropped without an answer (${version})`,
       () =>
         Effect.gen(function* () {
           const heard: Array<number> = []
@@ -397,7 +387,7 @@ describe("A notification of the client", () => {
     )
   }
 
-  it.effect("A notification whose handler dies does not stop later notifications", () =>
+  it.effect("A defect in a notification handler does not stop later notifications", () =>
     Effect.gen(function* () {
       const heard: Array<number> = []
       const features = notes({
@@ -409,7 +399,7 @@ describe("A notification of the client", () => {
     })
   )
 
-  it.effect("A notification of the client is dropped where 1024 notifications wait already", () =>
+  it.effect("A client notification is dropped if 1024 are already queued", () =>
     Effect.gen(function* () {
       let handled = 0
       const release = yield* Deferred.make<void>()
@@ -431,7 +421,7 @@ describe("A notification of the client", () => {
     })
   )
 
-  it.effect("A notification whose handler waits ends with its session", () =>
+  it.effect("A waiting notification handler ends with its session", () =>
     Effect.gen(function* () {
       const exits: Array<boolean> = []
       const features = notes({
@@ -447,7 +437,7 @@ describe("A notification of the client", () => {
   )
 })
 
-describe("A subscription of an extension", () => {
+describe("Extension subscriptions", () => {
   const key = Notes.subscriptions.added.key
 
   const feed = Effect.gen(function* () {
@@ -466,7 +456,7 @@ describe("A subscription of an extension", () => {
   })
 
   it.effect(
-    "A subscription of an extension is acknowledged with what is granted, and each of its messages carries its id",
+    "An extension subscription is acknowledged first, and each message carries its id",
     () =>
       Effect.gen(function* () {
         const { closed, features, queue } = yield* feed
@@ -494,7 +484,7 @@ describe("A subscription of an extension", () => {
     verifies("meta.notification.subscription", "subscriptions.acknowledged.subset")
   )
 
-  it.effect("A subscription of an extension is left out of the acknowledgement where it is not granted", () =>
+  it.effect("A rejected extension subscription is missing from the acknowledgement", () =>
     Effect.gen(function* () {
       const { features } = yield* feed
       const client = yield* open(features, { capabilities: declaring("2026-07-28") })
@@ -504,7 +494,7 @@ describe("A subscription of an extension", () => {
   )
 
   it.effect(
-    "A subscription of an extension is refused to a client that did not declare it, and for a filter that does not fit",
+    "An extension subscription is rejected for an undeclared extension or an invalid filter",
     () =>
       Effect.gen(function* () {
         const { features } = yield* feed
@@ -520,7 +510,7 @@ describe("A subscription of an extension", () => {
     verifies("versioning.extension.unsupported")
   )
 
-  it.effect("A subscription of an extension pulls messages only as fast as they are written", () =>
+  it.effect("An extension subscription pulls messages only as fast as they are written", () =>
     Effect.gen(function* () {
       let pulled = 0
       const features = notes({
@@ -547,7 +537,7 @@ describe("A subscription of an extension", () => {
     })
   )
 
-  it.effect("A subscription of an extension with a message that is no notification of it is a defect", () =>
+  it.effect("An extension subscription that emits an undeclared notification is a defect", () =>
     Effect.gen(function* () {
       const Other = Extension.make("com.example/other", { notifications: Notes.notifications })
       const features = notes({
@@ -563,26 +553,24 @@ describe("A subscription of an extension", () => {
     })
   )
 
-  it.effect(
-    "A subscription of an extension ends its messages when the layer of its extension is closed, and the rest of the subscription stays",
-    () =>
-      Effect.gen(function* () {
-        const { features, queue } = yield* feed
-        const registry = yield* Deferred.make<Extensions.ExtensionRegistry["Service"]>()
-        const capture = Layer.effectDiscard(
-          Effect.flatMap(Extensions.ExtensionRegistry, (found) => Deferred.succeed(registry, found))
-        )
-        const client = yield* open(capture, { capabilities: declaring("2026-07-28") })
-        const scope = yield* Scope.make()
-        const late = Layer.provide(features, Layer.effect(Extensions.ExtensionRegistry, Deferred.await(registry)))
-        yield* Scope.provide(Layer.build(late), scope)
-        const listening = yield* client.listen({ [key]: [1] })
-        yield* Scope.close(scope, Exit.void)
-        yield* Queue.offer(queue, 1)
-        yield* quiesce
-        assert.lengthOf(listening.messages(), 1)
-        assert.isUndefined(listening.fiber.pollUnsafe())
-        yield* Fiber.interrupt(listening.fiber)
-      })
+  it.effect("Closing an extension layer ends its messages but not the rest of the subscription", () =>
+    Effect.gen(function* () {
+      const { features, queue } = yield* feed
+      const registry = yield* Deferred.make<Extensions.ExtensionRegistry["Service"]>()
+      const capture = Layer.effectDiscard(
+        Effect.flatMap(Extensions.ExtensionRegistry, (found) => Deferred.succeed(registry, found))
+      )
+      const client = yield* open(capture, { capabilities: declaring("2026-07-28") })
+      const scope = yield* Scope.make()
+      const late = Layer.provide(features, Layer.effect(Extensions.ExtensionRegistry, Deferred.await(registry)))
+      yield* Scope.provide(Layer.build(late), scope)
+      const listening = yield* client.listen({ [key]: [1] })
+      yield* Scope.close(scope, Exit.void)
+      yield* Queue.offer(queue, 1)
+      yield* quiesce
+      assert.lengthOf(listening.messages(), 1)
+      assert.isUndefined(listening.fiber.pollUnsafe())
+      yield* Fiber.interrupt(listening.fiber)
+    })
   )
 })

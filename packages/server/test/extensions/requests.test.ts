@@ -1,4 +1,6 @@
-/** Methods of extensions: which exist for a caller, what goes in, what comes out, and how each failure is said. */
+/**
+ * Methods of extensions: which callers have them, how params and results are encoded, and how each failure is reported.
+ */
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Extension from "@effect-mcp/core/Extension"
 import * as Extensions from "@effect-mcp/core/Extensions"
@@ -18,15 +20,15 @@ const method = Notes.requests.find.method
 
 class Store extends Context.Service<Store, { readonly ids: ReadonlyArray<number> }>()("test/Store") {}
 
-/** Only `find` is served. */
+/** Only `find` is implemented. */
 const Find = Extension.make(id, { clientSettings: { colours: Schema.Boolean }, requests: Notes.requests })
 const finding = Extensions.layer(Find, {
   requests: { find: ({ text }) => Effect.succeed({ ids: [text.length] }) }
 })
 
-describe("A method of an extension", () => {
+describe("Extension methods", () => {
   for (const version of everyVersion()) {
-    it.effect(`A method of an extension is answered by its handler, with the services of its layer (${version})`, () =>
+    it.effect(`An extension method is answered by its handler, with its layer's services (${version})`, () =>
       Effect.gen(function* () {
         const features = Extensions.layer(Find, {
           requests: {
@@ -38,7 +40,7 @@ describe("A method of an extension", () => {
       })
     )
 
-    it.effect(`A result that is encoded already is the answer of a method of an extension as it is (${version})`, () =>
+    it.effect(`An extension method can return an already encoded result (${version})`, () =>
       Effect.gen(function* () {
         const wire = { ids: ["a"], _meta: { "com.example/more": 1 }, more: true }
         const features = Extensions.layer(Find, {
@@ -51,7 +53,7 @@ describe("A method of an extension", () => {
       })
     )
 
-    it.effect(`A method of an extension has -32602 for params that do not fit, and for no params (${version})`, () =>
+    it.effect(`An extension method with invalid or missing params fails with -32602 (${version})`, () =>
       Effect.gen(function* () {
         const client = yield* session(finding, { version, capabilities: declaring(version) })
         for (const params of [{ text: 1 }, {}, undefined]) {
@@ -63,50 +65,44 @@ describe("A method of an extension", () => {
       })
     )
 
-    it.effect(
-      `A method of an extension carries a declared failure in the data of its error, and McpErrors unchanged (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const features = Extensions.layer(Find, {
-            requests: {
-              find: ({ text }) =>
-                text === ""
-                  ? Effect.fail({ tooShort: 1 })
-                  : Effect.fail(McpError.invalidParams("No such note", { text }))
-            }
-          })
-          const client = yield* session(features, { version, capabilities: declaring(version) })
-          const failed = yield* client.refused(method, { text: "" })
-          assert.strictEqual(failed.code, Extension.failureCode)
-          assert.deepStrictEqual(failed.data, { [Extension.failureKey]: { tooShort: 1 } })
-          const refused = yield* client.refused(method, { text: "a" })
-          assert.deepInclude(refused, { code: McpError.InvalidParams, message: "No such note", data: { text: "a" } })
-        })
-    )
-
-    it.effect(
-      `A method of an extension is answered by -32603 without details where the handler dies or its result does not fit (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const features = Extensions.layer(Find, {
-            requests: {
-              find: ({ text }) => {
-                if (text === "throws") throw new Error("secret")
-                return text === "dies" ? Effect.die(new Error("secret")) : Effect.succeed({ ids: [1.5] })
-              }
-            }
-          })
-          const client = yield* session(features, { version, capabilities: declaring(version) })
-          for (const text of ["throws", "dies", "unfit"]) {
-            const error = yield* client.refused(method, { text })
-            assert.deepInclude(error, { code: McpError.InternalError, message: "Internal error" })
-            assert.isUndefined(error.data)
+    it.effect(`An extension method sends declared failures as error data, and McpErrors unchanged (${version})`, () =>
+      Effect.gen(function* () {
+        const features = Extensions.layer(Find, {
+          requests: {
+            find: ({ text }) =>
+              text === "" ? Effect.fail({ tooShort: 1 }) : Effect.fail(McpError.invalidParams("No such note", { text }))
           }
         })
+        const client = yield* session(features, { version, capabilities: declaring(version) })
+        const failed = yield* client.refused(method, { text: "" })
+        assert.strictEqual(failed.code, Extension.failureCode)
+        assert.deepStrictEqual(failed.data, { [Extension.failureKey]: { tooShort: 1 } })
+        const refused = yield* client.refused(method, { text: "a" })
+        assert.deepInclude(refused, { code: McpError.InvalidParams, message: "No such note", data: { text: "a" } })
+      })
+    )
+
+    it.effect(`An extension method fails with a bare -32603 on a defect or an invalid result (${version})`, () =>
+      Effect.gen(function* () {
+        const features = Extensions.layer(Find, {
+          requests: {
+            find: ({ text }) => {
+              if (text === "throws") throw new Error("secret")
+              return text === "dies" ? Effect.die(new Error("secret")) : Effect.succeed({ ids: [1.5] })
+            }
+          }
+        })
+        const client = yield* session(features, { version, capabilities: declaring(version) })
+        for (const text of ["throws", "dies", "unfit"]) {
+          const error = yield* client.refused(method, { text })
+          assert.deepInclude(error, { code: McpError.InternalError, message: "Internal error" })
+          assert.isUndefined(error.data)
+        }
+      })
     )
 
     it.effect(
-      `A method of an extension is refused to a client that did not declare the extension, with the declaration (${version})`,
+      `An extension method is rejected with the declaration the client is missing (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(finding, { version, capabilities: declaring(version, ["com.example/other"]) })
@@ -119,7 +115,7 @@ describe("A method of an extension", () => {
       verifies("versioning.extension.unsupported")
     )
 
-    it.effect(`A method of an extension is served to every client where the extension says so (${version})`, () =>
+    it.effect(`An extension method can serve every client if the extension allows it (${version})`, () =>
       Effect.gen(function* () {
         const Open = Extension.make(id, { requests: Notes.requests, undeclared: "served" })
         const features = Extensions.layer(Open, { requests: { find: () => Effect.succeed({ ids: [] }) } })
@@ -128,26 +124,24 @@ describe("A method of an extension", () => {
       })
     )
 
-    it.effect(
-      `A method of an extension that may not ask has the params of answers to questions for itself (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const params = { inputResponses: Schema.optionalKey(Schema.Unknown) }
-          const shapes = { params, result: { seen: Schema.String } }
-          const own = Extension.request(method, { ...shapes, mayAsk: false })
-          const asking = Extension.request("com.example/notes/asking", shapes)
-          const Both = Extension.make(id, { requests: { own, asking }, undeclared: "served" })
-          const seen = ({ inputResponses }: { readonly inputResponses?: unknown }) =>
-            Effect.succeed({ seen: JSON.stringify(inputResponses) ?? "nothing" })
-          const features = Extensions.layer(Both, { requests: { own: seen, asking: seen } })
-          const client = yield* session(features, { version })
-          const sent = { inputResponses: { a: {} } }
-          assert.deepStrictEqual(yield* client.request(method, sent), { seen: '{"a":{}}' })
-          assert.deepStrictEqual(yield* client.request(asking.method, sent), { seen: "nothing" })
-        })
+    it.effect(`A non-interactive extension method receives params named like answers to questions (${version})`, () =>
+      Effect.gen(function* () {
+        const params = { inputResponses: Schema.optionalKey(Schema.Unknown) }
+        const shapes = { params, result: { seen: Schema.String } }
+        const own = Extension.request(method, { ...shapes, mayAsk: false })
+        const asking = Extension.request("com.example/notes/asking", shapes)
+        const Both = Extension.make(id, { requests: { own, asking }, undeclared: "served" })
+        const seen = ({ inputResponses }: { readonly inputResponses?: unknown }) =>
+          Effect.succeed({ seen: JSON.stringify(inputResponses) ?? "nothing" })
+        const features = Extensions.layer(Both, { requests: { own: seen, asking: seen } })
+        const client = yield* session(features, { version })
+        const sent = { inputResponses: { a: {} } }
+        assert.deepStrictEqual(yield* client.request(method, sent), { seen: '{"a":{}}' })
+        assert.deepStrictEqual(yield* client.request(asking.method, sent), { seen: "nothing" })
+      })
     )
 
-    it.effect(`A method of an extension does not exist in other revisions than its own (${version})`, () =>
+    it.effect(`An extension method exists only in its own revisions (${version})`, () =>
       Effect.gen(function* () {
         const only = (revisions: ReadonlyArray<typeof version>, ofMethod?: ReadonlyArray<typeof version>) => {
           const find = Extension.request(method, { params: { text: Schema.String }, revisions: ofMethod })
@@ -163,55 +157,48 @@ describe("A method of an extension", () => {
       })
     )
 
-    it.effect(
-      `A method of an extension reports progress, is visible while it runs, and ends when it is cancelled (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const started = yield* Deferred.make<void>()
-          const ended = yield* Deferred.make<void>()
-          const features = Extensions.layer(Find, {
-            requests: {
-              find: () =>
-                Effect.onInterrupt(
-                  Effect.andThen(
-                    Progress.report(1),
-                    Effect.andThen(Deferred.succeed(started, undefined), Effect.never)
-                  ),
-                  () => Deferred.succeed(ended, undefined)
-                )
-            }
-          })
-          const client = yield* session(features, { version, capabilities: declaring(version) })
-          const fiber = yield* Effect.forkChild(client.request(method, { text: "", _meta: { progressToken: "p" } }), {
-            startImmediately: true
-          })
-          yield* Deferred.await(started)
-          yield* quiesce
-          const [running] = yield* client.session.peer.inFlight
-          assert.strictEqual(running?.method, method)
-          assert.deepStrictEqual(client.notes("notifications/progress")[0].params, { progressToken: "p", progress: 1 })
-          yield* Fiber.interrupt(fiber)
-          yield* Deferred.await(ended)
-          yield* quiesce
-          assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
+    it.effect(`An extension method reports progress, is visible while running, and can be cancelled (${version})`, () =>
+      Effect.gen(function* () {
+        const started = yield* Deferred.make<void>()
+        const ended = yield* Deferred.make<void>()
+        const features = Extensions.layer(Find, {
+          requests: {
+            find: () =>
+              Effect.onInterrupt(
+                Effect.andThen(Progress.report(1), Effect.andThen(Deferred.succeed(started, undefined), Effect.never)),
+                () => Deferred.succeed(ended, undefined)
+              )
+          }
         })
+        const client = yield* session(features, { version, capabilities: declaring(version) })
+        const fiber = yield* Effect.forkChild(client.request(method, { text: "", _meta: { progressToken: "p" } }), {
+          startImmediately: true
+        })
+        yield* Deferred.await(started)
+        yield* quiesce
+        const [running] = yield* client.session.peer.inFlight
+        assert.strictEqual(running?.method, method)
+        assert.deepStrictEqual(client.notes("notifications/progress")[0].params, { progressToken: "p", progress: 1 })
+        yield* Fiber.interrupt(fiber)
+        yield* Deferred.await(ended)
+        yield* quiesce
+        assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
+      })
     )
   }
 
-  it.effect(
-    "A method of an extension does not exist under the names of an object's prototype, or the id of its extension",
-    () =>
-      Effect.gen(function* () {
-        for (const version of everyVersion()) {
-          const client = yield* session(finding, { version, capabilities: declaring(version) })
-          for (const name of ["__proto__", "constructor", "toString", "", id]) {
-            assert.strictEqual((yield* client.refused(name)).code, McpError.MethodNotFound, `${name} in ${version}`)
-          }
+  it.effect("An Object.prototype member or an extension id does not resolve to a method", () =>
+    Effect.gen(function* () {
+      for (const version of everyVersion()) {
+        const client = yield* session(finding, { version, capabilities: declaring(version) })
+        for (const name of ["__proto__", "constructor", "toString", "", id]) {
+          assert.strictEqual((yield* client.refused(name)).code, McpError.MethodNotFound, `${name} in ${version}`)
         }
-      })
+      }
+    })
   )
 
-  it.effect("A method of an extension may itself be named as a member of an object's prototype", () =>
+  it.effect("An extension method can share its name with an Object.prototype member", () =>
     Effect.gen(function* () {
       const Odd = Extension.make(id, {
         requests: {
@@ -230,7 +217,7 @@ describe("A method of an extension", () => {
     })
   )
 
-  it.effect("A declaration of an extension does not count where an object inherits it", () =>
+  it.effect("An inherited extension declaration is ignored", () =>
     Effect.gen(function* () {
       const Odd = Extension.make("com.example/constructor", { requests: Notes.requests })
       const features = Extensions.layer(Odd, { requests: { find: () => Effect.succeed({ ids: [] }) } })
@@ -239,7 +226,7 @@ describe("A method of an extension", () => {
     })
   )
 
-  it.effect("A method of an extension is gone once its layer is closed, which waits for the requests in flight", () =>
+  it.effect("An extension method disappears when its layer closes, after in-flight requests finish", () =>
     Effect.gen(function* () {
       const registry = yield* Deferred.make<ExtensionRegistry["Service"]>()
       const capture = Layer.effectDiscard(
@@ -267,7 +254,7 @@ describe("A method of an extension", () => {
     })
   )
 
-  it.effect("A method of an extension is limited by the rate that the server sets for its name", () =>
+  it.effect("An extension method is limited by the rate set for its name", () =>
     Effect.gen(function* () {
       const client = yield* session(finding, { capabilities: declaring("2025-11-25") }, { rateLimit: { [method]: 1 } })
       yield* client.request(method, { text: "" })
@@ -277,9 +264,9 @@ describe("A method of an extension", () => {
   )
 })
 
-describe("A result of an extension's method", () => {
+describe("Extension method results", () => {
   it.effect(
-    "A result of an extension's method is complete and names the server in 2026-07-28, and has no type before",
+    "An extension result is complete and names the server in 2026-07-28, and has no type in earlier revisions",
     () =>
       Effect.gen(function* () {
         const modern = yield* open(finding, { capabilities: declaring("2026-07-28") })
@@ -295,7 +282,7 @@ describe("A result of an extension's method", () => {
     verifies("json-rpc.result.type-included")
   )
 
-  it.effect("A result of an extension's method keeps its type whatever its schema says", () =>
+  it.effect("An extension result keeps its type regardless of its schema", () =>
     Effect.gen(function* () {
       const Odd = Extension.make(id, {
         requests: { odd: Extension.request("x/odd", { result: { resultType: Schema.String } }) }
@@ -307,8 +294,8 @@ describe("A result of an extension's method", () => {
   )
 })
 
-describe("The order of checks in 2026-07-28", () => {
-  it.effect("The checks of a request in 2026-07-28 are version, method, declaration and params, in this order", () =>
+describe("Order of checks in 2026-07-28", () => {
+  it.effect("Requests in 2026-07-28 are checked in order: version, method, declaration, params", () =>
     Effect.gen(function* () {
       const client = yield* open(finding, { capabilities: {} })
       const raw = (_meta: object, name = method) =>
@@ -324,7 +311,7 @@ describe("The order of checks in 2026-07-28", () => {
   )
 
   it.effect(
-    "A request of an extension's method takes its own declaration, never that of an earlier request",
+    "An extension request uses only its own declaration, never an earlier one",
     () =>
       Effect.gen(function* () {
         const client = yield* open(finding, { capabilities: {} })
@@ -335,7 +322,7 @@ describe("The order of checks in 2026-07-28", () => {
     verifies("stateless.request.no-prior-context")
   )
 
-  it.effect("A request of an extension's method is refused with malformed answers or a malformed state", () =>
+  it.effect("An extension request with malformed answers or state is rejected", () =>
     Effect.gen(function* () {
       const client = yield* open(finding, { capabilities: declaring("2026-07-28") })
       for (const wrong of [{ requestState: 1 }, { inputResponses: [] }]) {
@@ -345,14 +332,14 @@ describe("The order of checks in 2026-07-28", () => {
   )
 })
 
-describe("Declarations of extensions", () => {
+describe("Extension declarations", () => {
   const limited = (settings: Extensions.Handlers<typeof Limited>["settings"]) =>
     Extensions.layer(Limited, { settings, requests: { find: () => Effect.succeed({ ids: [] }) } })
   const Limited = Extension.make(id, { serverSettings: { limit: Schema.Int }, requests: Notes.requests })
 
   for (const version of everyVersion()) {
     it.effect(
-      `The declaration of an extension is its settings, beside what the options declare (${version})`,
+      `An extension declaration contains its settings, alongside declarations from the options (${version})`,
       () =>
         Effect.gen(function* () {
           const options = {
@@ -374,97 +361,89 @@ describe("Declarations of extensions", () => {
         : verifies("lifecycle.capability.experimental")
     )
 
-    it.effect(
-      `The declaration of an extension follows the caller, and keeps no field of another caller (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const server = yield* serve({
-            features: limited(({ duplex, principal: { subject }, revision }) => {
-              assert.deepStrictEqual([duplex, revision.version], [true, version])
-              return subject === undefined ? undefined : { limit: subject.length }
-            })
+    it.effect(`An extension declaration depends on the caller and leaks no field of another caller (${version})`, () =>
+      Effect.gen(function* () {
+        const server = yield* serve({
+          features: limited(({ duplex, principal: { subject }, revision }) => {
+            assert.deepStrictEqual([duplex, revision.version], [true, version])
+            return subject === undefined ? undefined : { limit: subject.length }
           })
-          const as = (subject: string | undefined) =>
-            connect(server, {
-              version,
-              capabilities: declaring(version),
-              principal: { ...anonymous, subject }
-            })
-          const limitOf = ({ initialized: { capabilities } }: any) =>
-            (capabilities.experimental ?? capabilities.extensions)?.[id]?.limit
-          const [none, ada, grace] = [yield* as(undefined), yield* as("ada"), yield* as("grace")]
-          assert.deepStrictEqual([limitOf(none), limitOf(ada), limitOf(grace)], [undefined, 3, 5])
-          const { code, data } = yield* none.refused(method, { text: "" })
-          assert.deepStrictEqual([code, data], [McpError.MethodNotFound, undefined])
-          assert.deepStrictEqual(yield* ada.request(method, { text: "" }), { ids: [] })
         })
+        const as = (subject: string | undefined) =>
+          connect(server, {
+            version,
+            capabilities: declaring(version),
+            principal: { ...anonymous, subject }
+          })
+        const limitOf = ({ initialized: { capabilities } }: any) =>
+          (capabilities.experimental ?? capabilities.extensions)?.[id]?.limit
+        const [none, ada, grace] = [yield* as(undefined), yield* as("ada"), yield* as("grace")]
+        assert.deepStrictEqual([limitOf(none), limitOf(ada), limitOf(grace)], [undefined, 3, 5])
+        const { code, data } = yield* none.refused(method, { text: "" })
+        assert.deepStrictEqual([code, data], [McpError.MethodNotFound, undefined])
+        assert.deepStrictEqual(yield* ada.request(method, { text: "" }), { ids: [] })
+      })
     )
   }
 
-  it.effect(
-    "The declaration of an extension is private in discovery where it follows the caller, whatever the caching hint says",
-    () =>
-      Effect.gen(function* () {
-        const caching = { discover: { scope: "public", ttl: "1 minute" } } as const
-        const varying = yield* open(
-          limited(() => ({ limit: 1 })),
-          {},
-          { caching }
-        )
-        assert.strictEqual((yield* varying.request("server/discover")).cacheScope, "private")
-        const same = yield* open(limited({ limit: 1 }), {}, { caching })
-        assert.strictEqual((yield* same.request("server/discover")).cacheScope, "public")
-      })
+  it.effect("A caller-dependent declaration makes discovery private, regardless of the caching hint", () =>
+    Effect.gen(function* () {
+      const caching = { discover: { scope: "public", ttl: "1 minute" } } as const
+      const varying = yield* open(
+        limited(() => ({ limit: 1 })),
+        {},
+        { caching }
+      )
+      assert.strictEqual((yield* varying.request("server/discover")).cacheScope, "private")
+      const same = yield* open(limited({ limit: 1 }), {}, { caching })
+      assert.strictEqual((yield* same.request("server/discover")).cacheScope, "public")
+    })
   )
 
-  it.effect(
-    "The declaration of an extension is answered by -32603 where its settings do not fit or their function throws",
-    () =>
-      Effect.gen(function* () {
-        const unfit = yield* open(limited(() => ({ limit: 1.5 })))
-        assert.strictEqual((yield* unfit.refused("server/discover")).code, McpError.InternalError)
-        const throws = limited(() => {
-          throw new Error("secret")
-        })
-        const client = yield* open(throws, { capabilities: declaring("2026-07-28") })
-        assert.deepInclude(yield* client.refused("server/discover"), {
-          code: McpError.InternalError,
-          message: "Internal error"
-        })
-        assert.deepInclude(yield* client.refused(method, { text: "" }), {
-          code: McpError.InternalError,
-          message: "Internal error"
-        })
+  it.effect("An extension declaration fails with -32603 if its settings are invalid or throw", () =>
+    Effect.gen(function* () {
+      const unfit = yield* open(limited(() => ({ limit: 1.5 })))
+      assert.strictEqual((yield* unfit.refused("server/discover")).code, McpError.InternalError)
+      const throws = limited(() => {
+        throw new Error("secret")
       })
+      const client = yield* open(throws, { capabilities: declaring("2026-07-28") })
+      assert.deepInclude(yield* client.refused("server/discover"), {
+        code: McpError.InternalError,
+        message: "Internal error"
+      })
+      assert.deepInclude(yield* client.refused(method, { text: "" }), {
+        code: McpError.InternalError,
+        message: "Internal error"
+      })
+    })
   )
 
   for (const version of everyVersion()) {
-    it.effect(
-      `A client's declaration of an extension is read by a handler: its settings, none, or -32602 (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const Reading = Extension.make(id, {
-            clientSettings: { colours: Schema.Boolean },
-            requests: { read: Extension.request("x/read", { result: { colours: Schema.String } }) },
-            undeclared: "served"
-          })
-          const features = Extensions.layer(Reading, {
-            requests: {
-              read: () =>
-                Effect.map(Extensions.declared(Reading), (settings) => ({
-                  colours: JSON.stringify(Option.getOrNull(settings))
-                }))
-            }
-          })
-          const read = (capabilities: object) =>
-            Effect.flatMap(session(features, { version, capabilities }), (client) => client.request("x/read"))
-          assert.deepStrictEqual(yield* read({}), { colours: "null" })
-          assert.deepStrictEqual(yield* read(declaring(version, [id], { colours: true })), {
-            colours: `{"colours":true}`
-          })
-          const error = yield* Effect.flip(read(declaring(version)))
-          assert.deepInclude(error, { code: McpError.InvalidParams })
+    it.effect(`A handler reads the client's extension settings, none, or fails with -32602 (${version})`, () =>
+      Effect.gen(function* () {
+        const Reading = Extension.make(id, {
+          clientSettings: { colours: Schema.Boolean },
+          requests: { read: Extension.request("x/read", { result: { colours: Schema.String } }) },
+          undeclared: "served"
         })
+        const features = Extensions.layer(Reading, {
+          requests: {
+            read: () =>
+              Effect.map(Extensions.declared(Reading), (settings) => ({
+                colours: JSON.stringify(Option.getOrNull(settings))
+              }))
+          }
+        })
+        const read = (capabilities: object) =>
+          Effect.flatMap(session(features, { version, capabilities }), (client) => client.request("x/read"))
+        assert.deepStrictEqual(yield* read({}), { colours: "null" })
+        assert.deepStrictEqual(yield* read(declaring(version, [id], { colours: true })), {
+          colours: `{"colours":true}`
+        })
+        const error = yield* Effect.flip(read(declaring(version)))
+        assert.deepInclude(error, { code: McpError.InvalidParams })
+      })
     )
   }
 })
@@ -476,7 +455,7 @@ describe("Two extensions", () => {
       (exit) => JSON.stringify(exit) + String(exit)
     )
 
-  it.effect("Two extensions of one id are a defect that names both places", () =>
+  it.effect("Two extensions with the same id are a defect that names both definitions", () =>
     Effect.gen(function* () {
       const error = yield* fails(Layer.merge(finding, Extensions.layer(Extension.make(id), {})))
       assert.include(error, `The extension "${id}" is already registered`)
@@ -484,7 +463,7 @@ describe("Two extensions", () => {
     })
   )
 
-  it.effect("Two extensions with one method are a defect that names the method", () =>
+  it.effect("Two extensions with the same method are a defect that names the method", () =>
     Effect.gen(function* () {
       const Other = Extension.make("com.example/other", { requests: Notes.requests })
       const other = Extensions.layer(Other, { requests: { find: () => Effect.succeed({ ids: [] }) } })
@@ -492,7 +471,7 @@ describe("Two extensions", () => {
     })
   )
 
-  it.effect("Two servers may have the same extension", () =>
+  it.effect("Two servers can share an extension", () =>
     Effect.gen(function* () {
       yield* serve({ features: finding })
       yield* serve({ features: finding })
@@ -502,7 +481,7 @@ describe("Two extensions", () => {
 
 describe("Middleware", () => {
   for (const version of everyVersion()) {
-    it.effect(`Middleware lies around methods of extensions, and may change params and result (${version})`, () =>
+    it.effect(`Middleware wraps extension methods and can change params and result (${version})`, () =>
       Effect.gen(function* () {
         const seen: Array<unknown> = []
         const around = Middleware.layer((request, next, proceed) => {
@@ -520,12 +499,12 @@ describe("Middleware", () => {
 
 class Shown extends Data.TaggedError("Shown")<{}> {}
 
-/** Compiles only where both types are the same. */
+/** Compiles only if both types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const typed = <T extends true>(): T | undefined => undefined
 
 describe("Types", () => {
-  it("Types refuse a missing handler, a wrong result, an undeclared failure, and a handler of no method", () => {
+  it("Types reject a missing handler, a wrong result, an undeclared failure or an unknown method", () => {
     const Limited = Extension.make(id, { serverSettings: { limit: Schema.Int } })
     const wrong = [
       // @ts-expect-error find has no handler
@@ -549,7 +528,7 @@ describe("Types", () => {
     typed<Same<typeof byCaller, Layer.Layer<never, never, ExtensionRegistry>>>()
   })
 
-  it("Types name the services of handlers of extensions, and not those of the request", () => {
+  it("Types require an extension handler's services, but not request services", () => {
     const needy = Extensions.layer(Find, {
       requests: {
         find: () =>

@@ -1,4 +1,4 @@
-/** Small faults in limits, middleware, sessions and the handshake, each with the test that notices it. */
+/** Small faults in limits, middleware, sessions and the handshake, each with the test that detects it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const limits = "packages/server/src/Limits.ts"
@@ -27,7 +27,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
     test: postedTest
   },
   {
-    name: "what a session keeps is not given back when it is over",
+    name: "the bytes of a session are not released when it ends",
     file: limits,
     from: "    this.give(holder, holder.kept)\n",
     to: "",
@@ -84,7 +84,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
     test: toolLimitsTest
   },
   {
-    name: "changes are told of before the subscription is acknowledged",
+    name: "changes are announced before the subscription is acknowledged",
     file: "packages/server/src/session/ChangeNotifier.ts",
     from: "private opened = false",
     to: "private opened = true",
@@ -92,7 +92,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
     ids: ["subscriptions.acknowledged.nothing-before", "subscriptions.acknowledged.first"]
   },
   {
-    name: "a list with those of mounted sources is cached for all callers",
+    name: "a list with entries of mounted sources is cached for all callers",
     file: "packages/server/src/features/Registry.ts",
     from: "sources.length > 0 || entries.some",
     to: "entries.some",

@@ -1,8 +1,8 @@
-/** Small faults in the HTTP endpoints, their sessions and what they keep, each with the test that notices it. */
+/** Small faults in the HTTP endpoints, their sessions and their stores, each with the test that detects it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const store = "packages/server/src/session/EventStore.ts"
-const arriving = "packages/server/src/http/request/ArrivingBodies.ts"
+const arriving = "packages/server/src/internal/ArrivingBodies.ts"
 const inFlight = "packages/server/src/http/request/InFlightRequests.ts"
 const fairness = "packages/server/test/http/request/fairness.test.ts"
 const sink = "packages/server/src/http/session/SessionSink.ts"

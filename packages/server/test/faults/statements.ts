@@ -35,7 +35,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["versioning.unsupported.error"]
   },
   {
-    name: "a notification of a subscription does not say whose it is",
+    name: "a notification of a subscription lacks the id of the subscription",
     file: "packages/server/src/dispatch/SubscriptionsListen.ts",
     from: "{ ...params, _meta: this.meta }",
     to: "params",
@@ -43,7 +43,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["meta.notification.subscription"]
   },
   {
-    name: "a subscription hears of lists that it did not name",
+    name: "a subscription is notified of lists that it did not name",
     file: "packages/server/src/dispatch/SubscriptionsListen.ts",
     from: "if (this.lists.includes(kind)) this.send",
     to: "this.send",
@@ -51,7 +51,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["subscriptions.filter.only-requested"]
   },
   {
-    name: "a subscription is granted what the server does not announce",
+    name: "a subscription grants notifications that the server does not send",
     file: "packages/server/src/dispatch/SubscriptionsListen.ts",
     from: "=== true && capabilities[kind]?.listChanged === true",
     to: "=== true",
@@ -59,7 +59,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["subscriptions.acknowledged.subset"]
   },
   {
-    name: "a subscription that the server ends is not answered",
+    name: "a subscription that the server ends gets no result",
     file: "packages/server/src/dispatch/SubscriptionsListen.ts",
     from: "yield* own.length === 0 ? closing",
     to: "yield* own.length === 0 ? Effect.never",
@@ -107,7 +107,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["mrtr.state.untrusted", "mrtr.state.protected", "mrtr.state.refused"]
   },
   {
-    name: "an answer that does not fit its question reaches the handler",
+    name: "an answer that does not match its question reaches the handler",
     file: "packages/server/src/mrtr/Questions.ts",
     from: "return Effect.catch(result.decode(answers[key]), () => send)",
     to: "return Effect.succeed(answers[key])",
@@ -139,7 +139,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["lifecycle.version.server-answers-latest"]
   },
   {
-    name: "a server refuses a version that it does not speak",
+    name: "a server rejects a version that it does not speak",
     file: "packages/server/src/dispatch/Initialize.ts",
     from: "=== requested) ?? revisions.at(-1)",
     to: "=== requested)",
@@ -179,7 +179,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["sampling.tool-results.alone"]
   },
   {
-    name: "a tool result answers any use",
+    name: "a tool result matches any tool use",
     file: "packages/core/src/request/samplingMessages.ts",
     from: "if (!open.delete(result.toolUseId))",
     to: "if (open.delete(result.toolUseId) === undefined)",
@@ -187,7 +187,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["sampling.tool-results.known-id"]
   },
   {
-    name: "a tool use stays without result",
+    name: "a tool use remains without a result",
     file: "packages/core/src/request/samplingMessages.ts",
     from: 'if (missing !== undefined) return `Tool result missing in request: "${missing}" is not answered in the next message`',
     to: "",
@@ -195,7 +195,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["sampling.tool-results.balanced"]
   },
   {
-    name: "a text that is no URL is asked for",
+    name: "a page is requested at a text that is not a URL",
     file: "packages/core/src/request/Elicitation.ts",
     from: "URL.canParse(url) ? Effect.void",
     to: "url !== undefined ? Effect.void",
@@ -203,7 +203,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["elicitation.url.valid"]
   },
   {
-    name: "a page is required of a client that shows none",
+    name: "a page is required from a client that cannot show pages",
     file: "packages/core/src/request/Elicitation.ts",
     from: 'if (!modes.url) return Effect.fail(CapabilityMissing.of("elicitation.url"))',
     to: "",
@@ -227,7 +227,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["elicitation.error.required"]
   },
   {
-    name: "a completion is told to clients without pages",
+    name: "the completion of a page is announced to clients without pages",
     file: "packages/server/src/dispatch/Server.ts",
     from: "if (clientCapabilities?.elicitation?.url === undefined) return\n",
     to: "",
@@ -235,9 +235,9 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["elicitation.complete.initiator-only"]
   },
   {
-    name: "a caller uses a tool that it may not see",
+    name: "a caller calls a tool that is hidden from it",
     file: "packages/server/src/features/ToolRegistry.ts",
-    from: "(visible(entry, principal) ? entry.call(params, request) : elsewhere())",
+    from: "(sees(entry, principal) ? entry.call(params, request) : elsewhere())",
     to: "entry.call(params, request)",
     test: "packages/server/test/features/registry.test.ts",
     ids: ["tools.security.access-control"]
@@ -283,7 +283,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["tools.header.unique"]
   },
   {
-    name: "a header mirrors what no property leads to",
+    name: "a header mirrors a path that no property leads to",
     file: "packages/protocol/src/wire/HeaderParams.ts",
     from: 'keyword === "properties" && path !== undefined',
     to: "path !== undefined",
@@ -291,7 +291,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["tools.header.reachable"]
   },
   {
-    name: "an answer to a question is taken although it does not decode",
+    name: "an answer to a question is accepted although it does not decode",
     file: "packages/core/src/request/RemoteInput.ts",
     from: "Effect.mapError(result.decode(answer), (message) =>",
     to: "Effect.mapError(Effect.catch(result.decode(answer), () => Effect.succeed(answer as never)), (message: string) =>",
@@ -315,7 +315,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["sampling.context.avoided"]
   },
   {
-    name: "a defect is a wrong request",
+    name: "a defect is reported as an invalid request",
     file: "packages/core/src/peer/answer.ts",
     from: "      : McpError.internalError()",
     to: '      : McpError.invalidRequest("")',
@@ -339,7 +339,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["logging.security.access-control"]
   },
   {
-    name: "a mount takes the former code of a missing resource for another error",
+    name: "a mount uses the former code for a missing resource for another error",
     file: "packages/server/src/features/ResourceEntries.ts",
     from: "  code === McpError.ResourceNotFound ||",
     to: "  false ||",

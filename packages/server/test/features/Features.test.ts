@@ -21,7 +21,7 @@ const named = <A extends { readonly name: string }>(list: Effect.Effect<Readonly
   Effect.map(Effect.provideService(list, Principal, anonymous), (items) => items.map(({ name }) => name))
 
 describe("Features", () => {
-  it.effect("Layers of all kinds register with one set of features", () =>
+  it.effect("Layers of every kind register with one set of features", () =>
     Effect.gen(function* () {
       const features = yield* Features.build(Layer.mergeAll(tool, prompt, resource, middleware))
       assert.isFalse(features.tools.isEmpty())
@@ -32,7 +32,7 @@ describe("Features", () => {
     })
   )
 
-  it.effect("A listener hears of changes of its list until its scope closes", () =>
+  it.effect("A listener is notified of list changes until its scope closes", () =>
     Effect.gen(function* () {
       const { features, registries } = yield* Features.make()
       const heard: Array<string> = []
@@ -50,8 +50,8 @@ describe("Features", () => {
   )
 })
 
-describe("A server layer", () => {
-  it("Builds synchronously with features of all kinds", () => {
+describe("The server layer", () => {
+  it("The server layer builds synchronously with features of every kind", () => {
     const server = McpServer.layer({
       name: "sync",
       version: "1.0.0",
@@ -70,7 +70,7 @@ describe("A server layer", () => {
     return runtime.dispose()
   })
 
-  it("Builds synchronously with keys that seal states", () => {
+  it("The server layer builds synchronously with state-sealing keys", () => {
     const key = Redacted.make(new Uint8Array(32))
     assert.isFunction(Effect.runSync(Effect.provide(StateSeal.StateSeal, StateSeal.layer([{ id: "1", key }]))).seal)
   })

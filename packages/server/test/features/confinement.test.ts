@@ -1,4 +1,4 @@
-/** The variables of resource templates: no URI and no argument takes one out of its path segment, whatever it is used for. */
+/** Variables of resource templates: no URI or argument can escape its path segment, in any use. */
 import * as Resources from "@effect-mcp/core/Resources"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -6,7 +6,7 @@ import { Cause, Effect, Exit, Stream } from "effect"
 import { everyVersion, session } from "../support/raw.ts"
 import { subscribe } from "../support/subscribed.ts"
 
-/** What a hostile client writes in the place of a file's name. */
+/** Values that a hostile client sends in place of a file name. */
 const attacks: ReadonlyArray<string> = [
   "..",
   ".",
@@ -22,10 +22,10 @@ const attacks: ReadonlyArray<string> = [
   "a%00b",
   "%00"
 ]
-/** Names that only look hostile: each is one entry of a folder. */
+/** Names that only look hostile: each is a single entry of a folder. */
 const names: ReadonlyArray<string> = ["a.txt", "..a", "...", ".env", "..%252Fetc", "%EF%BC%8Fetc"]
 
-/** A template whose every function notes the value that it is given. */
+/** A template whose functions record the value they receive. */
 const noting = (uriTemplate: string, unconfined?: ReadonlyArray<string>) => {
   const seen: Array<string> = []
   const layer = Resources.layerTemplate(
@@ -48,10 +48,10 @@ const noting = (uriTemplate: string, unconfined?: ReadonlyArray<string>) => {
 }
 
 for (const version of everyVersion()) {
-  describe(`A template's variable in ${version}`, () => {
+  describe(`Template variables in ${version}`, () => {
     for (const attack of attacks) {
       it.effect(
-        `A template's variable in ${version} never is ${attack}: not for a read, a subscription or a completion`,
+        `A template variable in ${version} is never ${attack} in a read, subscription or completion`,
         () =>
           Effect.gen(function* () {
             const { layer, seen } = noting("file:///documents/{name}/{other}")
@@ -65,7 +65,7 @@ for (const version of everyVersion()) {
             const value = decodeURIComponent(attack)
             const typed = { ref, argument: { name: "name", value } }
             assert.deepStrictEqual((yield* client.request("completion/complete", typed)).completion.values, [])
-            // 2024-11-05 and 2025-03-26 have no context: what a client sends in it is never read.
+            // 2024-11-05 and 2025-03-26 have no context, so the server must never read it from a client.
             const context = { arguments: { name: value } }
             const beside = { ref, argument: { name: "other", value: "" }, context }
             if (version >= "2025-06-18") {
@@ -78,7 +78,7 @@ for (const version of everyVersion()) {
     }
 
     it.effect(
-      `A template's variable in ${version} takes every name of one entry, the same for a read, a subscription and a completion`,
+      `A template variable in ${version} accepts every plain file name in reads, subscriptions and completions`,
       () =>
         Effect.gen(function* () {
           const { layer, seen } = noting("file:///documents/{name}")
@@ -94,31 +94,29 @@ for (const version of everyVersion()) {
         })
     )
 
-    it.effect(
-      `A template's variable in ${version} takes any value where the template says {+name}, or the variable is unconfined`,
-      () =>
-        Effect.gen(function* () {
-          for (const [uriTemplate, unconfined] of [
-            ["file:///documents/{+name}", undefined],
-            ["file:///documents/{name}", ["name"]]
-          ] as const) {
-            const { layer, seen } = noting(uriTemplate, unconfined)
-            const client = yield* session(layer, { version })
-            for (const attack of attacks.filter((attack) => !attack.includes("/"))) {
-              const value = decodeURIComponent(attack)
-              yield* client.request("resources/read", { uri: `file:///documents/${attack}` })
-              assert.isDefined(yield* subscribe(client, version, `file:///documents/${attack}`))
-              const ref = { type: "ref/resource", uri: uriTemplate }
-              yield* client.request("completion/complete", { ref, argument: { name: "name", value } })
-              assert.deepStrictEqual(new Set(seen.splice(0)), new Set([value]))
-            }
+    it.effect(`A template variable in ${version} accepts any value if it is {+name} or unconfined`, () =>
+      Effect.gen(function* () {
+        for (const [uriTemplate, unconfined] of [
+          ["file:///documents/{+name}", undefined],
+          ["file:///documents/{name}", ["name"]]
+        ] as const) {
+          const { layer, seen } = noting(uriTemplate, unconfined)
+          const client = yield* session(layer, { version })
+          for (const attack of attacks.filter((attack) => !attack.includes("/"))) {
+            const value = decodeURIComponent(attack)
+            yield* client.request("resources/read", { uri: `file:///documents/${attack}` })
+            assert.isDefined(yield* subscribe(client, version, `file:///documents/${attack}`))
+            const ref = { type: "ref/resource", uri: uriTemplate }
+            yield* client.request("completion/complete", { ref, argument: { name: "name", value } })
+            assert.deepStrictEqual(new Set(seen.splice(0)), new Set([value]))
           }
-        })
+        }
+      })
     )
   })
 }
 
-it.effect("A template whose unconfined variable does not exist is a defect that names the variable", () =>
+it.effect("An unknown unconfined variable is a defect that names the variable", () =>
   Effect.gen(function* () {
     const exit = yield* Effect.exit(session(noting("x://{name}", ["nmae"]).layer))
     assert.isTrue(Exit.isFailure(exit) && Cause.pretty(exit.cause).includes("no variable nmae"))

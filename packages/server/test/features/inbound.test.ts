@@ -1,4 +1,6 @@
-/** Code around every message that arrives: what it sees, what it may do, and what becomes of it when it waits, fails or is cut off. */
+/**
+ * Hooks around every inbound message: the messages they see and change, and what happens if a hook waits, fails or is interrupted.
+ */
 import * as Extension from "@effect-mcp/core/Extension"
 import * as Extensions from "@effect-mcp/core/Extensions"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -15,7 +17,7 @@ let calls = 0
 const tool = Tools.layer(Tool.make("t", { description: "" }), () => Effect.sync(() => `called ${++calls}`))
 const newest = "2026-07-28"
 
-/** A hook that notes every message. */
+/** A hook that records every message. */
 const noting = (seen: Array<string>) =>
   Middleware.inbound(({ message }, next) =>
     Effect.andThen(
@@ -24,61 +26,57 @@ const noting = (seen: Array<string>) =>
     )
   )
 
-describe("A hook around inbound messages", () => {
+describe("Inbound message hooks", () => {
   for (const version of everyVersion()) {
-    it.effect(
-      `A hook around inbound messages sees requests of every method and notifications, in order of arrival (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const seen: Array<string> = []
-          const client = yield* session(Layer.merge(tool, noting(seen)), { version })
-          yield* client.call("t")
-          yield* client.notify("notifications/unknown")
-          const { code } = yield* client.refused("acme/unknown")
-          assert.strictEqual(code, McpError.MethodNotFound)
-          const opening = version === newest ? ["server/discover"] : ["initialize", "notifications/initialized", "ping"]
-          if (version !== newest) assert.deepStrictEqual(yield* client.request("ping"), {})
-          assert.deepStrictEqual(
-            seen.toSorted(),
-            [...opening, "tools/call", "notifications/unknown", "acme/unknown"].toSorted()
-          )
-        })
+    it.effect(`An inbound hook sees requests of every method and notifications in order (${version})`, () =>
+      Effect.gen(function* () {
+        const seen: Array<string> = []
+        const client = yield* session(Layer.merge(tool, noting(seen)), { version })
+        yield* client.call("t")
+        yield* client.notify("notifications/unknown")
+        const { code } = yield* client.refused("acme/unknown")
+        assert.strictEqual(code, McpError.MethodNotFound)
+        const opening = version === newest ? ["server/discover"] : ["initialize", "notifications/initialized", "ping"]
+        if (version !== newest) assert.deepStrictEqual(yield* client.request("ping"), {})
+        assert.deepStrictEqual(
+          seen.toSorted(),
+          [...opening, "tools/call", "notifications/unknown", "acme/unknown"].toSorted()
+        )
+      })
     )
 
-    it.effect(
-      `A hook around inbound messages answers an unknown method itself, with progress before and none after (${version})`,
-      () =>
-        Effect.gen(function* () {
-          let late: (() => void) | undefined
-          const relay = Middleware.inbound(({ message, outbound }, next) =>
-            Effect.catchIf(
-              next,
-              ({ code }) => code === McpError.MethodNotFound && message.method === "acme/sum",
-              () =>
-                Effect.sync(() => {
-                  const notify = (progress: number) =>
-                    outbound.notify("notifications/progress", { progressToken: "p", progress })
-                  notify(1)
-                  late = () => notify(2)
-                  return { resultType: "complete", sum: message.params?.["a"] }
-                })
-            )
+    it.effect(`An inbound hook can answer an unknown method, with progress only before the answer (${version})`, () =>
+      Effect.gen(function* () {
+        let late: (() => void) | undefined
+        const relay = Middleware.inbound(({ message, outbound }, next) =>
+          Effect.catchIf(
+            next,
+            ({ code }) => code === McpError.MethodNotFound && message.method === "acme/sum",
+            () =>
+              Effect.sync(() => {
+                const notify = (progress: number) =>
+                  outbound.notify("notifications/progress", { progressToken: "p", progress })
+                notify(1)
+                late = () => notify(2)
+                return { resultType: "complete", sum: message.params?.["a"] }
+              })
           )
-          const client = yield* session(Layer.merge(tool, relay), { version })
-          assert.deepStrictEqual(yield* client.request("acme/sum", { a: 3 }), {
-            sum: 3,
-            ...(version === newest ? {} : { resultType: "complete" })
-          })
-          late?.()
-          yield* quiesce
-          assert.deepStrictEqual(
-            client.notes("notifications/progress").map(({ params }) => params.progress),
-            [1]
-          )
+        )
+        const client = yield* session(Layer.merge(tool, relay), { version })
+        assert.deepStrictEqual(yield* client.request("acme/sum", { a: 3 }), {
+          sum: 3,
+          ...(version === newest ? {} : { resultType: "complete" })
         })
+        late?.()
+        yield* quiesce
+        assert.deepStrictEqual(
+          client.notes("notifications/progress").map(({ params }) => params.progress),
+          [1]
+        )
+      })
     )
 
-    it.effect(`A hook around inbound messages refuses with its error, and its defect is -32603 (${version})`, () =>
+    it.effect(`An inbound hook rejects with its own error, or with -32603 on a defect (${version})`, () =>
       Effect.gen(function* () {
         const guard = Middleware.inbound(({ message }, next) =>
           message.method === "tools/call"
@@ -95,56 +93,52 @@ describe("A hook around inbound messages", () => {
       })
     )
 
-    it.effect(
-      `A hook around inbound messages that never answers is interrupted by a cancel, and its Scope closed (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const started = yield* Latch.make()
-          const ends: Array<string> = []
-          const stuck = Middleware.inbound(({ message }, next) =>
-            message.method === "tools/call"
-              ? Effect.addFinalizer((exit) => Effect.sync(() => ends.push(exit._tag))).pipe(
-                  Effect.andThen(started.open),
-                  Effect.andThen(Effect.never)
-                )
-              : next
-          )
-          const client = yield* session(Layer.merge(tool, stuck), { version })
-          const call = yield* Effect.forkChild(client.call("t"), { startImmediately: true })
-          yield* started.await
-          assert.lengthOf(yield* client.session.peer.inFlight, 1)
-          yield* Fiber.interrupt(call)
-          yield* quiesce
-          assert.deepStrictEqual(ends, ["Failure"])
-          assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
-        })
+    it.effect(`Cancelling a request interrupts a stuck inbound hook and closes its Scope (${version})`, () =>
+      Effect.gen(function* () {
+        const started = yield* Latch.make()
+        const ends: Array<string> = []
+        const stuck = Middleware.inbound(({ message }, next) =>
+          message.method === "tools/call"
+            ? Effect.addFinalizer((exit) => Effect.sync(() => ends.push(exit._tag))).pipe(
+                Effect.andThen(started.open),
+                Effect.andThen(Effect.never)
+              )
+            : next
+        )
+        const client = yield* session(Layer.merge(tool, stuck), { version })
+        const call = yield* Effect.forkChild(client.call("t"), { startImmediately: true })
+        yield* started.await
+        assert.lengthOf(yield* client.session.peer.inFlight, 1)
+        yield* Fiber.interrupt(call)
+        yield* quiesce
+        assert.deepStrictEqual(ends, ["Failure"])
+        assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
+      })
     )
 
-    it.effect(
-      `A hook around inbound messages that never answers does not hold up the end of its session (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const started = yield* Latch.make()
-          const ends: Array<string> = []
-          const stuck = Middleware.inbound(({ message }, next) =>
-            message.method === "tools/call" || message.method === "notifications/unknown"
-              ? Effect.onExit(Effect.andThen(started.open, Effect.never), () =>
-                  Effect.sync(() => ends.push(message.method))
-                )
-              : next
-          )
-          const scope = yield* Scope.make()
-          const client = yield* Scope.provide(session(Layer.merge(tool, stuck), { version }), scope)
-          const call = yield* Effect.forkChild(Effect.exit(client.call("t")), { startImmediately: true })
-          yield* started.await
-          yield* client.notify("notifications/unknown")
-          yield* Scope.close(scope, Exit.void)
-          yield* Fiber.join(call)
-          assert.deepStrictEqual(ends.toSorted(), ["notifications/unknown", "tools/call"])
-        })
+    it.effect(`A stuck inbound hook does not delay the end of its session (${version})`, () =>
+      Effect.gen(function* () {
+        const started = yield* Latch.make()
+        const ends: Array<string> = []
+        const stuck = Middleware.inbound(({ message }, next) =>
+          message.method === "tools/call" || message.method === "notifications/unknown"
+            ? Effect.onExit(Effect.andThen(started.open, Effect.never), () =>
+                Effect.sync(() => ends.push(message.method))
+              )
+            : next
+        )
+        const scope = yield* Scope.make()
+        const client = yield* Scope.provide(session(Layer.merge(tool, stuck), { version }), scope)
+        const call = yield* Effect.forkChild(Effect.exit(client.call("t")), { startImmediately: true })
+        yield* started.await
+        yield* client.notify("notifications/unknown")
+        yield* Scope.close(scope, Exit.void)
+        yield* Fiber.join(call)
+        assert.deepStrictEqual(ends.toSorted(), ["notifications/unknown", "tools/call"])
+      })
     )
 
-    it.effect(`A hook around inbound messages may run next twice: the request is handled twice (${version})`, () =>
+    it.effect(`An inbound hook that calls next twice handles the request twice (${version})`, () =>
       Effect.gen(function* () {
         const twice = Middleware.inbound(({ message }, next) =>
           message.method === "tools/call" ? Effect.andThen(next, next) : next
@@ -155,56 +149,52 @@ describe("A hook around inbound messages", () => {
       })
     )
 
-    it.effect(
-      `A hook around inbound messages lies around later hooks, with the services of its layer (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const journal: Array<string> = []
-          const note = (name: string) => Effect.map(Journal, (journal) => void journal.push(name))
-          const around = (name: string) =>
-            Middleware.inbound((_, next) =>
-              Effect.andThen(note(`${name} begins`), Effect.ensuring(next, note(`${name} ends`)))
-            )
-          const ordered = Layer.provideMerge(around("second"), around("first")).pipe(
-            Layer.provide(Layer.succeed(Journal, journal))
+    it.effect(`An inbound hook wraps later hooks, with its layer's services (${version})`, () =>
+      Effect.gen(function* () {
+        const journal: Array<string> = []
+        const note = (name: string) => Effect.map(Journal, (journal) => void journal.push(name))
+        const around = (name: string) =>
+          Middleware.inbound((_, next) =>
+            Effect.andThen(note(`${name} begins`), Effect.ensuring(next, note(`${name} ends`)))
           )
-          const client = yield* session(Layer.merge(tool, ordered), { version })
-          journal.splice(0)
-          yield* client.call("t")
-          assert.deepStrictEqual(journal, ["first begins", "second begins", "second ends", "first ends"])
-        })
+        const ordered = Layer.provideMerge(around("second"), around("first")).pipe(
+          Layer.provide(Layer.succeed(Journal, journal))
+        )
+        const client = yield* session(Layer.merge(tool, ordered), { version })
+        journal.splice(0)
+        yield* client.call("t")
+        assert.deepStrictEqual(journal, ["first begins", "second begins", "second ends", "first ends"])
+      })
     )
   }
 
   for (const version of versions()) {
-    it.effect(
-      `A hook around inbound messages keeps the order of notifications while one waits, and requests go on (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const go = yield* Latch.make()
-          const seen: Array<unknown> = []
-          const slow = Middleware.inbound(({ message }, next) =>
-            message.method === "acme/note"
-              ? Effect.andThen(
-                  message.params?.["n"] === 1 ? go.await : Effect.void,
-                  Effect.andThen(
-                    Effect.sync(() => seen.push(message.params?.["n"])),
-                    next
-                  )
+    it.effect(`A waiting inbound hook keeps notifications in order and does not block requests (${version})`, () =>
+      Effect.gen(function* () {
+        const go = yield* Latch.make()
+        const seen: Array<unknown> = []
+        const slow = Middleware.inbound(({ message }, next) =>
+          message.method === "acme/note"
+            ? Effect.andThen(
+                message.params?.["n"] === 1 ? go.await : Effect.void,
+                Effect.andThen(
+                  Effect.sync(() => seen.push(message.params?.["n"])),
+                  next
                 )
-              : next
-          )
-          const client = yield* session(Layer.merge(tool, slow), { version })
-          for (const n of [1, 2, 3]) yield* client.notify("acme/note", { n })
-          assert.deepStrictEqual(seen, [])
-          yield* client.call("t")
-          yield* go.open
-          yield* quiesce
-          assert.deepStrictEqual(seen, [1, 2, 3])
-        })
+              )
+            : next
+        )
+        const client = yield* session(Layer.merge(tool, slow), { version })
+        for (const n of [1, 2, 3]) yield* client.notify("acme/note", { n })
+        assert.deepStrictEqual(seen, [])
+        yield* client.call("t")
+        yield* go.open
+        yield* quiesce
+        assert.deepStrictEqual(seen, [1, 2, 3])
+      })
     )
 
-    it.effect(`A hook that fails or dies at a notification leaves the next notification alone (${version})`, () =>
+    it.effect(`A hook that fails on one notification does not affect the next one (${version})`, () =>
       Effect.gen(function* () {
         const seen: Array<unknown> = []
         const failing = Middleware.inbound(({ message }, next) => {
@@ -221,7 +211,7 @@ describe("A hook around inbound messages", () => {
       })
     )
 
-    it.effect(`A hook around inbound messages keeps at most 1024 notifications waiting (${version})`, () =>
+    it.effect(`An inbound hook queues at most 1024 notifications (${version})`, () =>
       Effect.gen(function* () {
         const go = yield* Latch.make()
         let seen = 0
@@ -238,39 +228,37 @@ describe("A hook around inbound messages", () => {
         yield* quiesce
         yield* go.open
         yield* quiesce
-        // One had left the queue.
+        // One had already left the queue.
         assert.strictEqual(seen, 1025)
       })
     )
   }
 
-  it.effect(
-    "A hook around inbound messages sees the session of a message, and no message once its layer is closed",
-    () =>
-      Effect.gen(function* () {
-        const seen: Array<string | undefined> = []
-        const context = yield* Effect.context<never>()
-        let registry: Context.Context<Middleware.MiddlewareRegistry> | undefined
-        const capture = Layer.effectDiscard(
-          Effect.map(Effect.context<Middleware.MiddlewareRegistry>(), (given) => void (registry = given))
-        )
-        const server = yield* serve({ features: Layer.merge(tool, capture) })
-        const client = yield* connect(server)
-        const scope = yield* Scope.make()
-        const hook = Middleware.inbound(({ session }, next) => {
-          seen.push(session?.id)
-          return next
-        })
-        yield* Layer.buildWithScope(hook, scope).pipe(Effect.provideContext(Context.merge(context, registry!)))
-        yield* client.call("t")
-        assert.deepStrictEqual(seen, [client.session.id])
-        yield* Scope.close(scope, Exit.void)
-        yield* client.call("t")
-        assert.lengthOf(seen, 1)
+  it.effect("An inbound hook sees the session, and nothing after its layer closes", () =>
+    Effect.gen(function* () {
+      const seen: Array<string | undefined> = []
+      const context = yield* Effect.context<never>()
+      let registry: Context.Context<Middleware.MiddlewareRegistry> | undefined
+      const capture = Layer.effectDiscard(
+        Effect.map(Effect.context<Middleware.MiddlewareRegistry>(), (given) => void (registry = given))
+      )
+      const server = yield* serve({ features: Layer.merge(tool, capture) })
+      const client = yield* connect(server)
+      const scope = yield* Scope.make()
+      const hook = Middleware.inbound(({ session }, next) => {
+        seen.push(session?.id)
+        return next
       })
+      yield* Layer.buildWithScope(hook, scope).pipe(Effect.provideContext(Context.merge(context, registry!)))
+      yield* client.call("t")
+      assert.deepStrictEqual(seen, [client.session.id])
+      yield* Scope.close(scope, Exit.void)
+      yield* client.call("t")
+      assert.lengthOf(seen, 1)
+    })
   )
 
-  it.effect("A hook that is removed while notifications wait leaves them in their order", () =>
+  it.effect("Removing a hook while notifications wait keeps their order", () =>
     Effect.gen(function* () {
       const seen: Array<number> = []
       const go = yield* Latch.make()
@@ -299,8 +287,8 @@ describe("A hook around inbound messages", () => {
   )
 })
 
-describe("A server that ends", () => {
-  it.effect("The first notification that is posted while a server ends does not keep it from ending", () =>
+describe("Shutdown", () => {
+  it.effect("A notification that arrives during shutdown does not delay it", () =>
     Effect.gen(function* () {
       let post = (): void => {}
       const begun: Array<string> = []
@@ -308,7 +296,7 @@ describe("A server that ends", () => {
         begun.push(message.method)
         return Effect.never
       })
-      // Ends before the layer of the hook.
+      // Closes before the layer of the hook.
       const posting = Layer.effectDiscard(Effect.addFinalizer(() => Effect.sync(() => post())))
       const scope = yield* Scope.make()
       const { receive } = yield* Scope.provide(serve({ features: Layer.provideMerge(posting, hook) }), scope)

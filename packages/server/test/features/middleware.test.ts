@@ -1,4 +1,4 @@
-/** What middleware learns of how requests end, of every kind and revision, and what it may change of them. */
+/** The outcome of requests of every kind and revision as middleware sees it, and the changes middleware may make. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Prompt from "@effect-mcp/core/Prompt"
 import * as Prompts from "@effect-mcp/core/Prompts"
@@ -43,9 +43,9 @@ const observed = Effect.gen(function* () {
 const each = (tag: string) => requests.map(([method]) => `${method} ${tag}`)
 const accept = () => Effect.succeed({ action: "accept", content: { name: "Ada" } })
 
-describe("An observer", () => {
+describe("Observers", () => {
   for (const version of everyVersion()) {
-    it.effect(`An observer sees what was answered, what failed and what died (${version})`, () =>
+    it.effect(`An observer sees answers, failures and defects (${version})`, () =>
       Effect.gen(function* () {
         const { layer, take } = yield* observed
         const run = (handler: Answers<never>) =>
@@ -62,7 +62,7 @@ describe("An observer", () => {
       })
     )
 
-    it.effect(`An observer sees a tool that fails apart from a call that was refused (${version})`, () =>
+    it.effect(`An observer distinguishes a failed tool from a rejected call (${version})`, () =>
       Effect.gen(function* () {
         const { layer, take } = yield* observed
         const tool = Tools.layer(Tool.make("t", { description: "" }), () =>
@@ -99,7 +99,7 @@ describe("An observer", () => {
   for (const version of everyVersion("2025-06-18")) {
     const rounds = version === "2026-07-28"
     it.effect(
-      `An observer sees a request that asks its client as ${rounds ? "asked, then answered" : "answered"} (${version})`,
+      `An observer sees a request with a question as ${rounds ? "asked, then answered" : "answered"} (${version})`,
       () =>
         Effect.gen(function* () {
           const { layer, take } = yield* observed
@@ -119,22 +119,24 @@ describe("An observer", () => {
     )
   }
 
-  it.effect("An observer sees a round that waits for a slow sibling and is cancelled as cancelled (2026-07-28)", () =>
-    Effect.gen(function* () {
-      const { layer, take } = yield* observed
-      const waiting = yield* Latch.make()
-      const handler = Effect.andThen(waiting.open, Effect.never)
-      const client = yield* session(Layer.merge(everyKind(handler), layer), { version: "2026-07-28" })
-      take()
-      const call = yield* Effect.forkChild(client.call("t"), { startImmediately: true })
-      yield* waiting.await
-      yield* Fiber.interrupt(call)
-      yield* quiesce
-      assert.deepStrictEqual(take(), ["tools/call Cancelled"])
-    })
+  it.effect(
+    "An observer sees a round as cancelled if it is cancelled while waiting for a slow sibling (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const { layer, take } = yield* observed
+        const waiting = yield* Latch.make()
+        const handler = Effect.andThen(waiting.open, Effect.never)
+        const client = yield* session(Layer.merge(everyKind(handler), layer), { version: "2026-07-28" })
+        take()
+        const call = yield* Effect.forkChild(client.call("t"), { startImmediately: true })
+        yield* waiting.await
+        yield* Fiber.interrupt(call)
+        yield* quiesce
+        assert.deepStrictEqual(take(), ["tools/call Cancelled"])
+      })
   )
 
-  it.effect("An observer outside of a middleware sees what that middleware refuses and asks (2026-07-28)", () =>
+  it.effect("An observer outside middleware sees its rejections and questions (2026-07-28)", () =>
     Effect.gen(function* () {
       const { layer, take } = yield* observed
       const inner = Middleware.layer((request, next) => {
@@ -152,7 +154,7 @@ describe("An observer", () => {
   )
 })
 
-describe("A changed request", () => {
+describe("Changing a request", () => {
   const Said = Schema.Struct({ said: Schema.String })
   const features = Layer.mergeAll(
     Tools.layer(Tool.make("say", { description: "", input: Said }), ({ said }) => Effect.succeed(said)),
@@ -174,7 +176,7 @@ describe("A changed request", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `A middleware may change the request of a tool, a prompt or a resource; an inner middleware sees the change (${version})`,
+      `Middleware can change a tool, prompt or resource request before inner middleware sees it (${version})`,
       () =>
         Effect.gen(function* () {
           const seen: Array<unknown> = []
@@ -193,7 +195,7 @@ describe("A changed request", () => {
         })
     )
 
-    it.effect(`A middleware that changes the method of a request is a defect (${version})`, () =>
+    it.effect(`Middleware that changes a request's method is a defect (${version})`, () =>
       Effect.gen(function* () {
         const swapping = Middleware.layer((request, next, proceed) =>
           request.method === "tools/call" ? proceed({ ...request, method: "prompts/get" } as Middleware.Request) : next
@@ -209,115 +211,107 @@ describe("A changed request", () => {
     )
   }
 
-  it.effect(
-    "A middleware changes a request in every round alike: the state of the client is still valid (2026-07-28)",
-    () =>
-      Effect.gen(function* () {
-        const asking = Tools.layer(Tool.make("ask", { description: "", input: Said }), ({ said }) =>
-          Effect.map(Effect.orDie(Elicitation.form(said, Name)), ({ name }) => `${said} ${name}`)
-        )
-        const client = yield* session(Layer.merge(asking, changing), {
-          version: "2026-07-28",
-          capabilities,
-          answer: accept
-        })
-        assert.strictEqual((yield* client.call("ask", { said: "plain" })).content[0].text, "changed Ada")
-        assert.strictEqual(client.asked[0]?.params.message, "changed")
+  it.effect("Middleware that changes every round the same way keeps the state valid (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const asking = Tools.layer(Tool.make("ask", { description: "", input: Said }), ({ said }) =>
+        Effect.map(Effect.orDie(Elicitation.form(said, Name)), ({ name }) => `${said} ${name}`)
+      )
+      const client = yield* session(Layer.merge(asking, changing), {
+        version: "2026-07-28",
+        capabilities,
+        answer: accept
       })
+      assert.strictEqual((yield* client.call("ask", { said: "plain" })).content[0].text, "changed Ada")
+      assert.strictEqual(client.asked[0]?.params.message, "changed")
+    })
   )
 })
 
-describe("A middleware of one method", () => {
+describe("Middleware for one method", () => {
   const features = Layer.mergeAll(
     Tools.layer(Tool.make("t", { description: "" }), () => Effect.succeed("said")),
     Resources.layer({ uri: "static:", name: "r" }, Effect.succeed("read"))
   )
 
   for (const version of everyVersion()) {
-    it.effect(
-      `A middleware of one method lies around the requests of that method alone, in its place among the others (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const seen: Array<string> = []
-          const note = (name: string) => Effect.sync(() => seen.push(name))
-          const around = (name: string) => Middleware.layer((_, next) => Effect.andThen(note(name), next))
-          const one = Middleware.on("tools/call", ({ params }, next, proceed) =>
-            Effect.andThen(
-              note(`on ${params.name}`),
-              params.name === "renamed" ? proceed({ method: "tools/call", params: { ...params, name: "t" } }) : next
-            )
+    it.effect(`Middleware for one method wraps only its requests, in registration order (${version})`, () =>
+      Effect.gen(function* () {
+        const seen: Array<string> = []
+        const note = (name: string) => Effect.sync(() => seen.push(name))
+        const around = (name: string) => Middleware.layer((_, next) => Effect.andThen(note(name), next))
+        const one = Middleware.on("tools/call", ({ params }, next, proceed) =>
+          Effect.andThen(
+            note(`on ${params.name}`),
+            params.name === "renamed" ? proceed({ method: "tools/call", params: { ...params, name: "t" } }) : next
           )
-          const ordered = Layer.provideMerge(around("last"), Layer.provideMerge(one, around("first")))
-          const client = yield* session(Layer.merge(features, ordered), { version })
-          seen.splice(0)
-          const { content } = yield* client.call("renamed")
-          assert.strictEqual(content[0].text, "said")
-          yield* client.request("resources/read", { uri: "static:" })
-          assert.deepStrictEqual(seen, ["first", "on renamed", "last", "first", "last"])
-        })
+        )
+        const ordered = Layer.provideMerge(around("last"), Layer.provideMerge(one, around("first")))
+        const client = yield* session(Layer.merge(features, ordered), { version })
+        seen.splice(0)
+        const { content } = yield* client.call("renamed")
+        assert.strictEqual(content[0].text, "said")
+        yield* client.request("resources/read", { uri: "static:" })
+        assert.deepStrictEqual(seen, ["first", "on renamed", "last", "first", "last"])
+      })
     )
   }
 
-  it.effect(
-    "A middleware of one method wraps no request of another method, nor any request once its layer is closed",
-    () =>
-      Effect.gen(function* () {
-        const { context, middleware } = yield* MiddlewareRegistry.make
-        const request = { method: "tools/call", params: { name: "t" } } as const
-        const wrapped = () => ["tools/call", "prompts/get"].map((method) => middleware.wraps(method, request))
-        const scope = yield* Scope.make()
-        const one = Layer.buildWithScope(
-          Middleware.on("tools/call", (_, next) => next),
-          scope
-        )
-        yield* Effect.provide(one, context)
-        assert.deepStrictEqual(wrapped(), [true, false])
-        yield* Scope.close(scope, Exit.void)
-        assert.deepStrictEqual(wrapped(), [false, false])
-      })
+  it.effect("Middleware for one method wraps no other method, and nothing after its layer closes", () =>
+    Effect.gen(function* () {
+      const { context, middleware } = yield* MiddlewareRegistry.make
+      const request = { method: "tools/call", params: { name: "t" } } as const
+      const wrapped = () => ["tools/call", "prompts/get"].map((method) => middleware.wraps(method, request))
+      const scope = yield* Scope.make()
+      const one = Layer.buildWithScope(
+        Middleware.on("tools/call", (_, next) => next),
+        scope
+      )
+      yield* Effect.provide(one, context)
+      assert.deepStrictEqual(wrapped(), [true, false])
+      yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual(wrapped(), [false, false])
+    })
   )
 
-  it.effect(
-    "A middleware with a condition lies around matching requests alone, as the middleware outside leaves them",
-    () =>
-      Effect.gen(function* () {
-        const seen: Array<string> = []
-        const named = ({ method, params }: Middleware.Request, name: string) =>
-          method === "tools/call" && params.name === name
-        const wrapped: Array<boolean> = []
-        const registered = (middleware: Middleware.Middleware, place?: Middleware.Place) =>
-          Layer.effectDiscard(
-            Effect.flatMap(Middleware.MiddlewareRegistry, ({ register }) => register(middleware, place))
-          )
-        const note: Middleware.Middleware = ({ params }, next) =>
-          Effect.andThen(
-            Effect.sync(() => seen.push(JSON.stringify({ params }))),
-            next
-          )
-        const place = { method: "tools/call", when: (request: Middleware.Request) => named(request, "a") }
-        const tools = ["a", "b", "c"].map((name) =>
-          Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(name))
+  it.effect("Conditional middleware only sees matching requests, as changed by outer middleware", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const named = ({ method, params }: Middleware.Request, name: string) =>
+        method === "tools/call" && params.name === name
+      const wrapped: Array<boolean> = []
+      const registered = (middleware: Middleware.Middleware, place?: Middleware.Place) =>
+        Layer.effectDiscard(
+          Effect.flatMap(Middleware.MiddlewareRegistry, ({ register }) => register(middleware, place))
         )
-        const renaming = registered((request, next, proceed) =>
-          named(request, "c") ? proceed({ method: "tools/call", params: { name: "a" } }) : next
+      const note: Middleware.Middleware = ({ params }, next) =>
+        Effect.andThen(
+          Effect.sync(() => seen.push(JSON.stringify({ params }))),
+          next
         )
-        const both = Layer.provideMerge(registered(note, place), renaming)
-        for (const name of ["a", "b", "c"]) {
-          for (const middleware of [registered(note, place), both]) {
-            const client = yield* session(Layer.mergeAll(tools[0]!, tools[1]!, tools[2]!, middleware))
-            yield* client.call(name)
-          }
+      const place = { method: "tools/call", when: (request: Middleware.Request) => named(request, "a") }
+      const tools = ["a", "b", "c"].map((name) =>
+        Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(name))
+      )
+      const renaming = registered((request, next, proceed) =>
+        named(request, "c") ? proceed({ method: "tools/call", params: { name: "a" } }) : next
+      )
+      const both = Layer.provideMerge(registered(note, place), renaming)
+      for (const name of ["a", "b", "c"]) {
+        for (const middleware of [registered(note, place), both]) {
+          const client = yield* session(Layer.mergeAll(tools[0]!, tools[1]!, tools[2]!, middleware))
+          yield* client.call(name)
         }
-        assert.deepStrictEqual(
-          seen,
-          Array.from({ length: 3 }, () => '{"params":{"name":"a"}}')
-        )
-        const { context, middleware } = yield* MiddlewareRegistry.make
-        yield* Effect.provide(Layer.build(registered(note, place)), context)
-        for (const name of ["a", "b"]) {
-          wrapped.push(middleware.wraps("tools/call", { method: "tools/call", params: { name } }))
-        }
-        assert.deepStrictEqual(wrapped, [true, false])
-      })
+      }
+      assert.deepStrictEqual(
+        seen,
+        Array.from({ length: 3 }, () => '{"params":{"name":"a"}}')
+      )
+      const { context, middleware } = yield* MiddlewareRegistry.make
+      yield* Effect.provide(Layer.build(registered(note, place)), context)
+      for (const name of ["a", "b"]) {
+        wrapped.push(middleware.wraps("tools/call", { method: "tools/call", params: { name } }))
+      }
+      assert.deepStrictEqual(wrapped, [true, false])
+    })
   )
 })

@@ -1,8 +1,8 @@
-/** The listener of `node:http` within a framework in the manner of connect, which has routes and knows its users. */
+/** The `node:http` listener inside a connect-style framework with its own routes and users. */
 import { Principal, Tool, Tools } from "@effect-mcp/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Queue, Schema, Scope } from "effect"
-import * as Node from "@effect-mcp/server/internal/NodeListener"
+import { NodeListener as Node } from "@effect-mcp/server/internal/endpoints"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http"
 import { type Client, call, clientOf, listen } from "../http/support/http.ts"
@@ -11,7 +11,7 @@ import { openSession, request, revisions } from "../http/support/session.ts"
 type Handler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void
 type Route = readonly [path: string, handler: Handler]
 
-/** What is mounted under a path sees addresses relative to that. */
+/** A handler mounted under a path sees addresses relative to that path. */
 const framework =
   (routes: ReadonlyArray<Route>): RequestListener =>
   (request, response) => {
@@ -55,26 +55,24 @@ const well: Route = ["/health", (_, response) => response.end("well")]
 const at = (client: Client, path: string): Client => ({ ...client, fetch: (sent) => client.fetch({ path, ...sent }) })
 const subject = ({ result }: any): unknown => result.structuredContent.subject
 
-describe("A listener that is mounted under a path", () => {
-  it.live.each(revisions)(
-    "A listener that is mounted under a path has sessions of %s there, and other paths have their routes beside it",
-    (version) =>
-      Effect.gen(function* () {
-        const client = yield* mount({}, (listener) => [well, ["/api/mcp", listener]])
-        for (const path of ["/api/mcp", "/api/mcp/", "/api/mcp?tenant=1"]) {
-          const session = yield* openSession(at(client, path), version)
-          assert.strictEqual((yield* (yield* session.call("whoami")).json).id, 1)
-          const stream = yield* session.get()
-          assert.strictEqual(stream.headers["content-type"], "text/event-stream")
-          assert.strictEqual((yield* session.delete).status, 204)
-          yield* stream.text
-        }
-        assert.strictEqual(yield* (yield* client.fetch({ method: "GET", path: "/health" })).text, "well")
-        assert.strictEqual(yield* (yield* client.fetch({ path: "/elsewhere" })).text, "Nothing is here")
-      })
+describe("A listener mounted under a path", () => {
+  it.live.each(revisions)("A mounted listener serves sessions of %s alongside other routes", (version) =>
+    Effect.gen(function* () {
+      const client = yield* mount({}, (listener) => [well, ["/api/mcp", listener]])
+      for (const path of ["/api/mcp", "/api/mcp/", "/api/mcp?tenant=1"]) {
+        const session = yield* openSession(at(client, path), version)
+        assert.strictEqual((yield* (yield* session.call("whoami")).json).id, 1)
+        const stream = yield* session.get()
+        assert.strictEqual(stream.headers["content-type"], "text/event-stream")
+        assert.strictEqual((yield* session.delete).status, 204)
+        yield* stream.text
+      }
+      assert.strictEqual(yield* (yield* client.fetch({ method: "GET", path: "/health" })).text, "well")
+      assert.strictEqual(yield* (yield* client.fetch({ path: "/elsewhere" })).text, "Nothing is here")
+    })
   )
 
-  it.live("A listener that is mounted under a path answers in 2026-07-28 there", () =>
+  it.live("A mounted listener answers 2026-07-28 requests", () =>
     Effect.gen(function* () {
       const client = yield* mount({}, (listener) => [well, ["/api/mcp", listener]])
       const reply = yield* at(client, "/api/mcp").fetch(call("whoami"))
@@ -83,13 +81,13 @@ describe("A listener that is mounted under a path", () => {
   )
 })
 
-describe("A host that knows its caller", () => {
+describe("Callers authenticated by the host", () => {
   const users: ReadonlyMap<string, string> = new Map([
     ["Bearer a", "ada"],
     ["Bearer b", "bob"]
   ])
 
-  /** Finds out at its leisure; turns strangers away. */
+  /** Looks the user up asynchronously, and rejects strangers. */
   const protectedServer = Effect.suspend(() => {
     const known = new WeakMap<IncomingMessage, string>()
     const guard: Handler = (request, response, next) =>
@@ -103,7 +101,7 @@ describe("A host that knows its caller", () => {
   })
   const as = (token: string) => ({ authorization: `Bearer ${token}` })
 
-  it.live("A host that knows its caller tells handlers the caller, in both eras, and refuses strangers", () =>
+  it.live("The host's principal reaches handlers in both eras, and unknown callers are rejected", () =>
     Effect.gen(function* () {
       const client = yield* protectedServer
       for (const [token, user] of [
@@ -118,7 +116,7 @@ describe("A host that knows its caller", () => {
     })
   )
 
-  it.live("A host that knows its caller keeps the sessions of one user from all others", () =>
+  it.live("The host's principal separates its users' sessions", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* protectedServer, "2025-11-25", { headers: as("a") })
       assert.strictEqual((yield* session.post(request("ping"), as("b"))).status, 404)
@@ -130,8 +128,8 @@ describe("A host that knows its caller", () => {
   )
 })
 
-describe("A host that runs a step before it hands a request on", () => {
-  it.live("A host that has read the body itself gets an error, which costs no place among the requests in flight", () =>
+describe("Host middleware in front of the listener", () => {
+  it.live("A request whose body the host already read fails and does not count as in flight", () =>
     Effect.gen(function* () {
       const parsing: Handler = (request, _, next) => void request.on("end", () => setImmediate(next)).resume()
       const client = yield* mount({ inFlight: 1 }, (listener) => [
@@ -147,7 +145,7 @@ describe("A host that runs a step before it hands a request on", () => {
     })
   )
 
-  it.live("A host may hand on a request whose client has gone, which costs no place among the requests in flight", () =>
+  it.live("A request forwarded after its client left does not count as in flight", () =>
     Effect.gen(function* () {
       const arrived = yield* Queue.unbounded<void>()
       const handed = yield* Queue.unbounded<void>()

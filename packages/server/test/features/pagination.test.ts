@@ -1,4 +1,4 @@
-/** Pages of lists: for any size they add up to the list; cursors survive changes and are opaque. */
+/** Pages of lists: pages of any size add up to the list. Cursors are opaque and survive changes of the list. */
 import * as Pagination from "../../src/features/Pagination.ts"
 import * as Prompt from "@effect-mcp/core/Prompt"
 import * as Prompts from "@effect-mcp/core/Prompts"
@@ -39,11 +39,11 @@ const pages = Effect.fnUntraced(function* (items: () => ReadonlyArray<string>, s
   return out
 })
 
-describe("Pages", () => {
+describe("Pagination", () => {
   for (const version of everyVersion()) {
     for (const [method, field] of lists) {
       it.effect(
-        `Pages of ${method} continue where the page before ended, in ${version}`,
+        `Each page of ${method} starts where the previous one ended in ${version}`,
         () =>
           Effect.gen(function* () {
             const client = yield* session(features, { version }, { pageSize: 3 })
@@ -69,7 +69,7 @@ describe("Pages", () => {
   }
 
   const Items = Schema.UniqueArray(Schema.String).check(Schema.isMaxLength(30))
-  it.effect.prop("Pages add up to the list, for every list and every size", [Items, between(1, 12)], ([items, size]) =>
+  it.effect.prop("The pages of any list and size add up to the whole list", [Items, between(1, 12)], ([items, size]) =>
     Effect.gen(function* () {
       const found = yield* pages(() => items, size)
       assert.deepStrictEqual(found.flat(), items)
@@ -79,7 +79,7 @@ describe("Pages", () => {
   )
 
   it.effect.prop(
-    "Pages skip and repeat no item that stays, whatever comes and goes in between",
+    "Pagination neither skips nor repeats an unchanged item while others come and go",
     [
       Schema.UniqueArray(Schema.String).check(Schema.isMinLength(6), Schema.isMaxLength(20)),
       between(1, 4),
@@ -95,7 +95,7 @@ describe("Pages", () => {
         )).flat()
         const first = items.slice(0, size)
         const stays = items.filter((item) => item !== gone || first.includes(item))
-        // One page was made before the change; if its last item is what was removed, the list continues at its place.
+        // One page was read before the change. If its last item was removed, the list continues at its position.
         assert.deepStrictEqual(
           found.filter((item) => item !== "new!"),
           stays
@@ -108,7 +108,7 @@ describe("Pages", () => {
 describe("Cursors", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `Cursors that the server did not make are answered -32602 in ${version}, without any damage`,
+      `A cursor not issued by the server fails with -32602 in ${version} and does no harm`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version }, { pageSize: 3 })
@@ -140,7 +140,7 @@ describe("Cursors", () => {
     )
   }
 
-  it.effect("Cursors are usable again, and in a list that has lost their item", () =>
+  it.effect("Cursors can be reused even if their item was removed", () =>
     Effect.gen(function* () {
       const { nextCursor } = yield* Pagination.page(["a", "b", "c", "d"], key, undefined, 2)
       const once = yield* Pagination.page(["a", "b", "c", "d"], key, nextCursor, 2)
@@ -150,13 +150,13 @@ describe("Cursors", () => {
   )
 })
 
-it.effect("A page holds at least one item, or paging would never end", () =>
+it.effect("Every page contains at least one item, so that paging ends", () =>
   Effect.gen(function* () {
     for (const size of [0, -1]) assert.deepStrictEqual(yield* pages(() => ["a", "b"], size), [["a"], ["b"]])
   })
 )
 
-it.effect("A list without pages has no cursor, and the default page holds a hundred", () =>
+it.effect("An unpaginated list has no cursor, and the default page size is a hundred", () =>
   Effect.gen(function* () {
     const items = Array.from({ length: 101 }, (_, index) => `i${index}`)
     const page = yield* Pagination.page(items, key, undefined, Pagination.defaultPageSize)

@@ -26,7 +26,7 @@ const review = Prompts.layer(Review, ({ code, lines, tone }) => Effect.succeed(`
 
 describe("prompts/list", () => {
   for (const version of everyVersion()) {
-    it.effect(`prompts/list carries to ${version} the fields that it has`, () =>
+    it.effect(`prompts/list sends the fields defined by ${version}`, () =>
       Effect.gen(function* () {
         const client = yield* session(review, { version })
         const titled = version >= "2025-06-18"
@@ -55,7 +55,7 @@ describe("prompts/list", () => {
 })
 
 describe("prompts/get", () => {
-  // Bytes whose hexadecimal and URL-safe encodings are other texts than their base64.
+  // Bytes whose hexadecimal and URL-safe encodings differ from their base64.
   const bytes = new Uint8Array([0xfb, 0xff, 0])
   const image = { type: "image", data: "+/8A", mimeType: "image/png" } as const
   const audio = { type: "audio", data: "+/8A", mimeType: "audio/wav" } as const
@@ -64,7 +64,7 @@ describe("prompts/get", () => {
   const link = { type: "resource_link", uri: "x:1", name: "x" } as const
 
   for (const version of everyVersion()) {
-    it.effect(`prompts/get decodes its arguments and gives messages in ${version}`, () =>
+    it.effect(`prompts/get decodes its arguments and returns messages in ${version}`, () =>
       Effect.gen(function* () {
         const client = yield* session(review, { version })
         assert.deepStrictEqual(
@@ -75,7 +75,7 @@ describe("prompts/get", () => {
     )
 
     it.effect(
-      `prompts/get answers -32602 in ${version} to an unknown prompt and to arguments that do not fit`,
+      `prompts/get fails with -32602 in ${version} for an unknown prompt or invalid arguments`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(review, { version })
@@ -102,7 +102,7 @@ describe("prompts/get", () => {
     )
 
     it.effect(
-      `prompts/get is given exactly the text that the client wrote, and answers exactly the text that its handler wrote (${version})`,
+      `prompts/get passes the client's text and the handler's answer through unchanged (${version})`,
       () =>
         Effect.gen(function* () {
           const hostile = [
@@ -133,7 +133,7 @@ describe("prompts/get", () => {
     )
 
     it.effect(
-      `prompts/get carries every content type that ${version} has, and says the others as text`,
+      `prompts/get sends content types missing from ${version} as text`,
       () =>
         Effect.gen(function* () {
           const messages = [
@@ -180,7 +180,7 @@ describe("prompts/get", () => {
     )
   }
 
-  it.effect("A handler of prompts/get gives a string, one message, several messages, or the whole result", () =>
+  it.effect("A prompts/get handler can return a string, one or more messages, or a whole result", () =>
     Effect.gen(function* () {
       const say = (name: string, output: Prompts.PromptOutput) =>
         Prompts.layer(Prompt.make(name), () => Effect.succeed(output))
@@ -203,7 +203,7 @@ describe("prompts/get", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `prompts/get hides a defect of its handler: -32603 (${version})`,
+      `prompts/get hides handler defects: -32603 (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -268,7 +268,33 @@ describe("completion/complete", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `completion/complete gives at most 100 values in ${version}, and says how many there are`,
+      `completion/complete matches fuzzily in ${version}, the closest first`,
+      () =>
+        Effect.gen(function* () {
+          const branches = ["unmain", "fix/main-page", "Main", "made-in", "demo", "mañana"]
+          const client = yield* session(
+            Resources.layerTemplate(
+              { uriTemplate: "git://{branch}", name: "x", complete: { branch: Completions.fuzzy(branches) } },
+              () => Effect.succeed("")
+            ),
+            { version }
+          )
+          const values = (typed: string) =>
+            Effect.map(
+              client.request("completion/complete", resource("git://{branch}", "branch", typed)),
+              ({ completion }) => completion.values
+            )
+          assert.deepStrictEqual(yield* values("main"), ["Main", "fix/main-page", "unmain", "made-in"])
+          assert.deepStrictEqual(yield* values("DE"), ["demo", "made-in"])
+          assert.deepStrictEqual(yield* values("mañ"), ["mañana"])
+          assert.deepStrictEqual(yield* values(""), branches)
+          assert.deepStrictEqual(yield* values("mainx"), [])
+        }),
+      verifies("completion.server.fuzzy", "completion.server.sorted")
+    )
+
+    it.effect(
+      `completion/complete returns at most 100 values in ${version}, with the total count`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version })
@@ -298,7 +324,7 @@ describe("completion/complete", () => {
     )
 
     it.effect(
-      `completion/complete checks its inputs in ${version}: -32602`,
+      `completion/complete rejects invalid inputs in ${version} with -32602`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version })
@@ -334,7 +360,7 @@ describe("completion/complete", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `completion/complete hides a defect of its handler: -32603 (${version})`,
+      `completion/complete hides handler defects: -32603 (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version })
@@ -345,7 +371,7 @@ describe("completion/complete", () => {
     )
   }
 
-  it.effect("A completer of an argument that the prompt lacks is a defect at once", () =>
+  it.effect("A completer for an unknown prompt argument is a defect on registration", () =>
     Effect.gen(function* () {
       const stray = Prompts.layer(Prompt.make("q", { arguments: { a: Schema.String } }), () => Effect.succeed(""), {
         // @ts-expect-error -- the prompt has no such argument
@@ -355,7 +381,7 @@ describe("completion/complete", () => {
     })
   )
 
-  it.effect("completion/complete completes a prompt of limited visibility for its callers only", () =>
+  it.effect("completion/complete completes a hidden prompt only for callers who can see it", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features })
       const ann = yield* connect(server, { principal: { subject: "ann", scopes: [], claims: {} } })

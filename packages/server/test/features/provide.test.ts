@@ -1,4 +1,6 @@
-/** Services that are made for each request: which handlers have them, how often they are made, when they are released. */
+/**
+ * Services created for each request: which handlers can use them, how often they are created, and when they are released.
+ */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Prompt from "@effect-mcp/core/Prompt"
@@ -36,7 +38,7 @@ const everyKind = <R>(handler: Effect.Effect<string, never, R>) =>
     )
   )
 
-/** Requests of every kind, and where the name of the user is in their results. */
+/** Requests of every kind, and where their results contain the name of the user. */
 const requests = [
   ["tools/call", { name: "t" }, (r: any) => r.content[0].text],
   ["prompts/get", { name: "p", arguments: { a: "" } }, (r: any) => r.messages[0].content.text],
@@ -55,7 +57,7 @@ const requests = [
   ]
 ] as const
 
-/** A user for each request, numbered, and what became of it. */
+/** A numbered user for each request, and how its lifetime ended. */
 const users = () => {
   const log: Array<string> = []
   let count = 0
@@ -68,27 +70,25 @@ const users = () => {
   return { make, take: (): ReadonlyArray<string> => log.splice(0) }
 }
 
-describe("A service of the request", () => {
+describe("Request services", () => {
   for (const version of everyVersion()) {
-    it.effect(
-      `A service of the request is made once for a request of every kind, and released with it (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const { make, take } = users()
-          const client = yield* session(Layer.provide(everyKind(say), Middleware.provide(User, make)), { version })
-          assert.deepStrictEqual(take(), [])
-          let count = 0
-          for (const [method, params, nameIn] of requests) {
-            const name = `user${++count}`
-            assert.strictEqual(nameIn(yield* client.request(method, params)), name)
-            assert.deepStrictEqual(take(), [`made ${name}`, `Success ${name}`])
-          }
-          yield* client.request("tools/list")
-          assert.deepStrictEqual(take(), [])
-        })
+    it.effect(`A request service is created once per request of any kind and released with it (${version})`, () =>
+      Effect.gen(function* () {
+        const { make, take } = users()
+        const client = yield* session(Layer.provide(everyKind(say), Middleware.provide(User, make)), { version })
+        assert.deepStrictEqual(take(), [])
+        let count = 0
+        for (const [method, params, nameIn] of requests) {
+          const name = `user${++count}`
+          assert.strictEqual(nameIn(yield* client.request(method, params)), name)
+          assert.deepStrictEqual(take(), [`made ${name}`, `Success ${name}`])
+        }
+        yield* client.request("tools/list")
+        assert.deepStrictEqual(take(), [])
+      })
     )
 
-    it.effect(`A service of the request that refuses is the answer, and no line of a handler runs (${version})`, () =>
+    it.effect(`A failing request service answers the request without running its handler (${version})`, () =>
       Effect.gen(function* () {
         const refused = Middleware.provide(User, Effect.fail(McpError.unauthorized("Log in first")))
         let ran = 0
@@ -111,36 +111,34 @@ describe("A service of the request", () => {
       })
     )
 
-    it.effect(
-      `A service of the request is released when its request is cancelled, while it is made and while it is used (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const { make, take } = users()
-          const started = yield* Latch.make()
-          const waits = Effect.andThen(started.open, Effect.never)
-          const making = Middleware.provide(User, Effect.andThen(make, waits))
-          const using = Layer.provide(
-            Tools.layer(Tool.make("uses", { description: "" }), () => Effect.andThen(say, waits)),
-            Middleware.provide(User, make)
-          )
-          const makes = Layer.provide(
-            Tools.layer(Tool.make("makes", { description: "" }), () => say),
-            making
-          )
-          const client = yield* session(Layer.merge(using, makes), { version })
-          for (const [index, name] of ["uses", "makes"].entries()) {
-            const call = yield* Effect.forkChild(client.call(name), { startImmediately: true })
-            yield* started.await
-            yield* Fiber.interrupt(call)
-            yield* quiesce
-            yield* started.close
-            assert.deepStrictEqual(take(), [`made user${index + 1}`, `Failure user${index + 1}`], name)
-            assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
-          }
-        })
+    it.effect(`Cancellation releases a request service during creation and use (${version})`, () =>
+      Effect.gen(function* () {
+        const { make, take } = users()
+        const started = yield* Latch.make()
+        const waits = Effect.andThen(started.open, Effect.never)
+        const making = Middleware.provide(User, Effect.andThen(make, waits))
+        const using = Layer.provide(
+          Tools.layer(Tool.make("uses", { description: "" }), () => Effect.andThen(say, waits)),
+          Middleware.provide(User, make)
+        )
+        const makes = Layer.provide(
+          Tools.layer(Tool.make("makes", { description: "" }), () => say),
+          making
+        )
+        const client = yield* session(Layer.merge(using, makes), { version })
+        for (const [index, name] of ["uses", "makes"].entries()) {
+          const call = yield* Effect.forkChild(client.call(name), { startImmediately: true })
+          yield* started.await
+          yield* Fiber.interrupt(call)
+          yield* quiesce
+          yield* started.close
+          assert.deepStrictEqual(take(), [`made user${index + 1}`, `Failure user${index + 1}`], name)
+          assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
+        }
+      })
     )
 
-    it.effect(`A service of the request that dies is -32603, and so is one whose finalizer dies (${version})`, () =>
+    it.effect(`A defect in a request service or its finalizer answers -32603 (${version})`, () =>
       Effect.gen(function* () {
         const dying = [
           Effect.die(new Error("secret")),
@@ -160,116 +158,105 @@ describe("A service of the request", () => {
       })
     )
 
-    it.effect(
-      `A service of the request may need another service, and middleware may need both: each is made once (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const { make, take } = users()
-          const user = Middleware.provide(User, make)
-          let tenants = 0
-          const tenant = Middleware.provide(
-            Tenant,
-            Effect.map(say, (name) => `tenant ${++tenants} of ${name}`)
-          ).pipe(Layer.provide(user))
-          const seen: Array<string> = []
-          const audit = Middleware.layer((_, next) =>
-            Effect.andThen(
-              Effect.flatMap(Tenant, (tenant) => Effect.sync(() => seen.push(tenant))),
-              next
-            )
+    it.effect(`A request service shared by another service and middleware is created once (${version})`, () =>
+      Effect.gen(function* () {
+        const { make, take } = users()
+        const user = Middleware.provide(User, make)
+        let tenants = 0
+        const tenant = Middleware.provide(
+          Tenant,
+          Effect.map(say, (name) => `tenant ${++tenants} of ${name}`)
+        ).pipe(Layer.provide(user))
+        const seen: Array<string> = []
+        const audit = Middleware.layer((_, next) =>
+          Effect.andThen(
+            Effect.flatMap(Tenant, (tenant) => Effect.sync(() => seen.push(tenant))),
+            next
           )
-          const both = Tools.layer(Tool.make("t", { description: "" }), () =>
-            Effect.map(Effect.all([User, Tenant]), ([{ name }, tenant]) => `${name}, ${tenant}`)
-          )
-          const features = Layer.provide(Layer.merge(audit, both), Layer.merge(user, tenant))
-          const client = yield* session(features, { version })
-          take()
-          tenants = 0
-          seen.splice(0)
-          const { content } = yield* client.call("t")
-          const [made] = take()
-          assert.strictEqual(
-            content[0].text,
-            `${made?.slice("made ".length)}, tenant 1 of ${made?.slice("made ".length)}`
-          )
-          assert.strictEqual(tenants, 1)
-          assert.deepStrictEqual(seen, [`tenant 1 of ${made?.slice("made ".length)}`])
-        })
+        )
+        const both = Tools.layer(Tool.make("t", { description: "" }), () =>
+          Effect.map(Effect.all([User, Tenant]), ([{ name }, tenant]) => `${name}, ${tenant}`)
+        )
+        const features = Layer.provide(Layer.merge(audit, both), Layer.merge(user, tenant))
+        const client = yield* session(features, { version })
+        take()
+        tenants = 0
+        seen.splice(0)
+        const { content } = yield* client.call("t")
+        const [made] = take()
+        assert.strictEqual(
+          content[0].text,
+          `${made?.slice("made ".length)}, tenant 1 of ${made?.slice("made ".length)}`
+        )
+        assert.strictEqual(tenants, 1)
+        assert.deepStrictEqual(seen, [`tenant 1 of ${made?.slice("made ".length)}`])
+      })
     )
 
-    it.effect(
-      `A service of the request is made of the caller that middleware puts in the place of the transport's (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const login = Middleware.layer((_, next) =>
-            Effect.provideService(next, Principal, { subject: "ada", scopes: [], claims: {} })
-          )
-          const user = Middleware.provide(
-            User,
-            Effect.map(Principal, ({ subject = "nobody" }) => ({ name: subject }))
-          )
-          const client = yield* session(Layer.merge(Layer.provide(everyKind(say), user), login), { version })
-          for (const [method, params, nameIn] of requests) {
-            assert.strictEqual(nameIn(yield* client.request(method, params)), "ada", method)
-          }
-        })
+    it.effect(`A request service sees the caller provided by middleware (${version})`, () =>
+      Effect.gen(function* () {
+        const login = Middleware.layer((_, next) =>
+          Effect.provideService(next, Principal, { subject: "ada", scopes: [], claims: {} })
+        )
+        const user = Middleware.provide(
+          User,
+          Effect.map(Principal, ({ subject = "nobody" }) => ({ name: subject }))
+        )
+        const client = yield* session(Layer.merge(Layer.provide(everyKind(say), user), login), { version })
+        for (const [method, params, nameIn] of requests) {
+          assert.strictEqual(nameIn(yield* client.request(method, params)), "ada", method)
+        }
+      })
     )
 
-    it.effect(
-      `A service of the request that is eager is made for every request, also where no feature needs it (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const { make, take } = users()
-          const eager = Middleware.provide(User, make, { eager: true })
-          const plain = Tools.layer(Tool.make("plain", { description: "" }), () => Effect.succeed("plain"))
-          const client = yield* session(Layer.mergeAll(plain, Layer.provide(everyKind(say), eager)), { version })
-          take()
-          for (const [method, params] of [
-            ...requests,
-            ["tools/list", {}],
-            ["tools/call", { name: "plain" }],
-            ["tools/call", { name: "unknown" }]
-          ] as const) {
-            yield* Effect.exit(client.request(method, params))
-            assert.deepStrictEqual(
-              take().map((line) => line.split(" ")[0]),
-              [
-                "made",
-                method === "tools/call" && "name" in params && params.name === "unknown" ? "Failure" : "Success"
-              ],
-              method
-            )
-          }
-        })
+    it.effect(`An eager request service is created for every request, even if unused (${version})`, () =>
+      Effect.gen(function* () {
+        const { make, take } = users()
+        const eager = Middleware.provide(User, make, { eager: true })
+        const plain = Tools.layer(Tool.make("plain", { description: "" }), () => Effect.succeed("plain"))
+        const client = yield* session(Layer.mergeAll(plain, Layer.provide(everyKind(say), eager)), { version })
+        take()
+        for (const [method, params] of [
+          ...requests,
+          ["tools/list", {}],
+          ["tools/call", { name: "plain" }],
+          ["tools/call", { name: "unknown" }]
+        ] as const) {
+          yield* Effect.exit(client.request(method, params))
+          assert.deepStrictEqual(
+            take().map((line) => line.split(" ")[0]),
+            ["made", method === "tools/call" && "name" in params && params.name === "unknown" ? "Failure" : "Success"],
+            method
+          )
+        }
+      })
     )
 
-    it.effect(
-      `A service of the request that is eager is made inside of all middleware, in whatever order they are built (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const login = Middleware.layer((_, next) =>
-            Effect.provideService(next, Principal, { subject: "ada", scopes: [], claims: {} })
-          )
-          const made: Array<string | undefined> = []
-          const user = Middleware.provide(
-            User,
-            Effect.map(Principal, ({ subject }) => {
-              made.push(subject)
-              return { name: "" }
-            }),
-            { eager: true }
-          )
-          const tool = Tools.layer(Tool.make("t", { description: "" }), () => Effect.succeed(""))
-          for (const features of [Layer.merge(login, user), Layer.merge(user, login)]) {
-            const client = yield* session(Layer.merge(tool, features), { version })
-            made.splice(0)
-            yield* client.call("t")
-            assert.deepStrictEqual(made, ["ada"])
-          }
-        })
+    it.effect(`An eager request service runs inside all middleware, regardless of build order (${version})`, () =>
+      Effect.gen(function* () {
+        const login = Middleware.layer((_, next) =>
+          Effect.provideService(next, Principal, { subject: "ada", scopes: [], claims: {} })
+        )
+        const made: Array<string | undefined> = []
+        const user = Middleware.provide(
+          User,
+          Effect.map(Principal, ({ subject }) => {
+            made.push(subject)
+            return { name: "" }
+          }),
+          { eager: true }
+        )
+        const tool = Tools.layer(Tool.make("t", { description: "" }), () => Effect.succeed(""))
+        for (const features of [Layer.merge(login, user), Layer.merge(user, login)]) {
+          const client = yield* session(Layer.merge(tool, features), { version })
+          made.splice(0)
+          yield* client.call("t")
+          assert.deepStrictEqual(made, ["ada"])
+        }
+      })
     )
 
-    it.effect(`A service of the request that is eager and refuses refuses every request (${version})`, () =>
+    it.effect(`A failing eager request service rejects every request (${version})`, () =>
       Effect.gen(function* () {
         const eager = Middleware.provide(User, Effect.fail(McpError.forbidden("Not you")), { eager: true })
         const features = Layer.provide(everyKind(say), eager)
@@ -289,7 +276,7 @@ describe("A service of the request", () => {
   for (const version of everyVersion("2025-06-18")) {
     const rounds = version === "2026-07-28" ? 2 : 1
     it.effect(
-      `A service of the request is made once per round of a request that asks its client: ${rounds} (${version})`,
+      `A request service is created once per round of a request that asks its client: ${rounds} (${version})`,
       () =>
         Effect.gen(function* () {
           const { make, take } = users()
@@ -312,7 +299,7 @@ describe("A service of the request", () => {
         })
     )
 
-    it.effect(`A service of the request may ask the client itself (${version})`, () =>
+    it.effect(`A request service can ask the client (${version})`, () =>
       Effect.gen(function* () {
         const asked = Effect.mapError(Elicitation.form("Who?", Schema.Struct({ name: Schema.String })), () =>
           McpError.forbidden("Say who you are")
@@ -328,65 +315,59 @@ describe("A service of the request", () => {
     )
   }
 
-  it.effect(
-    "A service of the request is shared by the fibers of one request, and by features that were given the same layer",
-    () =>
-      Effect.gen(function* () {
-        const { make, take } = users()
-        const listing = (scheme: string) =>
-          Resources.layerTemplate(
-            {
-              uriTemplate: `${scheme}:{id}`,
-              name: scheme,
-              list: Effect.map(say, (name) => [{ uri: `${scheme}:${name}`, name }])
-            },
-            () => say
-          )
-        const user = Middleware.provide(
-          User,
-          Effect.tap(make, () => Effect.yieldNow)
+  it.effect("A request service is shared by a request's fibers and by features with the same layer", () =>
+    Effect.gen(function* () {
+      const { make, take } = users()
+      const listing = (scheme: string) =>
+        Resources.layerTemplate(
+          {
+            uriTemplate: `${scheme}:{id}`,
+            name: scheme,
+            list: Effect.map(say, (name) => [{ uri: `${scheme}:${name}`, name }])
+          },
+          () => say
         )
-        const client = yield* session(
-          Layer.merge(Layer.provide(listing("a"), user), Layer.provide(listing("b"), user)),
-          {}
-        )
-        const { resources } = yield* client.request("resources/list")
-        assert.deepStrictEqual(
-          resources.map(({ uri }: any) => uri),
-          ["a:user1", "b:user1"]
-        )
-        assert.deepStrictEqual(take(), ["made user1", "Success user1"])
-      })
+      const user = Middleware.provide(
+        User,
+        Effect.tap(make, () => Effect.yieldNow)
+      )
+      const client = yield* session(
+        Layer.merge(Layer.provide(listing("a"), user), Layer.provide(listing("b"), user)),
+        {}
+      )
+      const { resources } = yield* client.request("resources/list")
+      assert.deepStrictEqual(
+        resources.map(({ uri }: any) => uri),
+        ["a:user1", "b:user1"]
+      )
+      assert.deepStrictEqual(take(), ["made user1", "Success user1"])
+    })
   )
 
-  it.effect(
-    "A service of the request is no service of a layer: its use while features are built is a defect with its name",
-    () =>
-      Effect.gen(function* () {
-        const built = Layer.effect(
-          Tenant,
-          Effect.map(User, ({ name }) => name)
-        )
-        const tool = Tools.layer(Tool.make("t", { description: "" }), () => Tenant)
-        const features = tool.pipe(
-          Layer.provide(built),
-          Layer.provide(Middleware.provide(User, Effect.succeed({ name: "ada" })))
-        )
-        const exit = yield* Effect.exit(serve({ features }))
-        assert.include(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", "test/User is made for each request")
-      })
+  it.effect("Using a request service while building features is a defect that names it", () =>
+    Effect.gen(function* () {
+      const built = Layer.effect(
+        Tenant,
+        Effect.map(User, ({ name }) => name)
+      )
+      const tool = Tools.layer(Tool.make("t", { description: "" }), () => Tenant)
+      const features = tool.pipe(
+        Layer.provide(built),
+        Layer.provide(Middleware.provide(User, Effect.succeed({ name: "ada" })))
+      )
+      const exit = yield* Effect.exit(serve({ features }))
+      assert.include(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", "test/User is built for each request")
+    })
   )
 
-  it.effect(
-    "A service of the request sees the RequestContext of its request, which has no HTTP request in memory",
-    () =>
-      Effect.gen(function* () {
-        const user = Middleware.provide(
-          User,
-          Effect.map(RequestContext, ({ http, method }) => ({ name: `${method} ${http?.method ?? "without HTTP"}` }))
-        )
-        const client = yield* session(Layer.provide(everyKind(say), user), {})
-        assert.strictEqual((yield* client.call("t")).content[0].text, "tools/call without HTTP")
-      })
+  it.effect("A request service sees its RequestContext, without an HTTP request in memory", () =>
+    Effect.gen(function* () {
+      const user = Middleware.provide(
+        User,
+        Effect.map(RequestContext, ({ http, method }) => ({ name: `${method} ${http?.method ?? "without HTTP"}` }))
+      )
+      const client = yield* session(Layer.provide(everyKind(say), user), {})
+      assert.strictEqual((yield* client.call("t")).content[0].text, "tools/call without HTTP")
+    })
   )
 })

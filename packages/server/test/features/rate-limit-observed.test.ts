@@ -1,4 +1,6 @@
-/** The rate limit of a server that is observed uses the observer's time of arrival: it refuses what it would refuse without. */
+/**
+ * The rate limit of an observed server uses the observer's arrival time, and makes the same decisions as without an observer.
+ */
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -15,14 +17,14 @@ const features = Layer.mergeAll(
     Effect.as(Effect.sleep(ms), "")
   )
 )
-/** Holds calls of one tool up before the limit counts them. */
+/** Delays calls of one tool before the limit counts them. */
 const held = Middleware.inbound(({ message }, next) =>
   JsonRpc.isRequest(message) && message.params?.name === "later" ? Effect.delay(next, 1400) : next
 )
 const options = { limits: { inFlight: 2 }, rateLimit: { "tools/call": 1 } }
 const observer = Observer.layer(Effect.succeed({ request: () => {} }))
 
-/** A call of a tool, or time that passes. */
+/** A call of a tool, or passing time. */
 const Step = Schema.Struct({
   tool: Schema.Literals(["now", "later", "none"]),
   ms: Schema.Literals([1, 100, 499, 500, 600, 3000])
@@ -32,7 +34,7 @@ const History = Schema.Struct({
   steps: Schema.Array(Step).check(Schema.isMinLength(6), Schema.isMaxLength(16))
 })
 
-/** The codes of the answers, 0 for a result, of a server with and without an observer. */
+/** Error codes of the answers (0 for a result) of a server with and without an observer. */
 const answers = Effect.fnUntraced(function* (
   { isHeld, steps }: typeof History.Type,
   version: string,
@@ -59,7 +61,7 @@ const answers = Effect.fnUntraced(function* (
 
 for (const version of everyVersion()) {
   it.effect.prop(
-    `A server that is observed limits requests as one that is not, those that waited too (${version})`,
+    `An observed server limits requests like an unobserved one, even delayed requests (${version})`,
     [History],
     ([history]) =>
       Effect.gen(function* () {

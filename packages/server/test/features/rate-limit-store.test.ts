@@ -1,4 +1,4 @@
-/** Rate limits that several nodes share: what they admit together. */
+/** Rate limits shared by several nodes, and the calls they admit together. */
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
@@ -13,7 +13,7 @@ import { connect, everyVersion, serve } from "../support/raw.ts"
 const features = Tools.layer(Tool.make("a", { description: "" }), () => Effect.succeed(""))
 const ann = { principal: { subject: "ann", scopes: [], claims: { iss: "https://a.example" } } }
 
-/** Clients of one caller, each at a node of its own. */
+/** Clients of one caller, each connected to another node. */
 const nodes = (count: number, version: string, perSecond: number, store: RateLimitStore["Service"] | undefined) =>
   Effect.forEach(Array.from({ length: count }), () => {
     const served = serve({ features, rateLimit: { "tools/call": perSecond } })
@@ -23,7 +23,7 @@ const nodes = (count: number, version: string, perSecond: number, store: RateLim
 
 type Client = Effect.Success<ReturnType<typeof nodes>>[number]
 
-/** How many of so many calls are admitted. */
+/** Number of admitted calls out of `calls`. */
 const admitted = Effect.fnUntraced(function* (client: Client, calls: number) {
   let count = 0
   for (let call = 0; call < calls; call++) {
@@ -34,41 +34,39 @@ const admitted = Effect.fnUntraced(function* (client: Client, calls: number) {
   return count
 })
 
-describe("Nodes that share their rate limits", () => {
+describe("Rate limits shared between nodes", () => {
   for (const version of everyVersion()) {
-    it.effect(
-      `Nodes that share their rate limits admit the calls of a single node, and one part more for each (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const [a, b, c] = yield* nodes(3, version, 20, makeMemory())
-          assert.strictEqual(yield* admitted(a!, 100), 40)
+    it.effect(`Nodes sharing rate limits admit one node's calls, plus one share per extra node (${version})`, () =>
+      Effect.gen(function* () {
+        const [a, b, c] = yield* nodes(3, version, 20, makeMemory())
+        assert.strictEqual(yield* admitted(a!, 100), 40)
+        yield* TestClock.adjust("20 millis")
+        // The first call at each node reports the calls that the others have used.
+        for (const client of [b!, c!]) {
+          assert.strictEqual(yield* admitted(client, 1), 1)
           yield* TestClock.adjust("20 millis")
-          // Each learns with its first call what the others have used.
-          for (const client of [b!, c!]) {
-            assert.strictEqual(yield* admitted(client, 1), 1)
-            yield* TestClock.adjust("20 millis")
-            assert.strictEqual(yield* admitted(client, 100), 0)
-          }
-          yield* TestClock.adjust("1 hour")
-          assert.strictEqual(yield* admitted(c!, 100), 40)
-        })
+          assert.strictEqual(yield* admitted(client, 100), 0)
+        }
+        yield* TestClock.adjust("1 hour")
+        assert.strictEqual(yield* admitted(c!, 100), 40)
+      })
     )
   }
 
   it.effect.prop(
-    "Nodes that share their rate limits admit a second's budget in a second, wherever the calls come",
+    "Nodes sharing rate limits admit one budget per second, wherever calls arrive",
     { turns: Schema.Array(Schema.Literals([0, 1, 2])).check(Schema.isMinLength(50), Schema.isMaxLength(80)) },
     ({ turns }) =>
       Effect.gen(function* () {
         const clients = yield* nodes(3, "2025-11-25", 20, makeMemory())
         let count = 0
-        // 20 calls in each 20 ms: fifty times what is allowed.
+        // 20 calls in each 20 ms: fifty times the allowed rate.
         for (const turn of turns) {
           count += yield* admitted(clients[turn]!, 20)
           yield* TestClock.adjust("20 millis")
         }
         const allowed = 40 + (20 * turns.length * 20) / 1000
-        // Of the first calls at a node, before it hears of the others, there are 20 each; later calls pay for them.
+        // Each node admits 20 calls before it hears from the others; later calls pay for them.
         assert.isAtMost(count, allowed + 2 * 20)
         yield* TestClock.adjust("10 seconds")
         assert.isAtMost(yield* admitted(clients[0]!, 100), 40)
@@ -76,7 +74,7 @@ describe("Nodes that share their rate limits", () => {
     { arbitrary: { runs: 10 } }
   )
 
-  it.effect("Nodes limit by their own counts while the store of rate limits is away, and settle later", () =>
+  it.effect("Nodes fall back to local counts during a store outage and settle later", () =>
     Effect.gen(function* () {
       const store = makeMemory()
       let isAway = true
@@ -95,12 +93,12 @@ describe("Nodes that share their rate limits", () => {
       yield* TestClock.adjust("1 second")
       yield* TestClock.adjust("1 second")
       assert.strictEqual(told, 80)
-      // The bucket owes 40 since a second, of which 20 have come back; the first to tell learns that with its next call.
+      // The bucket has owed 40 for a second, of which 20 have been refilled. The first node to report learns that with its next call.
       assert.isAtMost(yield* admitted(a!, 100), 1)
     })
   )
 
-  it.effect("Nodes let a caller within its budget go on after an outage of the store of rate limits", () =>
+  it.effect("Nodes keep admitting a caller within its budget after a store outage", () =>
     Effect.gen(function* () {
       const store = makeMemory()
       let isAway = true
@@ -119,7 +117,7 @@ describe("Nodes that share their rate limits", () => {
     })
   )
 
-  it.effect("Nodes keep a bucket that waits to be settled, so that its name is in a statement once", () =>
+  it.effect("Nodes keep a bucket until it is settled, so that a statement names it only once", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const settling = yield* BucketSync.make({ settle: () => Effect.never }, "server", () =>

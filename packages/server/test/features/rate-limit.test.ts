@@ -1,4 +1,4 @@
-/** The rate limit: on by default, per caller and method, with a burst; what is over it says when to come back. */
+/** The rate limit: on by default, per caller and method, with a burst. A rejection says when to retry. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Prompt from "@effect-mcp/core/Prompt"
 import * as Prompts from "@effect-mcp/core/Prompts"
@@ -28,7 +28,7 @@ const otherAnn = { principal: { subject: "ann", scopes: [], claims: { iss: "http
 
 for (const version of everyVersion()) {
   it.effect(
-    `A caller has a burst, then so many calls per second (${version})`,
+    `A caller can make a burst of calls, then a number of calls per second (${version})`,
     () =>
       Effect.gen(function* () {
         const server = yield* serve(options)
@@ -39,8 +39,8 @@ for (const version of everyVersion()) {
           [error.code, error.data],
           [McpError.LimitExceeded, { limit: "rateLimit", allowed: 5, retryAfterMs: 200 }]
         )
-        assert.include(error.message, "tools/call at most 5 times a second for one caller; try again in 200 ms")
-        // Other methods have budgets of their own, or none.
+        assert.include(error.message, "each caller may send 5 tools/call per second. Try again in 200 ms")
+        // Other methods have separate budgets, or no limit.
         yield* client.request("completion/complete", completion)
         yield* client.request("completion/complete", completion)
         assert.strictEqual((yield* client.refused("completion/complete", completion)).code, McpError.LimitExceeded)
@@ -56,7 +56,7 @@ for (const version of everyVersion()) {
   )
 
   it.effect(
-    `A server without an option for limits has a rate limit; \`false\` takes it away (${version})`,
+    `Rate limits are on by default; \`false\` disables them (${version})`,
     () =>
       Effect.gen(function* () {
         const burst = 2 * (RateLimit.defaults["tools/call"] ?? 0)
@@ -75,7 +75,7 @@ for (const version of everyVersion()) {
 }
 
 describe("Callers", () => {
-  it.effect("Anonymous sessions count apart as callers; a principal counts once, however many sessions it opens", () =>
+  it.effect("Anonymous sessions count separately, and a principal's sessions count together", () =>
     Effect.gen(function* () {
       const server = yield* serve(options)
       const [one, two, three, four, five] = [
@@ -92,7 +92,7 @@ describe("Callers", () => {
     })
   )
 
-  it.effect("Callers without a session are told apart by principal and address, and count together otherwise", () =>
+  it.effect("Sessionless callers are told apart by principal and address, and otherwise count together", () =>
     Effect.gen(function* () {
       const server = yield* serve(options)
       const accepted = (who: { readonly principal?: any; readonly address?: string }) =>
@@ -111,7 +111,7 @@ describe("Callers", () => {
     })
   )
 
-  it.effect("Callers whose budget is full again are forgotten, others are not", () =>
+  it.effect("Callers with a full budget are forgotten, and others are kept", () =>
     Effect.gen(function* () {
       const server = yield* serve(options)
       for (let n = 0; n < 10; n++) yield* post(server, { address: "busy" })
@@ -121,13 +121,13 @@ describe("Callers", () => {
   )
 })
 
-describe("A request that asks its client in rounds (2026-07-28)", () => {
+describe("Requests that ask their client in rounds (2026-07-28)", () => {
   const asking = Tools.layer(Tool.make("ask", { description: "" }), () =>
     Effect.as(Effect.orDie(Elicitation.form("Who?", Schema.Struct({ name: Schema.String }))), "")
   )
   const capabilities = { elicitation: { form: {} } }
 
-  it.effect("A request that asks its client in rounds counts once (2026-07-28)", () =>
+  it.effect("A request that asks in rounds counts once (2026-07-28)", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: asking, rateLimit: { "tools/call": 1 } })
       const client = yield* connect(server, {
@@ -141,7 +141,7 @@ describe("A request that asks its client in rounds (2026-07-28)", () => {
     })
   )
 
-  it.effect("A request that asks its client has a bounded number of later rounds, with any state (2026-07-28)", () =>
+  it.effect("A request that asks has a limited number of later rounds, with any state (2026-07-28)", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: asking, rateLimit: { "tools/call": 1 } })
       const client = yield* connect(server, { version: "2026-07-28", capabilities })
@@ -158,7 +158,7 @@ describe("A request that asks its client in rounds (2026-07-28)", () => {
   )
 })
 
-/** One request of the stateless era on its own. */
+/** A single request of the stateless era. */
 function post(
   server: McpServer.McpServer["Service"],
   { address, principal }: { readonly principal?: any; readonly address?: string }

@@ -1,4 +1,4 @@
-/** Registering is acquiring: names, lifetimes, sources, visibility, and what a handler can see. */
+/** Registration as acquisition: names, lifetimes, sources, visibility, and the services of a handler. */
 import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
@@ -24,7 +24,7 @@ const say = (name: string, effect: Effect.Effect<string> = Effect.succeed(name))
 const names = (client: { request: (method: string) => Effect.Effect<any, any> }) =>
   Effect.map(client.request("tools/list"), (result) => result.tools.map((tool: any) => tool.name))
 
-/** A server whose registries the test holds. */
+/** A server whose registries the test can reach. */
 const open = Effect.gen(function* () {
   const held = yield* Deferred.make<Context.Context<Registries>>()
   const server = yield* serve({
@@ -45,7 +45,7 @@ const open = Effect.gen(function* () {
 
 describe("Names", () => {
   it.effect(
-    "A name that is taken is a defect with both places",
+    "A duplicate name is a defect that names both definitions",
     () =>
       Effect.gen(function* () {
         const twice = [
@@ -67,7 +67,7 @@ describe("Names", () => {
           const exit = yield* Effect.exit(session(features as Layer.Layer<never, never, Registries>))
           assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
           const [defect] = Exit.isFailure(exit) ? exit.cause.reasons.filter(Cause.isDieReason) : []
-          // Both places are named: they are lines of this file, one after the other.
+          // The defect names both places: two adjacent lines of this file.
           const lines =
             /already registered.*\n  the first: at .*registry.test.ts:(\d+):.*\n  the second: at .*registry.test.ts:(\d+):/
           const [, first, second] = lines.exec(String(defect?.defect)) ?? []
@@ -77,7 +77,7 @@ describe("Names", () => {
     verifies("tools.name.unique")
   )
 
-  it.effect("A name keeps its first entry when a second entry is refused", () =>
+  it.effect("A rejected duplicate leaves the first entry in place", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       yield* add(say("a", Effect.succeed("first")))
@@ -88,7 +88,7 @@ describe("Names", () => {
 })
 
 describe("Lifetimes", () => {
-  it.effect("A layer that closes takes its entry away, lets the calls in flight end, then its services", () =>
+  it.effect("A closing layer removes its entry, finishes in-flight calls, then releases its services", () =>
     Effect.gen(function* () {
       const events: Array<string> = []
       const started = yield* Latch.make()
@@ -130,7 +130,7 @@ describe("Lifetimes", () => {
     })
   )
 
-  it.effect("A successor of the same name is not taken away with its predecessor", () =>
+  it.effect("Removing an entry keeps its successor of the same name", () =>
     Effect.gen(function* () {
       const started = yield* Latch.make()
       const finish = yield* Latch.make()
@@ -148,7 +148,7 @@ describe("Lifetimes", () => {
     })
   )
 
-  it.effect("A call that is interrupted at any of its steps keeps no entry", () =>
+  it.effect("A call interrupted at any step leaves no entry behind", () =>
     Effect.gen(function* () {
       let scheduler: StepScheduler
       let steps = 0
@@ -163,7 +163,7 @@ describe("Lifetimes", () => {
         )
         scheduler = new StepScheduler(++steps, (fiber) => fiber.interruptUnsafe())
         const fiber = Effect.runForkWith(Context.make(Scheduler, scheduler))(scheduler.during(call))
-        // After the last of its steps the call waits.
+        // After its last step the call waits.
         yield* Fiber.interrupt(fiber)
         const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
         yield* quiesce
@@ -173,7 +173,7 @@ describe("Lifetimes", () => {
     })
   )
 
-  it.effect("A tool that went away while middleware waited is not called any more", () =>
+  it.effect("A tool removed while middleware waits is not called", () =>
     Effect.gen(function* () {
       const asked = yield* Latch.make()
       const go = yield* Latch.make()
@@ -198,7 +198,7 @@ describe("Lifetimes", () => {
 
   for (const version of versions()) {
     it.effect(
-      `list_changed tells every session once of many changes of one turn (${version})`,
+      `list_changed notifies each session once for many changes in one turn (${version})`,
       () =>
         Effect.gen(function* () {
           const { add, server } = yield* open
@@ -220,46 +220,44 @@ describe("Lifetimes", () => {
   }
 })
 
-describe("The services of a handler", () => {
+describe("Handler services", () => {
   class Ambient extends Context.Service<Ambient, string>()("Ambient") {}
   class Own extends Context.Service<Own, string>()("Own") {}
 
-  it.effect(
-    "The services of a handler are those of its layer and of the request, never those of the code that connects or calls",
-    () =>
-      Effect.gen(function* () {
-        const probe = Effect.map(
-          Effect.context<never>(),
-          (context) =>
-            `${Context.getOrUndefined(context, Own)} ${Context.getOrUndefined(context, Ambient)} ${Context.getOrUndefined(context, RequestContext)?.method}`
-        )
-        const features = Layer.mergeAll(
-          say("probe", probe),
-          Resources.layer({ uri: "x:", name: "x" }, probe),
-          Prompts.layer(Prompt.make("p", { arguments: { a: Schema.String } }), () => probe, {
-            complete: { a: () => Effect.map(probe, (found) => [found]) }
-          })
-        ).pipe(Layer.provide(Layer.succeed(Own, "own")))
-        const server = yield* serve({ features })
-        const client = yield* connect(server).pipe(Effect.provideService(Ambient, "foreign"))
-        assert.strictEqual((yield* client.call("probe")).content[0].text, "own undefined tools/call")
-        assert.strictEqual(
-          (yield* client.request("resources/read", { uri: "x:" })).contents[0].text,
-          "own undefined resources/read"
-        )
-        const got = yield* client.request("prompts/get", { name: "p", arguments: { a: "" } })
-        assert.strictEqual(got.messages[0].content.text, "own undefined prompts/get")
-        const completion = yield* client.request("completion/complete", {
-          ref: { type: "ref/prompt", name: "p" },
-          argument: { name: "a", value: "" }
+  it.effect("Handler services come from the layer and the request, never from the calling or connecting code", () =>
+    Effect.gen(function* () {
+      const probe = Effect.map(
+        Effect.context<never>(),
+        (context) =>
+          `${Context.getOrUndefined(context, Own)} ${Context.getOrUndefined(context, Ambient)} ${Context.getOrUndefined(context, RequestContext)?.method}`
+      )
+      const features = Layer.mergeAll(
+        say("probe", probe),
+        Resources.layer({ uri: "x:", name: "x" }, probe),
+        Prompts.layer(Prompt.make("p", { arguments: { a: Schema.String } }), () => probe, {
+          complete: { a: () => Effect.map(probe, (found) => [found]) }
         })
-        assert.deepStrictEqual(completion.completion.values, ["own undefined completion/complete"])
+      ).pipe(Layer.provide(Layer.succeed(Own, "own")))
+      const server = yield* serve({ features })
+      const client = yield* connect(server).pipe(Effect.provideService(Ambient, "foreign"))
+      assert.strictEqual((yield* client.call("probe")).content[0].text, "own undefined tools/call")
+      assert.strictEqual(
+        (yield* client.request("resources/read", { uri: "x:" })).contents[0].text,
+        "own undefined resources/read"
+      )
+      const got = yield* client.request("prompts/get", { name: "p", arguments: { a: "" } })
+      assert.strictEqual(got.messages[0].content.text, "own undefined prompts/get")
+      const completion = yield* client.request("completion/complete", {
+        ref: { type: "ref/prompt", name: "p" },
+        argument: { name: "a", value: "" }
       })
+      assert.deepStrictEqual(completion.completion.values, ["own undefined completion/complete"])
+    })
   )
 
   for (const version of everyVersion()) {
     it.effect(
-      `The services of a handler include the caller, the client and the _meta of the request, whatever it holds (${version})`,
+      `Handler services include the caller, the client and any _meta of the request (${version})`,
       () =>
         Effect.gen(function* () {
           let seen: RequestContext["Service"] | undefined
@@ -290,36 +288,34 @@ describe("The services of a handler", () => {
     )
   }
 
-  it.effect(
-    "The services of a handler end with the request: each request has a Scope of its own, closed before the answer",
-    () =>
-      Effect.gen(function* () {
-        const events: Array<string> = []
-        let count = 0
-        const client = yield* session(
-          Tools.layer(Tool.make("scoped", { description: "" }), () =>
-            Effect.gen(function* () {
-              const id = ++count
-              yield* Effect.acquireRelease(
-                Effect.sync(() => events.push(`open ${id}`)),
-                () => Effect.sync(() => events.push(`close ${id}`))
-              )
-              return ""
-            })
-          )
+  it.effect("Handler services end with the request, whose Scope closes before the answer", () =>
+    Effect.gen(function* () {
+      const events: Array<string> = []
+      let count = 0
+      const client = yield* session(
+        Tools.layer(Tool.make("scoped", { description: "" }), () =>
+          Effect.gen(function* () {
+            const id = ++count
+            yield* Effect.acquireRelease(
+              Effect.sync(() => events.push(`open ${id}`)),
+              () => Effect.sync(() => events.push(`close ${id}`))
+            )
+            return ""
+          })
         )
-        yield* client.call("scoped")
-        assert.deepStrictEqual(events, ["open 1", "close 1"])
-        yield* client.call("scoped")
-        assert.deepStrictEqual(events.slice(2), ["open 2", "close 2"])
-      })
+      )
+      yield* client.call("scoped")
+      assert.deepStrictEqual(events, ["open 1", "close 1"])
+      yield* client.call("scoped")
+      assert.deepStrictEqual(events.slice(2), ["open 2", "close 2"])
+    })
   )
 })
 
 describe("Visibility", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `Visibility hides a tool from lists and calls of callers that must not see the tool (${version})`,
+      `A tool can be hidden from other callers' lists and calls (${version})`,
       () =>
         Effect.gen(function* () {
           const visible = ({ scopes }: Principal["Service"]) => scopes.includes("admin")
@@ -364,28 +360,26 @@ describe("Mounted sources", () => {
   const mount = (tools: Tools.ToolSource, options?: { readonly prefix?: string }) =>
     Layer.effectDiscard(Effect.flatMap(Tools.ToolRegistry, (registry) => registry.mount(tools, options)))
 
-  it.effect(
-    "Mounted sources combine with own tools, which win; a prefix keeps them apart; they go with their layer",
-    () =>
-      Effect.gen(function* () {
-        const { add, server } = yield* open
-        const one = yield* source("a", "b")
-        yield* add(say("a", Effect.succeed("own a")))
-        const plain = yield* add(mount(one.source))
-        yield* add(mount(one.source, { prefix: "x." }))
-        const client = yield* connect(server)
-        assert.deepStrictEqual(yield* names(client), ["a", "b", "x.a", "x.b"])
-        const text = (name: string) => Effect.map(client.call(name), (result) => result.content[0].text)
-        assert.strictEqual(yield* text("a"), "own a")
-        assert.strictEqual(yield* text("b"), "mounted b")
-        assert.strictEqual(yield* text("x.a"), "mounted a")
-        assert.strictEqual((yield* client.refused("tools/call", { name: "x.c" })).code, -32602)
-        yield* plain.close
-        assert.deepStrictEqual(yield* names(client), ["a", "x.a", "x.b"])
-      })
+  it.effect("Mounted sources add to the server's tools, which take precedence, and leave with their layer", () =>
+    Effect.gen(function* () {
+      const { add, server } = yield* open
+      const one = yield* source("a", "b")
+      yield* add(say("a", Effect.succeed("own a")))
+      const plain = yield* add(mount(one.source))
+      yield* add(mount(one.source, { prefix: "x." }))
+      const client = yield* connect(server)
+      assert.deepStrictEqual(yield* names(client), ["a", "b", "x.a", "x.b"])
+      const text = (name: string) => Effect.map(client.call(name), (result) => result.content[0].text)
+      assert.strictEqual(yield* text("a"), "own a")
+      assert.strictEqual(yield* text("b"), "mounted b")
+      assert.strictEqual(yield* text("x.a"), "mounted a")
+      assert.strictEqual((yield* client.refused("tools/call", { name: "x.c" })).code, -32602)
+      yield* plain.close
+      assert.deepStrictEqual(yield* names(client), ["a", "x.a", "x.b"])
+    })
   )
 
-  it.effect("A registry of tools may need a task only while a tool that requires one, or a source, is registered", () =>
+  it.effect("A tool registry can require a task only while a source or tool does", () =>
     Effect.gen(function* () {
       const { add, context } = yield* open
       const { mayNeedTask } = Context.get(context, Tools.ToolRegistry)
@@ -404,7 +398,7 @@ describe("Mounted sources", () => {
     })
   )
 
-  it.effect("Mounted sources answer in the place of an own tool that the caller cannot see", () =>
+  it.effect("A mounted source answers for a local tool hidden from the caller", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       yield* add(mount((yield* source("a")).source))
@@ -417,7 +411,7 @@ describe("Mounted sources", () => {
     })
   )
 
-  it.effect("Mounted sources of prompts and resources combine in the same way, and can be subscribed to", () =>
+  it.effect("Mounted prompt and resource sources combine the same way and support subscriptions", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       const updates = yield* PubSub.unbounded<string>()
@@ -472,7 +466,7 @@ describe("Mounted sources", () => {
     })
   )
 
-  it.effect("Mounted sources of resources are refused by the URI that the caller gave, prefix included", () =>
+  it.effect("A mounted source reports a missing resource by the caller's URI, including the prefix", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       const resources: Resources.ResourceSource = {
@@ -496,7 +490,7 @@ describe("Mounted sources", () => {
   )
 
   it.effect.each(everyVersion())(
-    "Mounted sources of resources refuse an unknown URI by the code of %s, whichever code the source has",
+    "A mounted source reports an unknown URI with the code of %s, whichever code it uses itself",
     (version) =>
       Effect.gen(function* () {
         const { add, server } = yield* open
@@ -530,7 +524,7 @@ describe("Mounted sources", () => {
     verifies("resources.read.former-code")
   )
 
-  it.effect("Mounted sources pass their changes on", () =>
+  it.effect("Mounted sources forward their changes", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       const one = yield* source("a")
@@ -549,7 +543,7 @@ describe("Middleware", () => {
   const Add = Tool.make("add", { description: "", input: { a: Schema.Finite } })
   const add = Tools.layer(Add, ({ a }) => Effect.succeed(`${a + 1}`))
 
-  it.effect("Middleware runs in the order of its registration, around every request but the handshake and ping", () =>
+  it.effect("Middleware runs in registration order, around every request except the handshake and ping", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const named = (name: string) =>
@@ -570,7 +564,7 @@ describe("Middleware", () => {
     })
   )
 
-  it.effect("Middleware sees decoded params and the result, may change the result, and may refuse", () =>
+  it.effect("Middleware sees decoded params and the result, and can change the result or reject", () =>
     Effect.gen(function* () {
       const seen: Array<unknown> = []
       const client = yield* session(
@@ -593,13 +587,13 @@ describe("Middleware", () => {
       })
       assert.strictEqual((yield* client.refused("tools/call", { name: "add", arguments: { a: 13 } })).code, 4003)
       assert.deepStrictEqual(seen, [{ a: 1 }, { a: 13 }])
-      // What cannot be decoded does not get that far.
+      // Params that cannot be decoded never reach middleware.
       yield* client.refused("tools/call", { name: 1 })
       assert.strictEqual(seen.length, 2)
     })
   )
 
-  it.effect("Middleware may require services of its own, which its layer is given and handlers do not see", () =>
+  it.effect("Middleware can require services from its layer that handlers do not see", () =>
     Effect.gen(function* () {
       class Audit extends Context.Service<Audit, { readonly lines: Array<string> }>()("Audit") {}
       const lines: Array<string> = []
@@ -619,7 +613,7 @@ describe("Middleware", () => {
     })
   )
 
-  it.effect("Middleware may replace the principal for everything behind it", () =>
+  it.effect("Middleware can replace the principal for everything inside it", () =>
     Effect.gen(function* () {
       const client = yield* session(
         Layer.merge(
@@ -640,7 +634,7 @@ describe("Middleware", () => {
     })
   )
 
-  it.effect("Middleware puts its span around the handler", () =>
+  it.effect("A middleware span surrounds the handler's span", () =>
     Effect.gen(function* () {
       const client = yield* session(
         Layer.merge(
@@ -655,7 +649,7 @@ describe("Middleware", () => {
     })
   )
 
-  it.effect("Middleware goes with its layer, after the requests that it is around", () =>
+  it.effect("Middleware is removed with its layer, after the requests it wraps", () =>
     Effect.gen(function* () {
       const events: Array<string> = []
       const inside = yield* Latch.make()

@@ -1,4 +1,4 @@
-/** Resources and templates: what is listed, what a read gives, what is not there; and subscriptions to them. */
+/** Resources and templates: lists, reads, missing resources and subscriptions. */
 import { anonymous, type Principal } from "@effect-mcp/core/Principal"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -35,7 +35,7 @@ const all = Layer.mergeAll(menu, photo, dish)
 
 describe("resources/list and resources/templates/list", () => {
   for (const version of everyVersion()) {
-    it.effect(`resources/list and resources/templates/list carry to ${version} the fields that it has`, () =>
+    it.effect(`resources/list and resources/templates/list send the fields defined by ${version}`, () =>
       Effect.gen(function* () {
         const client = yield* session(all, { version })
         const { resources } = yield* client.request("resources/list")
@@ -66,7 +66,7 @@ describe("resources/list and resources/templates/list", () => {
     )
   }
 
-  it.effect("resources/list has the members that a template names beside the static ones, each URI once", () =>
+  it.effect("resources/list merges template members with static resources, listing each URI once", () =>
     Effect.gen(function* () {
       const client = yield* session(
         Layer.merge(
@@ -117,7 +117,7 @@ describe("resources/list and resources/templates/list", () => {
   )
 })
 
-it.effect("A resource or a template with an invalid type, annotation or icon is a defect that says which", () =>
+it.effect("A resource or template with an invalid type, annotation or icon is a defect that names it", () =>
   Effect.gen(function* () {
     const read = Effect.succeed("")
     for (const [wrong, word] of [
@@ -144,7 +144,7 @@ it.effect("A resource or a template with an invalid type, annotation or icon is 
 describe("resources/read", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `resources/read gives text as text and bytes as base64 in ${version}`,
+      `resources/read returns text as text and bytes as base64 in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(all, { version })
@@ -164,7 +164,7 @@ describe("resources/read", () => {
     )
 
     it.effect(
-      `resources/read answers ${version >= "2026-07-28" ? -32602 : -32002} in ${version} to what is not there, with the URI and never with empty contents`,
+      `resources/read fails with ${version >= "2026-07-28" ? -32602 : -32002} in ${version} for a missing URI, never with empty contents`,
       () =>
         Effect.gen(function* () {
           const hidden = Resources.layerTemplate(
@@ -197,7 +197,7 @@ describe("resources/read", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `resources/read keeps an error that the handler chose, and hides the others: -32603 (${version})`,
+      `resources/read sends the handler's own errors and hides the rest: -32603 (${version})`,
       () =>
         Effect.gen(function* () {
           const chosen = Resources.layer({ uri: "x:chosen", name: "a" }, Effect.fail(McpError.invalidParams("Closed")))
@@ -214,7 +214,7 @@ describe("resources/read", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `Visibility hides a resource from lists, reads and subscriptions of callers that must not see the resource (${version})`,
+      `A resource can be hidden from other callers' lists, reads and subscriptions (${version})`,
       () =>
         Effect.gen(function* () {
           const visible = ({ subject }: Principal["Service"]) => subject === "ann"
@@ -239,7 +239,7 @@ describe("resources/read", () => {
           const read = (client: typeof ann, uri: string) =>
             Effect.map(client.request("resources/read", { uri }), (result) => result.contents[0].text)
           assert.strictEqual(yield* read(ann, "x://secret"), "secret")
-          // What is hidden does not exist: the next that matches answers.
+          // A hidden resource does not exist for the caller, so the next match answers.
           assert.strictEqual(yield* read(bob, "x://secret"), "public")
           assert.strictEqual(yield* read(ann, "y://1"), "secret")
           assert.strictEqual(
@@ -252,7 +252,7 @@ describe("resources/read", () => {
   }
 })
 
-/** A resource whose changes the test makes, counting how often its stream starts and stops. */
+/** A resource that changes when the test asks, and counts how often its stream starts and stops. */
 const counted = Effect.gen(function* () {
   const changes = yield* Queue.unbounded<string>()
   const counts = { started: 0, stopped: 0 }
@@ -273,7 +273,7 @@ describe("Subscriptions", () => {
 
   for (const version of versions()) {
     it.effect(
-      `Subscriptions tell of updates from subscribe to unsubscribe in ${version}`,
+      `A client receives updates from subscribe to unsubscribe in ${version}`,
       () =>
         Effect.gen(function* () {
           const { change, stream } = yield* counted
@@ -303,36 +303,34 @@ describe("Subscriptions", () => {
     )
   }
 
-  it.effect(
-    "Subscriptions share one watcher among all sessions, which runs from the first subscriber to the last",
-    () =>
-      Effect.gen(function* () {
-        const { change, counts, stream } = yield* counted
-        const server = yield* serve({ features: Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(""), stream) })
-        const scopes = yield* Effect.forEach(Array.from({ length: 20 }), () => Scope.make())
-        const clients = yield* Effect.forEach(scopes, (scope) => Scope.provide(connect(server), scope))
-        assert.deepStrictEqual(counts, { started: 0, stopped: 0 })
-        for (const client of clients) {
-          yield* client.request("resources/subscribe", { uri: "x:" })
-          yield* client.request("resources/subscribe", { uri: "x:" })
-        }
-        assert.deepStrictEqual(counts, { started: 1, stopped: 0 })
-        yield* change
-        for (const client of clients) assert.strictEqual(client.notes("notifications/resources/updated").length, 1)
-        for (const client of clients.slice(0, 10)) yield* client.request("resources/unsubscribe", { uri: "x:" })
-        for (const scope of scopes.slice(10, 19)) yield* Scope.close(scope, Exit.void)
-        assert.deepStrictEqual(counts, { started: 1, stopped: 0 })
-        yield* Scope.close(scopes[19]!, Exit.void)
-        assert.deepStrictEqual(counts, { started: 1, stopped: 1 })
-        yield* clients[0]!.request("resources/subscribe", { uri: "x:" })
-        assert.deepStrictEqual(counts, { started: 2, stopped: 1 })
-        for (const scope of scopes.slice(0, 10)) yield* Scope.close(scope, Exit.void)
-        assert.deepStrictEqual(counts, { started: 2, stopped: 2 })
-        assert.deepStrictEqual(yield* server.sessions, [])
-      })
+  it.effect("All sessions share one watcher, from the first subscriber to the last", () =>
+    Effect.gen(function* () {
+      const { change, counts, stream } = yield* counted
+      const server = yield* serve({ features: Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(""), stream) })
+      const scopes = yield* Effect.forEach(Array.from({ length: 20 }), () => Scope.make())
+      const clients = yield* Effect.forEach(scopes, (scope) => Scope.provide(connect(server), scope))
+      assert.deepStrictEqual(counts, { started: 0, stopped: 0 })
+      for (const client of clients) {
+        yield* client.request("resources/subscribe", { uri: "x:" })
+        yield* client.request("resources/subscribe", { uri: "x:" })
+      }
+      assert.deepStrictEqual(counts, { started: 1, stopped: 0 })
+      yield* change
+      for (const client of clients) assert.strictEqual(client.notes("notifications/resources/updated").length, 1)
+      for (const client of clients.slice(0, 10)) yield* client.request("resources/unsubscribe", { uri: "x:" })
+      for (const scope of scopes.slice(10, 19)) yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual(counts, { started: 1, stopped: 0 })
+      yield* Scope.close(scopes[19]!, Exit.void)
+      assert.deepStrictEqual(counts, { started: 1, stopped: 1 })
+      yield* clients[0]!.request("resources/subscribe", { uri: "x:" })
+      assert.deepStrictEqual(counts, { started: 2, stopped: 1 })
+      for (const scope of scopes.slice(0, 10)) yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual(counts, { started: 2, stopped: 2 })
+      assert.deepStrictEqual(yield* server.sessions, [])
+    })
   )
 
-  it.effect("Subscriptions of two hundred sessions are updated once per burst, some of them in a turn", () =>
+  it.effect("Two hundred sessions get one update per burst, spread over several turns", () =>
     Effect.gen(function* () {
       const bursts = yield* Queue.unbounded<number>()
       const stream = Stream.fromQueue(bursts)
@@ -357,7 +355,7 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect("An update goes to the subscriptions before it, and to none that a listener makes meanwhile", () =>
+  it.effect("An update reaches earlier subscriptions, but not those added by its listeners", () =>
     Effect.gen(function* () {
       const updates = yield* Queue.unbounded<number>()
       const { context, resources } = yield* ResourceRegistry.make
@@ -381,7 +379,7 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect("Subscriptions of members of a template are updated by the member's own watcher", () =>
+  it.effect("A subscription to a template member follows that member's watcher", () =>
     Effect.gen(function* () {
       const watched: Array<unknown> = []
       const client = yield* session(
@@ -406,33 +404,31 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect(
-    "A subscription whose `changes` throw is answered by an error, and a later one of any session has a watcher",
-    () =>
-      Effect.gen(function* () {
-        let made = 0
-        const updates = yield* Queue.unbounded<string>()
-        const server = yield* serve({
-          features: Resources.layerTemplate(
-            { uriTemplate: "x://{id}", name: "x" },
-            () => Effect.succeed(""),
-            () => {
-              if (made++ === 0) throw new Error("not connected")
-              return Stream.fromQueue(updates)
-            }
-          )
-        })
-        const [a, b] = [yield* connect(server, { version }), yield* connect(server, { version })]
-        assert.strictEqual((yield* a.refused("resources/subscribe", { uri: "x://1" })).code, -32603)
-        for (const client of [a, b]) yield* client.request("resources/subscribe", { uri: "x://1" })
-        Queue.offerUnsafe(updates, "x")
-        yield* quiesce
-        for (const client of [a, b]) assert.lengthOf(client.notes("notifications/resources/updated"), 1)
-        assert.strictEqual(made, 2)
+  it.effect("A subscription with throwing `changes` fails, and a later one restarts the watcher", () =>
+    Effect.gen(function* () {
+      let made = 0
+      const updates = yield* Queue.unbounded<string>()
+      const server = yield* serve({
+        features: Resources.layerTemplate(
+          { uriTemplate: "x://{id}", name: "x" },
+          () => Effect.succeed(""),
+          () => {
+            if (made++ === 0) throw new Error("not connected")
+            return Stream.fromQueue(updates)
+          }
+        )
       })
+      const [a, b] = [yield* connect(server, { version }), yield* connect(server, { version })]
+      assert.strictEqual((yield* a.refused("resources/subscribe", { uri: "x://1" })).code, -32603)
+      for (const client of [a, b]) yield* client.request("resources/subscribe", { uri: "x://1" })
+      Queue.offerUnsafe(updates, "x")
+      yield* quiesce
+      for (const client of [a, b]) assert.lengthOf(client.notes("notifications/resources/updated"), 1)
+      assert.strictEqual(made, 2)
+    })
   )
 
-  it.effect("A subscription has a new watcher where the one of earlier subscribers died", () =>
+  it.effect("A subscription starts a new watcher if the previous one died", () =>
     Effect.gen(function* () {
       let made = 0
       const server = yield* serve({
@@ -451,7 +447,7 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect("A subscription to a missing resource is answered -32002, and its unsubscribe is accepted", () =>
+  it.effect("Subscribing to a missing resource fails with -32002, and unsubscribing is accepted", () =>
     Effect.gen(function* () {
       const client = yield* session(Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(""), Stream.never))
       assert.strictEqual((yield* client.refused("resources/subscribe", { uri: "y:" })).code, -32002)
@@ -460,7 +456,7 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect("Subscriptions are bounded: one more than a session may have is refused, and says so", () =>
+  it.effect("Subscriptions over the session limit are rejected with a clear error", () =>
     Effect.gen(function* () {
       const client = yield* session(
         Resources.layerTemplate(
@@ -477,7 +473,7 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect("Subscriptions survive a watcher that dies: the session continues", () =>
+  it.effect("A session survives a crashed watcher", () =>
     Effect.gen(function* () {
       const client = yield* session(
         Resources.layer({ uri: "x:", name: "x" }, Effect.succeed("still"), Stream.die(new Error("watcher")))
@@ -488,53 +484,51 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect(
-    "Subscriptions end their watcher before a resource that goes away lets its services go, and watch its successor",
-    () =>
-      Effect.gen(function* () {
-        const events: Array<string> = []
-        const registry = yield* Deferred.make<Resources.ResourceRegistry["Service"]>()
-        const client = yield* session(
-          Layer.effectDiscard(Effect.flatMap(Resources.ResourceRegistry, (tag) => Deferred.succeed(registry, tag))),
-          {},
-          { dynamic: true }
-        )
-        const build = (name: string) =>
-          Effect.gen(function* () {
-            const scope = yield* Scope.make()
-            yield* Scope.addFinalizer(
-              scope,
-              Effect.sync(() => events.push(`${name} services released`))
-            )
-            const changes = Stream.ensuring(
-              Stream.onStart(
-                Stream.never,
-                Effect.sync(() => events.push(`${name} started`))
-              ),
-              Effect.sync(() => events.push(`${name} stopped`))
-            )
-            const layer = Resources.layer({ uri: "x:", name }, Effect.succeed(name), changes)
-            yield* Layer.buildWithScope(layer, scope).pipe(
-              Effect.provideService(Resources.ResourceRegistry, yield* Deferred.await(registry))
-            )
-            return scope
-          })
-        const first = yield* build("first")
-        yield* client.request("resources/subscribe", { uri: "x:" })
-        yield* Scope.close(first, Exit.void)
-        assert.deepStrictEqual(events, ["first started", "first stopped", "first services released"])
-        assert.strictEqual((yield* client.refused("resources/read", { uri: "x:" })).code, -32002)
-        yield* build("second")
-        yield* client.request("resources/unsubscribe", { uri: "x:" })
-        yield* client.request("resources/subscribe", { uri: "x:" })
-        assert.deepStrictEqual(events.slice(3), ["second started"])
-      })
+  it.effect("A removed resource stops its watcher before releasing its services, and its successor is watched", () =>
+    Effect.gen(function* () {
+      const events: Array<string> = []
+      const registry = yield* Deferred.make<Resources.ResourceRegistry["Service"]>()
+      const client = yield* session(
+        Layer.effectDiscard(Effect.flatMap(Resources.ResourceRegistry, (tag) => Deferred.succeed(registry, tag))),
+        {},
+        { dynamic: true }
+      )
+      const build = (name: string) =>
+        Effect.gen(function* () {
+          const scope = yield* Scope.make()
+          yield* Scope.addFinalizer(
+            scope,
+            Effect.sync(() => events.push(`${name} services released`))
+          )
+          const changes = Stream.ensuring(
+            Stream.onStart(
+              Stream.never,
+              Effect.sync(() => events.push(`${name} started`))
+            ),
+            Effect.sync(() => events.push(`${name} stopped`))
+          )
+          const layer = Resources.layer({ uri: "x:", name }, Effect.succeed(name), changes)
+          yield* Layer.buildWithScope(layer, scope).pipe(
+            Effect.provideService(Resources.ResourceRegistry, yield* Deferred.await(registry))
+          )
+          return scope
+        })
+      const first = yield* build("first")
+      yield* client.request("resources/subscribe", { uri: "x:" })
+      yield* Scope.close(first, Exit.void)
+      assert.deepStrictEqual(events, ["first started", "first stopped", "first services released"])
+      assert.strictEqual((yield* client.refused("resources/read", { uri: "x:" })).code, -32002)
+      yield* build("second")
+      yield* client.request("resources/unsubscribe", { uri: "x:" })
+      yield* client.request("resources/subscribe", { uri: "x:" })
+      assert.deepStrictEqual(events.slice(3), ["second started"])
+    })
   )
 })
 
 for (const version of versions()) {
   it.effect(
-    `list_changed is sent when a resource or a template comes or goes (${version})`,
+    `list_changed is sent when a resource or template is added or removed (${version})`,
     () =>
       Effect.gen(function* () {
         const registry = yield* Deferred.make<Resources.ResourceRegistry["Service"]>()

@@ -1,4 +1,4 @@
-/** Which of several mounted sources answers for a name: the first that lists it for the caller. */
+/** Which of several mounted sources answers for a name: the first whose list for the caller contains it. */
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Prompts from "@effect-mcp/core/Prompts"
 import * as Resources from "@effect-mcp/core/Resources"
@@ -10,7 +10,7 @@ import { Effect, Fiber, Latch, Layer, PubSub, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { connect, everyVersion, serve, quiesce } from "../support/raw.ts"
 
-/** A source that may be called by any name, as a client's is, and counts how often its list is read. */
+/** A source that can be called by any name, like a client's, and counts how often its list is read. */
 const toolSource = (title: string, names: () => ReadonlyArray<string>) => {
   const changed = Effect.runSync(PubSub.unbounded<void>())
   const state = { lists: 0, failing: false }
@@ -35,11 +35,11 @@ const mountTools = (...sources: ReadonlyArray<Tools.ToolSource>) =>
     Effect.flatMap(Tools.ToolRegistry, (registry) => Effect.forEach(sources, (source) => registry.mount(source)))
   )
 
-describe.each(everyVersion())("Several sources mounted without a prefix, %s", (version) => {
+describe.each(everyVersion())("Sources mounted without a prefix, %s", (version) => {
   const texts = (client: { call: (name: string) => Effect.Effect<any, any> }, ...names: ReadonlyArray<string>) =>
     Effect.forEach(names, (name) => Effect.map(client.call(name), (result) => result.content[0].text))
 
-  it.effect("A call goes to the source that lists its tool, and to the first that was mounted where both do", () =>
+  it.effect("A call is routed to the first mounted source that lists its tool", () =>
     Effect.gen(function* () {
       const first = toolSource("first", () => ["a", "both"])
       const second = toolSource("second", () => ["b", "both"])
@@ -50,7 +50,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("The lists of several sources are read once for many calls, and again after a list has changed", () =>
+  it.effect("Source lists are read once for many calls, and again after a list changes", () =>
     Effect.gen(function* () {
       let names: ReadonlyArray<string> = ["a"]
       const first = toolSource("first", () => names)
@@ -68,7 +68,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("A source whose list cannot be read does not keep calls from the others", () =>
+  it.effect("A source with an unreadable list does not affect calls to other sources", () =>
     Effect.gen(function* () {
       const first = toolSource("first", () => ["a"])
       const second = toolSource("second", () => ["b"])
@@ -79,7 +79,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("A call goes to the source that lists its tool for this caller", () =>
+  it.effect("A call is routed to the source that lists its tool for this caller", () =>
     Effect.gen(function* () {
       const first = toolSource("first", () => ["a"])
       const listed = Effect.flatMap(Principal, ({ subject }) =>
@@ -93,32 +93,30 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect(
-    "The lists of several sources are read once for all requests of one caller, and for calls at the same time",
-    () =>
-      Effect.gen(function* () {
-        const first = toolSource("first", () => ["a"])
-        const second = toolSource("second", () => ["b"])
-        const reading = yield* Latch.make()
-        const listed = Effect.andThen(reading.await, first.source.list)
-        const server = yield* serve({ features: mountTools({ ...first.source, list: listed }, second.source) })
-        // A principal is a new object with every request.
-        const as = () => connect(server, { version, principal: { subject: "user", scopes: ["read"], claims: {} } })
-        const clients = [yield* as(), yield* as()]
-        const calls = yield* Effect.forEach(clients, (client) =>
-          Effect.forkChild(texts(client, "a", "b"), { startImmediately: true })
-        )
-        yield* quiesce
-        yield* reading.open
-        assert.deepStrictEqual(yield* Effect.forEach(calls, Fiber.join), [
-          ["first a", "second b"],
-          ["first a", "second b"]
-        ])
-        assert.deepStrictEqual([first.state.lists, second.state.lists], [1, 1])
-      })
+  it.effect("Source lists are read once for all of a caller's requests, even concurrent ones", () =>
+    Effect.gen(function* () {
+      const first = toolSource("first", () => ["a"])
+      const second = toolSource("second", () => ["b"])
+      const reading = yield* Latch.make()
+      const listed = Effect.andThen(reading.await, first.source.list)
+      const server = yield* serve({ features: mountTools({ ...first.source, list: listed }, second.source) })
+      // Every request has a new principal object.
+      const as = () => connect(server, { version, principal: { subject: "user", scopes: ["read"], claims: {} } })
+      const clients = [yield* as(), yield* as()]
+      const calls = yield* Effect.forEach(clients, (client) =>
+        Effect.forkChild(texts(client, "a", "b"), { startImmediately: true })
+      )
+      yield* quiesce
+      yield* reading.open
+      assert.deepStrictEqual(yield* Effect.forEach(calls, Fiber.join), [
+        ["first a", "second b"],
+        ["first a", "second b"]
+      ])
+      assert.deepStrictEqual([first.state.lists, second.state.lists], [1, 1])
+    })
   )
 
-  it.effect("A look-up that is cancelled while it reads a list leaves the read to the other look-ups", () =>
+  it.effect("A cancelled lookup leaves its list read to other lookups", () =>
     Effect.gen(function* () {
       const first = toolSource("first", () => ["a"])
       const second = toolSource("second", () => ["b"])
@@ -138,7 +136,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("The lists of several sources are read at most once a second for names that no source has", () =>
+  it.effect("Source lists are read at most once a second for unknown names", () =>
     Effect.gen(function* () {
       let names = ["b"]
       const first = toolSource("first", () => ["a"])
@@ -154,7 +152,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("A single source is called without its list being read", () =>
+  it.effect("A single source is called without reading its list", () =>
     Effect.gen(function* () {
       const only = toolSource("only", () => ["a"])
       const client = yield* connect(yield* serve({ features: mountTools(only.source) }), { version })
@@ -163,7 +161,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("A prompt and its suggestions come from the source that lists the prompt", () =>
+  it.effect("A prompt and its completions come from the source that lists the prompt", () =>
     Effect.gen(function* () {
       const source = (title: string, ...names: ReadonlyArray<string>): Prompts.PromptSource => ({
         list: Effect.succeed(names.map((name) => ({ name }))),
@@ -195,52 +193,50 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect(
-    "A resource comes from the source that lists it or has its template, and updates come from each source",
-    () =>
-      Effect.gen(function* () {
-        const source = (title: string, uri: string, uriTemplate: string) => {
-          const updates = Effect.runSync(PubSub.unbounded<string>())
-          const resources: Resources.ResourceSource = {
-            list: Effect.succeed([{ uri, name: title }]),
-            templates: Effect.succeed([{ uriTemplate, name: title }]),
-            read: (params) => Effect.succeed({ contents: [{ uri: params.uri, text: title }] }),
-            watch: () => Stream.fromPubSub(updates),
-            matches: UriTemplate.matches,
-            completerOf: () => () => Effect.succeed([title]),
-            changes: Stream.never
-          }
-          return { resources, update: PubSub.publish(updates, "updated") }
+  it.effect("A resource comes from the source that lists or matches it, and updates come from every source", () =>
+    Effect.gen(function* () {
+      const source = (title: string, uri: string, uriTemplate: string) => {
+        const updates = Effect.runSync(PubSub.unbounded<string>())
+        const resources: Resources.ResourceSource = {
+          list: Effect.succeed([{ uri, name: title }]),
+          templates: Effect.succeed([{ uriTemplate, name: title }]),
+          read: (params) => Effect.succeed({ contents: [{ uri: params.uri, text: title }] }),
+          watch: () => Stream.fromPubSub(updates),
+          matches: UriTemplate.matches,
+          completerOf: () => () => Effect.succeed([title]),
+          changes: Stream.never
         }
-        const first = source("first", "test://a", "test://first/{id}")
-        const second = source("second", "test://b", "test://second/{id}")
-        const features = Layer.effectDiscard(
-          Effect.gen(function* () {
-            const registry = yield* Resources.ResourceRegistry
-            yield* registry.mount(first.resources)
-            yield* registry.mount(second.resources)
-          })
-        )
-        const client = yield* connect(yield* serve({ features }), { version })
-        const read = (uri: string) =>
-          Effect.map(client.request("resources/read", { uri }), ({ contents }) => contents[0].text)
-        assert.strictEqual(yield* read("test://a"), "first")
-        assert.strictEqual(yield* read("test://b"), "second")
-        assert.strictEqual(yield* read("test://second/7"), "second")
-        const completed = yield* client.request("completion/complete", {
-          ref: { type: "ref/resource", uri: "test://second/{id}" },
-          argument: { name: "id", value: "" }
+        return { resources, update: PubSub.publish(updates, "updated") }
+      }
+      const first = source("first", "test://a", "test://first/{id}")
+      const second = source("second", "test://b", "test://second/{id}")
+      const features = Layer.effectDiscard(
+        Effect.gen(function* () {
+          const registry = yield* Resources.ResourceRegistry
+          yield* registry.mount(first.resources)
+          yield* registry.mount(second.resources)
         })
-        assert.deepStrictEqual(completed.completion.values, ["second"])
-        if (version === "2026-07-28") return
-        yield* client.request("resources/subscribe", { uri: "test://b" })
-        yield* quiesce
-        yield* second.update
-        yield* quiesce
-        assert.deepStrictEqual(
-          client.notes("notifications/resources/updated").map(({ params }) => params.uri),
-          ["test://b"]
-        )
+      )
+      const client = yield* connect(yield* serve({ features }), { version })
+      const read = (uri: string) =>
+        Effect.map(client.request("resources/read", { uri }), ({ contents }) => contents[0].text)
+      assert.strictEqual(yield* read("test://a"), "first")
+      assert.strictEqual(yield* read("test://b"), "second")
+      assert.strictEqual(yield* read("test://second/7"), "second")
+      const completed = yield* client.request("completion/complete", {
+        ref: { type: "ref/resource", uri: "test://second/{id}" },
+        argument: { name: "id", value: "" }
       })
+      assert.deepStrictEqual(completed.completion.values, ["second"])
+      if (version === "2026-07-28") return
+      yield* client.request("resources/subscribe", { uri: "test://b" })
+      yield* quiesce
+      yield* second.update
+      yield* quiesce
+      assert.deepStrictEqual(
+        client.notes("notifications/resources/updated").map(({ params }) => params.uri),
+        ["test://b"]
+      )
+    })
   )
 })

@@ -1,4 +1,4 @@
-/** What is kept of the lists of mounted sources: by caller, within a bound, and no name that a client sends. */
+/** The cached lists of mounted sources: per caller, bounded, and never containing a name that a client sent. */
 import { anonymous, Principal } from "@effect-mcp/core/Principal"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -10,7 +10,7 @@ const user = (subject: string, ...scopes: ReadonlyArray<string>): Principal["Ser
   scopes
 })
 
-/** Looks names up in two sources, of which the second has the template `b:*` and `size` names. */
+/** Looks up names in two sources, of which the second has the template `b:*` and `size` names. */
 const make = (size: number) => {
   const names = new Set(Array.from({ length: size }, (_, n) => `name ${n}`))
   const state = { lists: 0 }
@@ -26,53 +26,44 @@ const make = (size: number) => {
   return { find, state }
 }
 
-describe("The owners of names in mounted sources", () => {
-  it.effect(
-    "The owners of names in mounted sources are found by one list for any number of names that match a template",
-    () =>
-      Effect.gen(function* () {
-        const { find, state } = make(0)
-        for (let n = 0; n < 1000; n++) assert.strictEqual(yield* find(`b:${n}`, user("one")), "b")
-        assert.strictEqual(state.lists, 1)
-      })
+describe("Owners of mounted names", () => {
+  it.effect("One list read resolves the owner of every name that matches a template", () =>
+    Effect.gen(function* () {
+      const { find, state } = make(0)
+      for (let n = 0; n < 1000; n++) assert.strictEqual(yield* find(`b:${n}`, user("one")), "b")
+      assert.strictEqual(state.lists, 1)
+    })
   )
 
-  it.effect(
-    "The owners of names in mounted sources are looked up for each subject and for other scopes of one subject",
-    () =>
-      Effect.gen(function* () {
-        const { find, state } = make(1)
-        for (const caller of [user("one"), user("one"), user("two"), user("one", "admin")])
-          yield* find("name 0", caller)
-        assert.strictEqual(state.lists, 3)
-      })
+  it.effect("Owners are looked up per subject and scope", () =>
+    Effect.gen(function* () {
+      const { find, state } = make(1)
+      for (const caller of [user("one"), user("one"), user("two"), user("one", "admin")]) yield* find("name 0", caller)
+      assert.strictEqual(state.lists, 3)
+    })
   )
 
-  it.effect(
-    "The owners of names in mounted sources are looked up for each principal without a subject, whose claims may differ",
-    () =>
-      Effect.gen(function* () {
-        const { find, state } = make(1)
-        for (const caller of [anonymous, anonymous, { ...anonymous, claims: { tenant: "t" } }]) {
-          yield* find("name 0", caller)
-        }
-        assert.strictEqual(state.lists, 2)
-      })
+  it.effect("Owners are looked up per principal if it has no subject", () =>
+    Effect.gen(function* () {
+      const { find, state } = make(1)
+      for (const caller of [anonymous, anonymous, { ...anonymous, claims: { tenant: "t" } }]) {
+        yield* find("name 0", caller)
+      }
+      assert.strictEqual(state.lists, 2)
+    })
   )
 
-  it.effect(
-    "The owners of names in mounted sources are forgotten where the lists of all callers have more names than the bound",
-    () =>
-      Effect.gen(function* () {
-        const { find, state } = make(60_000)
-        const read = Effect.fnUntraced(function* (caller: Principal["Service"]) {
-          yield* find("name 0", caller)
-          return state.lists
-        })
-        assert.strictEqual(yield* read(user("one")), 1)
-        assert.strictEqual(yield* read(user("two")), 2)
-        assert.strictEqual(yield* read(user("two")), 2)
-        assert.strictEqual(yield* read(user("one")), 3)
+  it.effect("Owners are evicted when all callers' lists together exceed the limit", () =>
+    Effect.gen(function* () {
+      const { find, state } = make(60_000)
+      const read = Effect.fnUntraced(function* (caller: Principal["Service"]) {
+        yield* find("name 0", caller)
+        return state.lists
       })
+      assert.strictEqual(yield* read(user("one")), 1)
+      assert.strictEqual(yield* read(user("two")), 2)
+      assert.strictEqual(yield* read(user("two")), 2)
+      assert.strictEqual(yield* read(user("one")), 3)
+    })
   )
 })

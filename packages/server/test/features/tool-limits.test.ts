@@ -1,4 +1,6 @@
-/** How long a tool may take and how much it may answer: what goes beyond is a result that the model can read. */
+/**
+ * Limits on the duration and the output size of a tool. A call over a limit returns a result that the model can read.
+ */
 import * as Content from "@effect-mcp/core/Content"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -14,7 +16,7 @@ const Plain = Tool.make("plain", { description: "" })
 const around = Middleware.layer((_request, next) => next)
 
 describe("A tool's time limit", () => {
-  it.effect("A time limit below a millisecond has its length in the notice, too", () =>
+  it.effect("The notice shows a time limit below a millisecond", () =>
     Effect.gen(function* () {
       const client = yield* session(Tools.layer(Plain, () => Effect.never, { limits: { time: "500 micros" } }))
       const call = yield* Effect.forkChild(client.call("plain"), { startImmediately: true })
@@ -29,7 +31,7 @@ describe("A tool's time limit", () => {
       const how = `${version}${wrapped ? ", with middleware" : ""}`
 
       it.effect(
-        `A tool's time limit stops a call, runs its finalizers and tells the model which tool and which limit (${how})`,
+        `A tool's time limit stops a call, runs its finalizers and tells the model the tool and limit (${how})`,
         () =>
           Effect.gen(function* () {
             const events: Array<string> = []
@@ -61,55 +63,57 @@ describe("A tool's time limit", () => {
           })
       )
 
-      it.effect(`A tool's time limit leaves calls alone that end in time, fail, die or are cancelled (${how})`, () =>
-        Effect.gen(function* () {
-          const waiting = yield* Latch.make()
-          const Ends = Tool.make("ends", { description: "", input: { how: Schema.String } })
-          const ends = Tools.layer(
-            Ends,
-            ({ how }) =>
-              Effect.andThen(
-                Effect.sleep("10 seconds"),
-                how === "fails"
-                  ? Effect.fail(McpError.invalidParams("no"))
-                  : how === "dies"
-                    ? Effect.die(new Error("bug"))
-                    : how === "hangs"
-                      ? Effect.onInterrupt(Effect.andThen(waiting.open, Effect.never), () => waiting.close)
-                      : Effect.succeed("done")
-              ),
-            { limits: { time: "11 seconds" } }
-          )
-          const client = yield* session(wrapped ? Layer.merge(ends, around) : ends, { version })
-          const run = (how: string) =>
-            Effect.gen(function* () {
-              const call = yield* Effect.forkChild(Effect.flip(client.call("ends", { how })), {
-                startImmediately: true
+      it.effect(
+        `A tool's time limit does not affect calls that finish, fail, die or are cancelled in time (${how})`,
+        () =>
+          Effect.gen(function* () {
+            const waiting = yield* Latch.make()
+            const Ends = Tool.make("ends", { description: "", input: { how: Schema.String } })
+            const ends = Tools.layer(
+              Ends,
+              ({ how }) =>
+                Effect.andThen(
+                  Effect.sleep("10 seconds"),
+                  how === "fails"
+                    ? Effect.fail(McpError.invalidParams("no"))
+                    : how === "dies"
+                      ? Effect.die(new Error("bug"))
+                      : how === "hangs"
+                        ? Effect.onInterrupt(Effect.andThen(waiting.open, Effect.never), () => waiting.close)
+                        : Effect.succeed("done")
+                ),
+              { limits: { time: "11 seconds" } }
+            )
+            const client = yield* session(wrapped ? Layer.merge(ends, around) : ends, { version })
+            const run = (how: string) =>
+              Effect.gen(function* () {
+                const call = yield* Effect.forkChild(Effect.flip(client.call("ends", { how })), {
+                  startImmediately: true
+                })
+                yield* quiesce
+                yield* TestClock.adjust("10 seconds")
+                return call
               })
-              yield* quiesce
-              yield* TestClock.adjust("10 seconds")
-              return call
-            })
-          const code = (call: Effect.Success<ReturnType<typeof run>>) =>
-            Effect.map(Fiber.join(call), (error) => (error instanceof McpError.McpError ? error.code : error._tag))
-          assert.strictEqual(yield* code(yield* run("fails")), McpError.InvalidParams)
-          assert.strictEqual(yield* code(yield* run("dies")), McpError.InternalError)
-          const call = yield* run("hangs")
-          yield* waiting.await
-          yield* Fiber.interrupt(call)
-          yield* quiesce
-          assert.isFalse(waiting.isOpen())
-          const done = yield* Effect.forkChild(client.call("ends", { how: "well" }), { startImmediately: true })
-          yield* quiesce
-          yield* TestClock.adjust("10 seconds")
-          assert.strictEqual((yield* Fiber.join(done)).content[0].text, "done")
-          yield* TestClock.adjust("1 hour")
-        })
+            const code = (call: Effect.Success<ReturnType<typeof run>>) =>
+              Effect.map(Fiber.join(call), (error) => (error instanceof McpError.McpError ? error.code : error._tag))
+            assert.strictEqual(yield* code(yield* run("fails")), McpError.InvalidParams)
+            assert.strictEqual(yield* code(yield* run("dies")), McpError.InternalError)
+            const call = yield* run("hangs")
+            yield* waiting.await
+            yield* Fiber.interrupt(call)
+            yield* quiesce
+            assert.isFalse(waiting.isOpen())
+            const done = yield* Effect.forkChild(client.call("ends", { how: "well" }), { startImmediately: true })
+            yield* quiesce
+            yield* TestClock.adjust("10 seconds")
+            assert.strictEqual((yield* Fiber.join(done)).content[0].text, "done")
+            yield* TestClock.adjust("1 hour")
+          })
       )
     }
 
     it.effect(
-      `A tool's time limit is an hour, unless the server or the tool says another; Infinity is none (${version})`,
+      `A tool's time limit defaults to an hour and can be set per server or tool; Infinity disables it (${version})`,
       () =>
         Effect.gen(function* () {
           const tool = (name: string, limits?: Tools.CallLimits) =>
@@ -142,33 +146,31 @@ describe("A tool's time limit", () => {
     )
   }
 
-  it.effect(
-    "A tool's time limit leaves a round that asks alone: the time begins anew when the answer is there (2026-07-28)",
-    () =>
-      Effect.gen(function* () {
-        const reply = yield* Latch.make()
-        const answered = yield* Latch.make()
-        const asking = Tools.layer(
-          Plain,
-          () =>
-            Effect.gen(function* () {
-              yield* Effect.orDie(Elicitation.confirm("Sure?"))
-              yield* answered.open
-              yield* Effect.sleep("20 seconds")
-              return "done"
-            }),
-          { limits: { time: "30 seconds" } }
-        )
-        const answer = () => Effect.as(reply.await, { action: "accept", content: { confirm: true } })
-        const client = yield* session(asking, { version: "2026-07-28", capabilities: { elicitation: {} }, answer })
-        const call = yield* Effect.forkChild(client.call("plain"), { startImmediately: true })
-        yield* client.nextAsk
-        yield* TestClock.adjust("1 minute")
-        yield* reply.open
-        yield* answered.await
-        yield* TestClock.adjust("20 seconds")
-        assert.notProperty(yield* Fiber.join(call), "isError")
-      })
+  it.effect("A tool's time limit pauses while a round asks and restarts with the answer (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const reply = yield* Latch.make()
+      const answered = yield* Latch.make()
+      const asking = Tools.layer(
+        Plain,
+        () =>
+          Effect.gen(function* () {
+            yield* Effect.orDie(Elicitation.confirm("Sure?"))
+            yield* answered.open
+            yield* Effect.sleep("20 seconds")
+            return "done"
+          }),
+        { limits: { time: "30 seconds" } }
+      )
+      const answer = () => Effect.as(reply.await, { action: "accept", content: { confirm: true } })
+      const client = yield* session(asking, { version: "2026-07-28", capabilities: { elicitation: {} }, answer })
+      const call = yield* Effect.forkChild(client.call("plain"), { startImmediately: true })
+      yield* client.nextAsk
+      yield* TestClock.adjust("1 minute")
+      yield* reply.open
+      yield* answered.await
+      yield* TestClock.adjust("20 seconds")
+      assert.notProperty(yield* Fiber.join(call), "isError")
+    })
   )
 })
 
@@ -177,8 +179,9 @@ describe("A tool's size limit", () => {
   const kinds = {
     text: (size: number) => "x".repeat(size),
     "several texts": (size: number) => [Content.text("x".repeat(size - 10)), Content.text("x".repeat(10))],
-    // A literal: the constructor takes whole groups of four characters, and the sizes around the limit are none.
-    image: (size: number) => ({ type: "image", data: "A".repeat(size), mimeType: "image/png" }) as const,
+    // Base64 has whole groups of four characters.
+    image: (size: number) =>
+      ({ type: "image", data: "A".repeat(Math.ceil(size / 4) * 4), mimeType: "image/png" }) as const,
     "embedded resource": (size: number) =>
       ({ type: "resource", resource: { uri: "x:", text: "x".repeat(size) } }) as const,
     "characters of three bytes": (size: number) =>
@@ -194,49 +197,45 @@ describe("A tool's size limit", () => {
         ["at once", Effect.void],
         ["later", Effect.yieldNow]
       ] as const) {
-        it.effect(
-          `A tool's size limit lets ${kind} through that fits, and says why it leaves out what does not, ${how} (${version})`,
-          () =>
-            Effect.gen(function* () {
-              const Sized = Tool.make("sized", { description: "", input: { size: Schema.Int } })
-              const tool = Tools.layer(
-                Sized,
-                ({ size }) => (how === "at once" ? Effect.succeed(output(size)) : Effect.as(later, output(size))),
-                { limits: { bytes } }
-              )
-              const client = yield* session(tool, { version })
-              assert.notProperty(yield* client.call("sized", { size: bytes }), "isError")
-              const result = yield* client.call("sized", { size: bytes + 2 })
-              assert.isTrue(result.isError)
-              assert.match(
-                result.content[0].text,
-                /^The result of the tool "sized" is left out: it has 10[23] bytes, and the size limit of this tool is 100. Ask for less.$/
-              )
-              assert.strictEqual(result.content.length, 1)
-              assert.notProperty(result, "structuredContent")
-            })
+        it.effect(`A tool's size limit keeps ${kind} that fits and explains the omission, ${how} (${version})`, () =>
+          Effect.gen(function* () {
+            const Sized = Tool.make("sized", { description: "", input: { size: Schema.Int } })
+            const tool = Tools.layer(
+              Sized,
+              ({ size }) => (how === "at once" ? Effect.succeed(output(size)) : Effect.as(later, output(size))),
+              { limits: { bytes } }
+            )
+            const client = yield* session(tool, { version })
+            assert.notProperty(yield* client.call("sized", { size: bytes }), "isError")
+            const result = yield* client.call("sized", { size: bytes + 2 })
+            assert.isTrue(result.isError)
+            assert.match(
+              result.content[0].text,
+              /^The result of the tool "sized" was left out: it has 10[234] bytes, but the size limit of this tool is 100. Ask for less.$/
+            )
+            assert.strictEqual(result.content.length, 1)
+            assert.notProperty(result, "structuredContent")
+          })
         )
       }
     }
 
-    it.effect(
-      `A tool's size limit counts the output of a schema twice, as structured content and as its text (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const Typed = Tool.make("typed", {
-            description: "",
-            input: { size: Schema.Int },
-            output: { a: Schema.String }
-          })
-          const tool = Tools.layer(Typed, ({ size }) => Effect.succeed({ a: "x".repeat(size) }), { limits: { bytes } })
-          const client = yield* session(tool, { version })
-          assert.notProperty(yield* client.call("typed", { size: 42 }), "isError")
-          assert.include((yield* client.call("typed", { size: 43 })).content[0].text, "it has 102 bytes")
+    it.effect(`A tool's size limit counts structured output both as structured content and as text (${version})`, () =>
+      Effect.gen(function* () {
+        const Typed = Tool.make("typed", {
+          description: "",
+          input: { size: Schema.Int },
+          output: { a: Schema.String }
         })
+        const tool = Tools.layer(Typed, ({ size }) => Effect.succeed({ a: "x".repeat(size) }), { limits: { bytes } })
+        const client = yield* session(tool, { version })
+        assert.notProperty(yield* client.call("typed", { size: 42 }), "isError")
+        assert.include((yield* client.call("typed", { size: 43 })).content[0].text, "it has 102 bytes")
+      })
     )
 
     it.effect(
-      `A tool's size limit is 3 MiB, unless the server or the tool says another; Infinity is none (${version})`,
+      `A tool's size limit defaults to 3 MiB and can be set per server or tool; Infinity disables it (${version})`,
       () =>
         Effect.gen(function* () {
           const size = 3 * 1024 * 1024 + 1

@@ -1,4 +1,4 @@
-/** Tools: what is declared, what goes in, what comes out, and how each failure is said. */
+/** Tools: declaration, arguments, results and failures. */
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -31,7 +31,7 @@ describe("tools/list", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `tools/list carries to ${version} exactly the fields that it has`,
+      `tools/list sends ${version} exactly the fields it defines`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(rich, { version })
@@ -56,7 +56,7 @@ describe("tools/list", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `tools/list says that a tool without parameters takes none (${version})`,
+      `tools/list declares that a parameterless tool takes no parameters (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -73,7 +73,7 @@ describe("tools/list", () => {
   }
 
   it(
-    "A tool is refused under a name outside of the alphabet and the length",
+    "A tool name that is too long or has invalid characters is rejected",
     verifies("tools.name.length", "tools.name.characters", "tools.name.no-special-characters"),
     () => {
       for (const name of ["", "a b", "a,b", "a/b", "ü", "a\n", "x".repeat(129)]) {
@@ -86,7 +86,7 @@ describe("tools/list", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `tools/list tells names apart by case (${version})`,
+      `tools/list treats names as case-sensitive (${version})`,
       () =>
         Effect.gen(function* () {
           const say = (name: string) => one(Tool.make(name, { description: "" }), () => Effect.succeed(name))
@@ -128,7 +128,7 @@ describe("Arguments", () => {
     set: ["a", "b"]
   }
 
-  it.effect("Arguments arrive decoded, and a result leaves encoded: dates, bytes, big integers, sets", () =>
+  it.effect("Arguments are decoded and results are encoded: dates, bytes, big integers, sets", () =>
     Effect.gen(function* () {
       let seen: any
       const client = yield* session(
@@ -158,7 +158,7 @@ describe("Arguments", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `Arguments that do not fit are ${version >= "2025-11-25" ? "a result the model can read" : "answered -32602"} in ${version}, and never reach the handler`,
+      `Invalid arguments are ${version >= "2025-11-25" ? "a result the model can read" : "answered -32602"} in ${version} and never reach the handler`,
       () =>
         Effect.gen(function* () {
           let ran = 0
@@ -186,7 +186,7 @@ describe("Arguments", () => {
     )
 
     it.effect(
-      `Calls of an unknown tool, without a name or with a list of arguments are answered -32602 in ${version}`,
+      `Calls with an unknown or missing name, or a list of arguments, fail with -32602 in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(add, { version })
@@ -213,7 +213,7 @@ describe("Results", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `Results are structured and mirrored as text where ${version} has that`,
+      `Results in ${version} are structured and mirrored as text if it has structured content`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -229,7 +229,7 @@ describe("Results", () => {
     )
 
     it.effect(
-      `Results that do not fit the output schema are the server's fault in ${version}: -32603, without details`,
+      `Results that violate the output schema fail with a bare -32603 in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -243,7 +243,7 @@ describe("Results", () => {
     )
   }
 
-  it.effect("Results are content where there is no output schema: text, a block, blocks, a whole result", () =>
+  it.effect("Results without an output schema are text, one or more content blocks, or a whole result", () =>
     Effect.gen(function* () {
       const say = (name: string, output: Tool.ToolOutput) =>
         one(Tool.make(name, { description: "" }), () => Effect.succeed(output))
@@ -286,7 +286,7 @@ describe("Results", () => {
     { type: "resource", resource: { uri: "menu://photo", mimeType: "image/png", blob: "AAEC" } }
   ] as const
   for (const version of everyVersion()) {
-    it.effect(`Results of every content type are text where ${version} has no such type`, () =>
+    it.effect(`Content types missing from ${version} are sent as text`, () =>
       Effect.gen(function* () {
         const client = yield* session(
           one(Tool.make("all", { description: "" }), () => Effect.succeed(blocks)),
@@ -308,7 +308,7 @@ describe("Failures", () => {
       return `Only ${this.seats} seats`
     }
   }
-  // Called like one of the library's own failures, on purpose.
+  // Deliberately named like one of the library's failures.
   class Timeout extends Schema.TaggedError<Timeout>()("Timeout", { after: Schema.Int }) {}
   class Odd extends Data.TaggedError("Odd") {}
 
@@ -316,7 +316,7 @@ describe("Failures", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `Failures that are declared are results with isError and travel in _meta in ${version}`,
+      `Declared failures are results with isError, and are also in _meta in ${version}`,
       () =>
         Effect.gen(function* () {
           const failWith = (error: Full | Timeout) => Tools.layer(Book, () => Effect.fail(error))
@@ -338,7 +338,7 @@ describe("Failures", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `Failures for the model to read are results with isError (${version})`,
+      `Failures meant for the model are results with isError (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -356,7 +356,7 @@ describe("Failures", () => {
     )
   }
 
-  it.effect("Failures that are protocol errors leave unchanged, data and all", () =>
+  it.effect("Failures that are protocol errors are sent unchanged, including their data", () =>
     Effect.gen(function* () {
       const error = new McpError.McpError({ code: 1234, message: "mine", data: { a: [1] } })
       const client = yield* session(Tools.layer(Tool.make("no", { description: "" }), () => Effect.fail(error)))
@@ -365,7 +365,7 @@ describe("Failures", () => {
     })
   )
 
-  it.effect("Failures that are not declared are -32603, which says nothing of the cause", () =>
+  it.effect("Undeclared failures are sent as -32603 without their cause", () =>
     Effect.gen(function* () {
       const tool = (name: string) => Tool.make(name, { description: "" })
       const secret = new Error("password=hunter2")
@@ -408,13 +408,14 @@ describe("Raw tools", () => {
   const outputSchema = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const
 
   for (const version of everyVersion()) {
-    it.effect(`Raw tools advertise foreign schemas word for word and check values by them in ${version}`, () =>
+    it.effect(`Raw tools advertise foreign schemas unchanged and validate against them in ${version}`, () =>
       Effect.gen(function* () {
         const client = yield* session(
           Tools.layer(Tool.raw("raw", { description: "", inputSchema, outputSchema }), ({ n }) =>
             Effect.succeed(n === 7 ? { ok: "no" } : { ok: true, extra: 1 })
           ),
-          { version }
+          { version },
+          { portability: "off" }
         )
         const [tool] = (yield* client.request("tools/list")).tools
         assert.deepStrictEqual(tool.inputSchema, inputSchema)
@@ -432,7 +433,7 @@ describe("Raw tools", () => {
   }
 })
 
-it.effect("One features value served by two servers gives both all of its features", () =>
+it.effect("Two servers sharing a features value each serve every feature", () =>
   Effect.gen(function* () {
     const features = one(Tool.make("shared", { description: "" }), () => Effect.succeed("here"))
     const clients = [yield* connect(yield* serve({ features })), yield* connect(yield* serve({ features }))]

@@ -1,5 +1,5 @@
 // @effect-diagnostics missingEffectError:off missingLayerContext:off globalErrorInEffectFailure:off -- the compiler says it first, as expected
-/** What must not compile: each expectation below is checked by the type checker, which reads this file with all others. */
+/** Code that must not compile. The type checker reads this file with all the others and checks each expectation. */
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Extension from "@effect-mcp/core/Extension"
 import * as ElicitationOf from "@effect-mcp/core/Elicitation"
@@ -43,7 +43,7 @@ const everyRequestService = Effect.gen(function* () {
 })
 const serve = <E, R>(features: Layer.Layer<never, E, R>) => McpServer.layer({ name: "t", version: "0", features })
 
-it("A server requires what its features require of the user, and nothing of a request", () => {
+it("A server requires the services its features need, except request services", () => {
   holds<Closed<ReturnType<typeof serve<never, never>>>>(true)
 
   const tool = serve(Tools.layer(Cook, () => cook))
@@ -90,7 +90,7 @@ it("A server requires what its features require of the user, and nothing of a re
   assert.isDefined(incomplete ?? complete)
 })
 
-it("Handlers are held to their contract", () => {
+it("Handlers must match their contract", () => {
   class Full extends Schema.TaggedError<Full>()("Full", {}) {}
   class Other extends Schema.TaggedError<Other>()("Other", {}) {}
   const Sum = Tool.make("sum", {
@@ -107,10 +107,10 @@ it("Handlers are held to their contract", () => {
   Tools.layer(Cook, () => Effect.fail(new Error("x")))
   // @ts-expect-error an async handler
   Tools.layer(Cook, async ({ dish }) => dish)
-  // What the compiler reports names what to do: ToolFailure, failure:, Effect.tryPromise.
+  // The compiler error says what to use: ToolFailure, failure:, Effect.tryPromise.
   type Failing = Tools.Mistake<Effect.Effect<string, Full | Other | Tools.ToolFailure>, Full, string>
   holds<Same<Failing, Effect.Effect<string, Tools.Undeclared<Other>>>>(true)
-  // A ternary is one return type: its undeclared failure has the same explanation.
+  // A ternary has a single return type: its undeclared failure gets the same explanation.
   type Ternary = Tools.Mistake<Effect.Effect<string> | Effect.Effect<never, Other>, Full, string>
   holds<Same<Ternary, Effect.Effect<string, Tools.Undeclared<Other>>>>(true)
   holds<Same<Tools.Mistake<Promise<string>, never, string>, Tools.NoEffect<Promise<string>>>>(true)
@@ -133,13 +133,13 @@ it("Handlers are held to their contract", () => {
     complete: { day: () => Effect.map(Elicitation, () => []) }
   })
   // @ts-expect-error a prompt's argument travels as a string
-  Prompt.make("p", { arguments: { n: Schema.Finite } })
+  assert.throws(() => Prompt.make("p", { arguments: { n: Schema.Finite } }))
   // @ts-expect-error a resource is text, bytes or contents
   Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(42))
   assert.isDefined(asks)
 })
 
-it("Completers, variables and forms are held to what they belong to", () => {
+it("Completers, variables and forms must match their features", () => {
   const none = () => Effect.succeed([])
   Prompts.layer(Menu, ({ day }) => Effect.succeed(day), { complete: { day: none } })
   Prompts.layer(Menu, ({ day }) => Effect.succeed(day), {
@@ -183,13 +183,13 @@ it("Completers, variables and forms are held to what they belong to", () => {
   assert.isDefined([Choices, nested, array])
 })
 
-it("Connecting needs a scope, and nothing else", () => {
+it("Connecting requires only a scope", () => {
   type Connect = ReturnType<McpServer.McpServer["Service"]["connect"]>
   assert.isTrue(holds<Same<Effect.Services<Connect>, Scope.Scope>>(true))
   assert.isTrue(holds<Same<Effect.Error<Connect>, never>>(true))
 })
 
-it("A server whose features lack a service of the request does not compile", () => {
+it("A server with a missing request service does not compile", () => {
   class User extends Context.Service<User, { readonly name: string }>()("User") {}
   class Tenant extends Context.Service<Tenant, string>()("Tenant") {}
   const say = Effect.map(User, ({ name }) => name)
@@ -201,18 +201,18 @@ it("A server whose features lack a service of the request does not compile", () 
   const tenant = Middleware.provide(Tenant, say)
   holds<Same<Services<typeof tenant>, User>>(true)
   const met: Layer.Layer<Tenant> = Layer.provide(tenant, user)
-  // Services of the request are no requirements of what is made of them.
+  // Services of the request are not requirements of the layers that create services from them.
   const asks: Layer.Layer<Tenant> = Middleware.provide(Tenant, Effect.orDie(everyRequestService))
   // @ts-expect-error its failure is an McpError
   Middleware.provide(User, Effect.fail("no"))
-  // @ts-expect-error it is what the tag says
+  // @ts-expect-error the value must have the type of the tag
   Middleware.provide(User, Effect.succeed("ada"))
   // @ts-expect-error an eager one registers with the server
   const alone: Layer.Layer<User> = Middleware.provide(User, Effect.succeed({ name: "" }), { eager: true })
   assert.isDefined([incomplete, complete, met, asks, alone])
 })
 
-it("Middleware of one method has the params and the result of that method", () => {
+it("Middleware for one method is typed with that method's params and result", () => {
   Middleware.on("tools/call", ({ params }, next) =>
     Effect.map(next, (result) => (params.name === "" ? result : result))
   )

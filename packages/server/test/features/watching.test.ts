@@ -1,4 +1,4 @@
-/** Updates of a resource go to the callers that may read it, each of what it would read, in both eras. */
+/** Updates of a resource go only to callers that may read it, each for the resource it would read, in both eras. */
 import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Resources from "@effect-mcp/core/Resources"
@@ -12,7 +12,7 @@ const principal = (subject: string) => ({ subject, scopes: [], claims: {} })
 const onlyAnn = ({ subject }: Principal["Service"]) => subject === "ann"
 const text = (value: string) => Effect.succeed(value)
 
-/** Changes that the test makes, and how many watchers run. */
+/** Changes that the test triggers, and the number of running watchers. */
 const source = Effect.gen(function* () {
   const hub = yield* PubSub.unbounded<void>()
   const count = { running: 0, started: 0 }
@@ -32,9 +32,9 @@ const source = Effect.gen(function* () {
 })
 
 for (const version of everyVersion()) {
-  describe(`A subscription in ${version}`, () => {
+  describe(`Subscriptions in ${version}`, () => {
     it.effect(
-      `A subscription in ${version} to a URI of a hidden resource gets updates of the resource that the caller would read`,
+      `A subscription in ${version} to a hidden resource's URI follows the resource visible to the caller`,
       () =>
         Effect.gen(function* () {
           const [secret, open] = [yield* source, yield* source]
@@ -62,7 +62,7 @@ for (const version of everyVersion()) {
     )
 
     it.effect(
-      `A subscription in ${version} to a hidden member of a template is refused; the member is not listed, read or watched`,
+      `A subscription in ${version} to a hidden template member is rejected without listing, reading or watching anything`,
       () =>
         Effect.gen(function* () {
           const inbox = yield* source
@@ -98,65 +98,61 @@ for (const version of everyVersion()) {
       verifies("resources.security.access-control", "resources.security.permission-checked")
     )
 
-    it.effect(
-      `A subscription in ${version} runs its watcher in the context of the layer, without services of the first subscriber`,
-      () =>
-        Effect.gen(function* () {
-          const found: Array<boolean> = []
-          const look = Stream.unwrap(
-            Effect.gen(function* () {
-              for (const tag of [Principal, RequestContext, Tracer.ParentSpan]) {
-                found.push(Option.isSome(yield* Effect.serviceOption<unknown, unknown>(tag)))
-              }
-              return Stream.never
-            })
-          )
-          const server = yield* serve({
-            features: Layer.merge(
-              Resources.layer({ uri: "x://a", name: "a" }, text(""), look),
-              Resources.layerTemplate(
-                { uriTemplate: "y://{id}", name: "t" },
-                () => text(""),
-                () => look
-              )
-            )
+    it.effect(`A subscription in ${version} runs its watcher in the layer's context, not the first subscriber's`, () =>
+      Effect.gen(function* () {
+        const found: Array<boolean> = []
+        const look = Stream.unwrap(
+          Effect.gen(function* () {
+            for (const tag of [Principal, RequestContext, Tracer.ParentSpan]) {
+              found.push(Option.isSome(yield* Effect.serviceOption<unknown, unknown>(tag)))
+            }
+            return Stream.never
           })
-          const ann = yield* connect(server, { version, principal: principal("ann") })
-          yield* subscribe(ann, version, "x://a")
-          yield* subscribe(ann, version, "y://a")
-          assert.deepStrictEqual(found, [false, false, false, false, false, false])
+        )
+        const server = yield* serve({
+          features: Layer.merge(
+            Resources.layer({ uri: "x://a", name: "a" }, text(""), look),
+            Resources.layerTemplate(
+              { uriTemplate: "y://{id}", name: "t" },
+              () => text(""),
+              () => look
+            )
+          )
         })
+        const ann = yield* connect(server, { version, principal: principal("ann") })
+        yield* subscribe(ann, version, "x://a")
+        yield* subscribe(ann, version, "y://a")
+        assert.deepStrictEqual(found, [false, false, false, false, false, false])
+      })
     )
 
-    it.effect(
-      `The watcher of a subscription in ${version} ends with the last subscriber, of any principal, and starts anew`,
-      () =>
-        Effect.gen(function* () {
-          const { change, changes, count } = yield* source
-          const server = yield* serve({ features: Resources.layer({ uri: "x://a", name: "a" }, text(""), changes) })
-          const scopes = yield* Effect.forEach(["ann", "bob", "ann"], () => Scope.make())
-          const join = (index: number) =>
-            Effect.gen(function* () {
-              const client = yield* connect(server, { version, principal: principal(["ann", "bob", "ann"][index]!) })
-              return { client, unsubscribe: (yield* subscribe(client, version, "x://a"))! }
-            }).pipe(Scope.provide(scopes[index]!))
-          for (let round = 1; round <= 2; round++) {
-            const members = [yield* join(0), yield* join(1), yield* join(2)]
-            assert.deepStrictEqual(count, { running: 1, started: round })
-            yield* change
-            yield* until(() => members.every(({ client }) => updates(client).length === 1))
-            yield* members[0]!.unsubscribe
-            yield* members[1]!.unsubscribe
-            assert.deepStrictEqual(count, { running: 1, started: round })
-            yield* members[2]!.unsubscribe
-            yield* until(() => count.running === 0)
-          }
-          const last = [yield* join(0), yield* join(1)]
-          assert.deepStrictEqual([last.length, count], [2, { running: 1, started: 3 }])
-          for (const scope of scopes) yield* Scope.close(scope, Exit.void)
+    it.effect(`A watcher in ${version} stops with the last subscriber and restarts with the next`, () =>
+      Effect.gen(function* () {
+        const { change, changes, count } = yield* source
+        const server = yield* serve({ features: Resources.layer({ uri: "x://a", name: "a" }, text(""), changes) })
+        const scopes = yield* Effect.forEach(["ann", "bob", "ann"], () => Scope.make())
+        const join = (index: number) =>
+          Effect.gen(function* () {
+            const client = yield* connect(server, { version, principal: principal(["ann", "bob", "ann"][index]!) })
+            return { client, unsubscribe: (yield* subscribe(client, version, "x://a"))! }
+          }).pipe(Scope.provide(scopes[index]!))
+        for (let round = 1; round <= 2; round++) {
+          const members = [yield* join(0), yield* join(1), yield* join(2)]
+          assert.deepStrictEqual(count, { running: 1, started: round })
+          yield* change
+          yield* until(() => members.every(({ client }) => updates(client).length === 1))
+          yield* members[0]!.unsubscribe
+          yield* members[1]!.unsubscribe
+          assert.deepStrictEqual(count, { running: 1, started: round })
+          yield* members[2]!.unsubscribe
           yield* until(() => count.running === 0)
-          assert.deepStrictEqual(yield* server.sessions, [])
-        })
+        }
+        const last = [yield* join(0), yield* join(1)]
+        assert.deepStrictEqual([last.length, count], [2, { running: 1, started: 3 }])
+        for (const scope of scopes) yield* Scope.close(scope, Exit.void)
+        yield* until(() => count.running === 0)
+        assert.deepStrictEqual(yield* server.sessions, [])
+      })
     )
   })
 }

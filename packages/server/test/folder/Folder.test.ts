@@ -1,4 +1,6 @@
-/** `Folder.layer`: a folder on disk as resources. No URI and no link leads out of it, in any revision and for any feature. */
+/**
+ * `Folder.layer`: a folder on disk as resources. No URI and no link leads outside, in any revision and for any feature.
+ */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Folder from "@effect-mcp/server/Folder"
 import * as Tree from "@effect-mcp/server/folder/Tree"
@@ -13,7 +15,7 @@ import { subscribe, until, updates } from "../support/subscribed.ts"
 const secret = "SECRET"
 const maxBytes = 1000
 
-/** `outside/secret.txt` beside `folder/`, in which some ways lead outside. */
+/** `outside/secret.txt` next to `folder/`, which contains several links to the outside. */
 const disk = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -53,7 +55,7 @@ const provideNothing = Effect.provideService(Resources.ResourceRegistry, {
   changed: Effect.void
 })
 
-/** What a hostile client writes behind the folder's URI. */
+/** Values that a hostile client appends to the folder's URI. */
 const attacks: ReadonlyArray<string> = [
   "../outside/secret.txt",
   "..%2Foutside%2Fsecret.txt",
@@ -93,7 +95,7 @@ const attacks: ReadonlyArray<string> = [
 
 layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
   for (const version of everyVersion()) {
-    it.effect(`A folder offers its files in ${version}: listed, read as text or bytes, and completed`, () =>
+    it.effect(`A folder lists, completes and reads its files as text or bytes in ${version}`, () =>
       Effect.gen(function* () {
         const { folder } = yield* disk
         const client = yield* session(features(folder), { version })
@@ -126,58 +128,57 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
       })
     )
 
-    it.effect(`A folder answers every attack in ${version} as a missing file, and suggests and watches nothing`, () =>
-      Effect.gen(function* () {
-        const { folder } = yield* disk
-        const client = yield* session(features(folder), { version })
-        for (const attack of attacks) {
-          const error = yield* client.refused("resources/read", { uri: `${uri}/${attack}` })
-          assert.deepStrictEqual(
-            [error.code, error.message],
-            [version >= "2026-07-28" ? -32602 : -32002, `Resource not found: ${excerpt(`${uri}/${attack}`)}`]
-          )
-          const { completion } = yield* client.request("completion/complete", {
-            ref: { type: "ref/resource", uri: `${uri}/{+path}` },
-            argument: { name: "path", value: decodeURIComponent(attack) }
-          })
-          for (const value of completion.values)
-            assert.match(value, /^(?:a\.txt|empty|large\.txt|logo\.png|own\.xyz|sub\/)/)
-        }
-        const tooLarge = yield* client.refused("resources/read", { uri: `${uri}/large.txt` })
-        assert.strictEqual(tooLarge.code, McpError.LimitExceeded)
-        assert.include(tooLarge.message, `more than ${maxBytes} bytes`)
-        assert.notInclude(JSON.stringify(client.received), secret)
-        // What the platform said names the real place: it stays on this side.
-        assert.notInclude(JSON.stringify(client.received), folder)
-      })
-    )
-
     it.effect(
-      `A folder tells subscribers in ${version} of a file that has changed, and all clients of files that have come`,
+      `A folder treats every attack in ${version} as a missing file and neither suggests nor watches anything`,
       () =>
         Effect.gen(function* () {
-          const { folder, write } = yield* disk
+          const { folder } = yield* disk
           const client = yield* session(features(folder), { version })
-          assert.isDefined(yield* subscribe(client, version, `${uri}/a.txt`))
-          // The first update says that the watch has begun.
-          yield* until(() => updates(client).length > 0)
-          const before = updates(client).length
-          yield* write("new.txt", "new")
-          yield* write("a.txt", "b")
-          yield* until(() => updates(client).length > before)
-          assert.deepStrictEqual(new Set(updates(client)), new Set([`${uri}/a.txt`]))
-          if (version < "2026-07-28")
-            yield* until(() => client.notes("notifications/resources/list_changed").length > 0)
-          const { resources } = yield* client.request("resources/list")
-          assert.include(
-            resources.map((one: any) => one.name),
-            "new.txt"
-          )
+          for (const attack of attacks) {
+            const error = yield* client.refused("resources/read", { uri: `${uri}/${attack}` })
+            assert.deepStrictEqual(
+              [error.code, error.message],
+              [version >= "2026-07-28" ? -32602 : -32002, `Resource not found: ${excerpt(`${uri}/${attack}`)}`]
+            )
+            const { completion } = yield* client.request("completion/complete", {
+              ref: { type: "ref/resource", uri: `${uri}/{+path}` },
+              argument: { name: "path", value: decodeURIComponent(attack) }
+            })
+            for (const value of completion.values)
+              assert.match(value, /^(?:a\.txt|empty|large\.txt|logo\.png|own\.xyz|sub\/)/)
+          }
+          const tooLarge = yield* client.refused("resources/read", { uri: `${uri}/large.txt` })
+          assert.strictEqual(tooLarge.code, McpError.LimitExceeded)
+          assert.include(tooLarge.message, `more than ${maxBytes} bytes`)
+          assert.notInclude(JSON.stringify(client.received), secret)
+          // The platform's error contains the real path, which must not reach the client.
+          assert.notInclude(JSON.stringify(client.received), folder)
         })
+    )
+
+    it.effect(`A folder notifies ${version} subscribers of changed files and all clients of new files`, () =>
+      Effect.gen(function* () {
+        const { folder, write } = yield* disk
+        const client = yield* session(features(folder), { version })
+        assert.isDefined(yield* subscribe(client, version, `${uri}/a.txt`))
+        // The first update shows that the watch has started.
+        yield* until(() => updates(client).length > 0)
+        const before = updates(client).length
+        yield* write("new.txt", "new")
+        yield* write("a.txt", "b")
+        yield* until(() => updates(client).length > before)
+        assert.deepStrictEqual(new Set(updates(client)), new Set([`${uri}/a.txt`]))
+        if (version < "2026-07-28") yield* until(() => client.notes("notifications/resources/list_changed").length > 0)
+        const { resources } = yield* client.request("resources/list")
+        assert.include(
+          resources.map((one: any) => one.name),
+          "new.txt"
+        )
+      })
     )
   }
 
-  it.effect("A folder shows hidden files with the option for them, and lists no more files than its limit", () =>
+  it.effect("A folder includes hidden files only on request and lists up to the configured number of files", () =>
     Effect.gen(function* () {
       const { folder } = yield* disk
       const open = yield* session(features(folder, { hidden: true, ignored: [] }))
@@ -190,7 +191,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
     })
   )
 
-  it.effect("A folder is offered by its own file URL, and a missing folder fails at once", () =>
+  it.effect("A folder is served at its file URL, and a missing folder fails immediately", () =>
     Effect.gen(function* () {
       const { folder, path } = yield* disk
       const client = yield* session(features(folder, { uri: undefined }))
@@ -203,7 +204,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
 
   for (const descriptors of [true, false]) {
     it.effect(
-      `A folder reads nothing outside while it is swapped for a link, ${descriptors ? "and lists nothing by descriptors" : "also without descriptors"}`,
+      `A folder swapped for a link exposes nothing outside it, ${descriptors ? "and lists nothing by descriptors" : "also without descriptors"}`,
       () =>
         Effect.gen(function* () {
           const { folder, fs, path, top } = yield* disk
@@ -214,7 +215,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
           const aside = path.join(folder, "aside")
           const away = Effect.andThen(fs.rename(swap, aside), fs.symlink(path.join(top, "outside"), swap))
           const home = Effect.andThen(fs.remove(swap), fs.rename(aside, swap))
-          /** Every moment between two calls of the file system, for the way there and the way back. */
+          /** Swaps the folder at every point between two file system calls, in both directions. */
           let calls = 0
           let [leaves, returns] = [-1, -1]
           let isAway = false
@@ -246,7 +247,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
               most = Math.max(most, calls)
               if (isAway) yield* home
               isAway = false
-              // Without descriptors names may be listed; what they name is still not read.
+              // Without descriptors outside names may be listed, but their files are still never read.
               if (!descriptors) continue
               calls = 0
               const { files } = yield* tree.entries(["swap"])

@@ -1,4 +1,4 @@
-/** How an endpoint with sessions shuts down, and that nothing of a session stays behind. */
+/** Shutdown of an endpoint with sessions, which leaves nothing of a session behind. */
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -8,14 +8,16 @@ import { EventStore, makeMemory } from "@effect-mcp/server/EventStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Latch, Layer, Metric, Queue } from "effect"
 import { TestClock } from "effect/testing"
+import { HttpServers } from "../../src/http/request/HttpServers.ts"
 import { closings } from "../support/closings.ts"
+import { make } from "./support/endpoint.ts"
 import { echo, open } from "./support/http.ts"
 import * as Puppet from "./support/puppet.ts"
 import { callOf, eventsOf, initialize, openSession, revisions, saidOf } from "./support/session.ts"
 
-describe("A shutdown with sessions", () => {
+describe("Shutdown with open sessions", () => {
   it.live.each(closings)(
-    "A shutdown%s lets requests finish, their questions be answered and their streams be resumed, and refuses new requests",
+    "Shutdown finishes requests, questions and resumed streams, and rejects new requests%s",
     ([, by]) =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -50,7 +52,7 @@ describe("A shutdown with sessions", () => {
       })
   )
 
-  it.live("A shutdown interrupts requests that do not finish in time, and answers them", () =>
+  it.live("Shutdown interrupts and answers requests that do not finish in time", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { drain: "1 millis" })
@@ -66,7 +68,7 @@ describe("A shutdown with sessions", () => {
     })
   )
 
-  it.live("A shutdown waits for a handler that masks interruption, and leaves it the services that it uses", () =>
+  it.live("Shutdown waits for an uninterruptible handler and keeps its services alive", () =>
     Effect.gen(function* () {
       const [begun, gate] = [yield* Latch.make(), yield* Latch.make()]
       const said: Array<string> = []
@@ -86,7 +88,7 @@ describe("A shutdown with sessions", () => {
       yield* Effect.forkScoped(session.call("pay"))
       yield* begun.await
       const down = yield* Effect.forkChild(client.shutdown, { startImmediately: true })
-      // Time enough for it to be told to stop.
+      // Enough turns to be told to stop.
       for (let turn = 0; turn < 200; turn++) yield* Effect.promise(() => new Promise(setImmediate))
       assert.isUndefined(down.pollUnsafe())
       assert.deepStrictEqual(said, [])
@@ -96,7 +98,7 @@ describe("A shutdown with sessions", () => {
     })
   )
 
-  it.live("A shutdown ends hundreds of open streams in order, at once", () =>
+  it.live("Shutdown cleanly ends hundreds of open streams at once", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const streams = yield* Effect.forEach(
@@ -110,7 +112,23 @@ describe("A shutdown with sessions", () => {
   )
 })
 
-/** The timers that this process starts from here on, without those of Node's own `fetch`: gives how many wait. */
+describe("Shutdown with `lameDuck`", () => {
+  it.effect("Everything is served until the time is up, then new requests are rejected", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* make(echo, { lameDuck: "5 seconds" })
+      const opening = Effect.map(endpoint.ask({ body: initialize("2025-11-25") }), ({ status }) => status)
+      const ending = yield* Effect.forkChild(endpoint.end(new HttpServers()), { startImmediately: true })
+      yield* TestClock.adjust("4999 millis")
+      assert.strictEqual(yield* opening, 200)
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual(yield* opening, 503)
+      yield* TestClock.adjust("20 seconds")
+      yield* Fiber.join(ending)
+    })
+  )
+})
+
+/** Counts the timers that this process starts from now on, without the timers of Node's `fetch`. */
 const countTimers = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -139,15 +157,15 @@ const countTimers = Effect.map(
   ({ count }) => count
 )
 
-/** Lets timers and fibers run until it is so; the time limit of the test ends the wait. */
+/** Runs timers and fibers until the condition holds, or the test times out. */
 const become = (is: () => boolean) =>
   Effect.repeat(
     Effect.promise(() => new Promise(setImmediate)),
     { until: is }
   )
 
-describe("A session that has ended", () => {
-  it.live("An ended session leaves no session, handler, event or timer behind", () =>
+describe("Ended sessions", () => {
+  it.live("An ended session leaks no session, handler, event or timer", () =>
     Effect.gen(function* () {
       const memory = makeMemory()
       const kept = new Set<string>()
@@ -187,20 +205,20 @@ describe("A session that has ended", () => {
           ["interrupted", "interrupted"]
         )
       })
-      // The endpoint's own timers begin with its first session.
+      // The endpoint's timers start with its first session.
       yield* Effect.forEach(revisions, use)
       const before = timers()
       for (const version of revisions) yield* Effect.repeat(use(version), { times: 9 })
       assert.deepStrictEqual(yield* client.server.sessions, [])
       yield* become(() => kept.size === 0)
-      // The timer of streams runs on for a second after the last of them.
+      // The stream timer keeps running for a second after the last stream.
       yield* become(() => timers() <= before)
     })
   )
 })
 
-describe("Fibers of sessions", () => {
-  /** Fibers that are alive, of client and server. */
+describe("Session fibers", () => {
+  /** Fibers of client and server that are alive. */
   let fibers = 0
   const counting = Context.make(Metric.FiberRuntimeMetrics, {
     recordFiberStart: () => void fibers++,
@@ -212,7 +230,7 @@ describe("Fibers of sessions", () => {
       { until: () => fibers === count, times: 200 }
     )
 
-  it.effect("An idle session has one fiber, and none after a DELETE, an expiry, or a shutdown while it is busy", () =>
+  it.effect("An idle session has one fiber, and none after DELETE, expiry or shutdown", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const bare = fibers
@@ -236,7 +254,7 @@ describe("Fibers of sessions", () => {
         return session
       })
 
-      // The fiber that watches all sessions starts with the first.
+      // The fiber that watches all sessions starts with the first session.
       yield* openSession(client)
       yield* becomes(-1)
       const one = fibers

@@ -1,4 +1,4 @@
-/** Clients, stores and handlers that misbehave: none takes the endpoint from the others. */
+/** Clients, stores and handlers that misbehave never take the endpoint away from others. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
@@ -14,8 +14,8 @@ import { call, echo, isFetch, open } from "./support/http.ts"
 import * as Puppet from "./support/puppet.ts"
 import { callOf, eventsOf, initialize, type Opened, openSession, request, saidOf } from "./support/session.ts"
 
-describe("A hostile body", () => {
-  it.live("A batch of a million members is refused as a whole, at the cost of its length", () =>
+describe("Hostile bodies", () => {
+  it.live("A million-member batch is rejected as a whole, in time linear in its length", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const session = yield* openSession(client, "2025-03-26")
@@ -36,7 +36,9 @@ const storing = (change: (memory: Store) => Partial<Store>) => {
   return Layer.succeed(EventStore, { ...memory, ...change(memory) })
 }
 
-/** Reports one, two, three, is cut off before the second, and answers. Gives the id of the first. */
+/**
+ * Reports one, two and three, with the connection cut before the second, then answers. Returns the id of the first event.
+ */
 const cutCall = Effect.fnUntraced(function* (session: Opened, puppet: Puppet.Puppet, name = "a") {
   yield* puppet.tell(name, Progress.report(1))
   const reply = yield* session.follow("puppet", { name })
@@ -53,9 +55,9 @@ const stepsOf = (session: Opened, id: string | undefined) =>
     saidOf(events).map(({ params, result }) => params?.progress ?? result.content[0].text)
   )
 
-describe("Unreadable members of a batch", () => {
+describe("Unreadable batch members", () => {
   it.live(
-    "An unreadable member with the id of a running request is answered on its own POST, and the request runs on",
+    "An unreadable member with a running request's id is answered in its own POST without affecting the request",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -66,7 +68,7 @@ describe("Unreadable members of a batch", () => {
         const unreadable = { jsonrpc: "1.0", id: 1, method: "tools/call" }
         const [error] = yield* (yield* session.post([unreadable])).json
         assert.deepStrictEqual([error.id, error.error.code], [1, McpError.InvalidRequest])
-        // Also where both came together.
+        // Also if both arrive together.
         const both = yield* session.post([unreadable, callOf("puppet", { name: "b" }, 1)])
         assert.strictEqual(both.status, 400)
         yield* puppet.tell("b", Effect.asVoid(Roots.list))
@@ -88,8 +90,8 @@ describe("Unreadable members of a batch", () => {
   )
 })
 
-describe("An event store with faults", () => {
-  it.live("A store that is slow keeps all events in order, and a resumption waits for it", () =>
+describe("Faulty event stores", () => {
+  it.live("A slow store keeps events in order, and resuming waits for it", () =>
     Effect.gen(function* () {
       const gate = yield* Latch.make()
       const store = storing((memory) => ({
@@ -104,7 +106,7 @@ describe("An event store with faults", () => {
     })
   )
 
-  it.live("A stream whose store lost an event is 410 before the gap and resumed after it, and its session lives", () =>
+  it.live("A stream with a lost event returns 410 before the gap and resumes after it", () =>
     Effect.gen(function* () {
       const store = storing((memory) => ({
         append: (key, events) => {
@@ -114,7 +116,7 @@ describe("An event store with faults", () => {
           const kept = Effect.forEach(others, (some) => memory.append(key, some))
           if (!events[lost]!.text.includes('"progress":2')) return Effect.andThen(kept, Effect.die("no"))
           Effect.runSync(kept)
-          // Not even an effect, at times.
+          // Sometimes it throws instead of returning an effect.
           throw new Error("no")
         },
         forget: () => {
@@ -139,7 +141,7 @@ describe("An event store with faults", () => {
     })
   )
 
-  it.live("A store that cannot be read is answered by 503, and a later attempt resumes the stream", () =>
+  it.live("An unreadable store returns 503, and a later attempt resumes the stream", () =>
     Effect.gen(function* () {
       let broken = true
       const store = storing((memory) => ({
@@ -156,7 +158,7 @@ describe("An event store with faults", () => {
     })
   )
 
-  it.live("A store that answers two resumptions in the wrong order takes no event from the newer connection", () =>
+  it.live("An event store that reorders two resumptions takes no event from the newer connection", () =>
     Effect.gen(function* () {
       const reads: Array<Latch.Latch> = []
       const asked = yield* Queue.unbounded<void>()
@@ -166,7 +168,7 @@ describe("An event store with faults", () => {
             const latch = Latch.makeUnsafe(false)
             const first = reads.push(latch) === 1
             Queue.offerUnsafe(asked, undefined)
-            // The newer one read before the last event, the older one after it.
+            // The newer resumption reads before the last event is stored, the older one after it.
             return first
               ? Effect.andThen(latch.await, memory.after(key, seq))
               : Effect.tap(memory.after(key, seq), () => latch.await)
@@ -195,7 +197,7 @@ describe("An event store with faults", () => {
     })
   )
 
-  it.effect("A store that hangs holds up neither requests nor the shutdown", () =>
+  it.effect("A stuck store does not delay requests or shutdown", () =>
     Effect.gen(function* () {
       const appending = yield* Deferred.make<void>()
       const store = storing(() => ({
@@ -218,8 +220,8 @@ describe("An event store with faults", () => {
   )
 })
 
-describe("A hostile client", () => {
-  it.live("A client that hangs up before its session is open leaves no session behind", () =>
+describe("Hostile clients", () => {
+  it.live("A client that hangs up before its session opens leaves no session behind", () =>
     Effect.gen(function* () {
       const greeted = yield* Deferred.make<void>()
       const onInitialize = () => Effect.andThen(Deferred.succeed(greeted, undefined), Effect.never)
@@ -237,7 +239,7 @@ describe("A hostile client", () => {
     })
   )
 
-  it.live("A body that arrives byte by byte is read, and takes no more memory than its length", () =>
+  it.live("A body arriving byte by byte uses no more memory than its length", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const { body, headers } = call("echo", { text: "ä".repeat(3000) })
@@ -264,7 +266,7 @@ describe("A hostile client", () => {
     })
   )
 
-  it.live("A principal that cannot be compared fails its own request only, on a router too, and takes no place", () =>
+  it.live("A principal that cannot be compared fails only its own request, even behind a router", () =>
     Effect.gen(function* () {
       const odd = HttpRouter.middleware<{ provides: Principal }>()(
         Effect.succeed((handler) =>
@@ -286,7 +288,7 @@ describe("A hostile client", () => {
     })
   )
 
-  it.live("A client that asks before initialize was answered and hangs up leaves no handler running", () =>
+  it.live("A client that hangs up during initialize leaves no asking handler behind", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer)
@@ -310,7 +312,7 @@ describe("A hostile client", () => {
     })
   )
 
-  it.effect("Requests that a client leaves behind are counted until they end", () =>
+  it.effect("Abandoned requests count against the limit until they end", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, {
@@ -339,7 +341,7 @@ describe("A hostile client", () => {
     })
   )
 
-  it.effect("An id of a batch that was left behind may be used again: only the rest of the batch is interrupted", () =>
+  it.effect("The id of an abandoned batch request can be reused; only the rest of the batch is interrupted", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { resume: false, sessions: { grace: "10 seconds" } })
@@ -360,7 +362,7 @@ describe("A hostile client", () => {
   )
 
   it.live(
-    "A client that never reads does not hold up the shutdown",
+    "A client that never reads does not delay shutdown",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make

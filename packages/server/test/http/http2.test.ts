@@ -1,8 +1,8 @@
-/** The listener of `node:http` under Node's HTTP/2, whose compatibility API gives listeners the API of HTTP/1. */
+/** The `node:http` listener under Node's HTTP/2 compatibility API. */
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
-import * as Node from "@effect-mcp/server/internal/NodeListener"
+import { NodeListener as Node } from "@effect-mcp/server/internal/endpoints"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { type Cause, Effect, Exit, Layer, Queue, Scope } from "effect"
@@ -14,7 +14,7 @@ import { openSession, revisions } from "./support/session.ts"
 
 const basic = { "content-type": "application/json", accept: "application/json, text/event-stream" }
 
-/** As over HTTP/1: answers once there are headers. Of events it gives their messages. */
+/** Like HTTP/1: returns once the headers arrive. Events are parsed into their messages. */
 const fetchOver =
   (client: Http2.ClientHttp2Session) =>
   ({ body, headers, method = "POST", path = "/mcp" }: Sent): Effect.Effect<Reply> =>
@@ -52,7 +52,7 @@ const fetchOver =
       stream.end(body)
     })
 
-/** `shutdown` ends the endpoint, as `dispose` would. */
+/** `shutdown` ends the endpoint, like `dispose`. */
 const open = Effect.fnUntraced(function* (features: Layer.Layer<never, never, McpServer.Registries>) {
   const scope = yield* Scope.fork(yield* Scope.Scope)
   const context = yield* Layer.buildWithScope(
@@ -78,7 +78,7 @@ const open = Effect.fnUntraced(function* (features: Layer.Layer<never, never, Mc
   return {
     fetch: fetchOver(client),
     client,
-    /** The methods of requests that are over, as the server has it. */
+    /** Methods of the requests that the server has closed. */
     closed,
     abandon: (() => Effect.void) satisfies Client["abandon"],
     shutdown: Scope.close(scope, Exit.void)
@@ -99,7 +99,7 @@ const growing = Layer.unwrap(
 const progress = (n: number) => ({ method: "notifications/progress", params: { progressToken: 1, progress: n } })
 
 describe.each(revisions)("HTTP/2 in %s", (version) => {
-  it.live("A session over HTTP/2 opens, answers, streams progress, and notices when the client has gone", () =>
+  it.live("An HTTP/2 session opens, answers, streams progress and notices when the client leaves", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(Layer.merge(echo, puppet.layer)), version)
@@ -142,7 +142,7 @@ describe.each(revisions)("HTTP/2 in %s", (version) => {
 })
 
 describe("HTTP/2", () => {
-  it.live("A stream over HTTP/2 that is cancelled at once without an error code is released", () =>
+  it.live("An HTTP/2 stream cancelled immediately without an error code is released", () =>
     Effect.gen(function* () {
       const opened = yield* open(echo)
       const { id } = yield* openSession(opened)
@@ -157,7 +157,7 @@ describe("HTTP/2", () => {
 })
 
 describe("HTTP/2 in 2026-07-28", () => {
-  it.live("A request over HTTP/2 is answered, streams progress, and is interrupted when the client has gone", () =>
+  it.live("An HTTP/2 request is answered, streams progress and is interrupted when the client leaves", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const { fetch } = yield* open(Layer.merge(echo, puppet.layer))
@@ -172,7 +172,7 @@ describe("HTTP/2 in 2026-07-28", () => {
     })
   )
 
-  it.live("The host over HTTP/2 is that of `:authority`; pages of other sites and other methods are refused", () =>
+  it.live("The HTTP/2 host is read from `:authority`; foreign origins and other methods are rejected", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(echo)
       const status = (sent: Sent) => Effect.map(fetch(sent), ({ status }) => status)
@@ -183,7 +183,7 @@ describe("HTTP/2 in 2026-07-28", () => {
     })
   )
 
-  it.live("A shutdown ends open streams over HTTP/2", () =>
+  it.live("Shutdown ends open HTTP/2 streams", () =>
     Effect.gen(function* () {
       const { fetch, shutdown } = yield* open(echo)
       const listening = yield* fetch(sent("subscriptions/listen", { notifications: { toolsListChanged: true } }))

@@ -1,4 +1,4 @@
-/** Messages that are changed at random are refused, and nothing else happens. */
+/** Randomly mutated messages are rejected and have no other effect. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
@@ -31,9 +31,9 @@ const Sent = Schema.Struct({
   body: Body
 })
 
-describe("Messages that are changed at random", () => {
+describe("Randomly mutated messages", () => {
   it.live.prop(
-    "A changed message is answered, never by a 5xx status, and disturbs no other session",
+    "A mutated message never gets a 5xx or affects another session",
     { all: Arbitrary.array(Arbitrary.schema(Sent), { maxLength: 25 }) },
     ({ all }) =>
       Effect.scoped(

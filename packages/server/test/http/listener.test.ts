@@ -1,6 +1,8 @@
-/** A listener of `node:http`: middleware before it may have used the request, and nothing catches an error that it throws. */
+/**
+ * A `node:http` listener: middleware before it may have used the request, and nothing catches an error that it throws.
+ */
 import * as Progress from "@effect-mcp/core/Progress"
-import * as Node from "@effect-mcp/server/internal/NodeListener"
+import { NodeListener as Node } from "@effect-mcp/server/internal/endpoints"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Option, Queue } from "effect"
@@ -27,7 +29,7 @@ const listening = Effect.fnUntraced(function* (server: Pick<Server, "listen" | "
 })
 
 const serverOf = (features: Layer.Layer<never, never, McpServer.Registries>) =>
-  // Some answers are larger than a tool's may be.
+  // Some answers exceed the default size limit of a tool.
   Layer.fresh(McpServer.layer({ name: "test", version: "1", features, limits: { tool: { bytes: Infinity } } }))
 const server = serverOf(echo)
 
@@ -55,7 +57,7 @@ const post = (port: number, { body, headers }: Sent) =>
     return { status: reply.status, text: await reply.text(), ...(id !== null && { id }) }
   })
 
-/** As it is on the wire. */
+/** The request as raw HTTP/1.1 text. */
 const rawOf = ({ body, headers }: Sent): string => {
   const lines = Object.entries({ ...basic, ...headers, host: "127.0.0.1", "content-length": String(body).length })
   return `POST /mcp HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${String(value)}\r\n`).join("")}\r\n${String(body)}`
@@ -63,8 +65,8 @@ const rawOf = ({ body, headers }: Sent): string => {
 
 const said = call("echo", { text: "hi" })
 
-describe("A listener of node:http", () => {
-  it.live("A request whose `principal` throws gets 500, and the next is served", () =>
+describe("node:http listener", () => {
+  it.live("A request whose `principal` throws gets 500, and the next one is served", () =>
     Effect.gen(function* () {
       const port = yield* serve((listener) => listener, {
         principal: ({ headers }) => {
@@ -86,7 +88,7 @@ describe("A listener of node:http", () => {
       const opened = { body: JSON.stringify(initialize("2025-11-25")) }
       const session = yield* post(port, opened)
       claims = { iss: 1n }
-      // In a fiber, too.
+      // The same for a request handled in a fiber.
       const opening = yield* Effect.option(Effect.catchDefect(post(port, opened), () => Effect.fail("cut off")))
       assert.strictEqual(Option.getOrUndefined(opening)?.status, 500)
       const headers = { "mcp-session-id": session.id ?? "" }
@@ -97,7 +99,7 @@ describe("A listener of node:http", () => {
     })
   )
 
-  it.live("A request without a host and with an invalid URL is refused", () =>
+  it.live("A request without a host or with an invalid URL is rejected", () =>
     Effect.gen(function* () {
       const port = yield* serve((listener) => listener)
       const reply = yield* Effect.callback<string>((resume) => {
@@ -114,7 +116,7 @@ describe("A listener of node:http", () => {
   )
 
   it.live.each(["content-length: 104857600", "transfer-encoding: chunked"])(
-    "A client that goes on sending after a 413 is cut off with %s",
+    "A client that keeps sending after a 413 is cut off with %s",
     (length) =>
       Effect.gen(function* () {
         const port = yield* serve((listener) => listener, { maxMessageBytes: 1000 })
@@ -126,8 +128,8 @@ describe("A listener of node:http", () => {
           let text = ""
           let parts = 0
           const socket = connect(port, "127.0.0.1")
-          const send = (): void => {
-            if (parts++ < 1600 && !socket.destroyed) socket.write(whole, send)
+          const send = (error?: Error | null): void => {
+            if (!error && parts++ < 1600) socket.write(whole, send)
           }
           socket.write(
             `POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${length}\r\n\r\n`,
@@ -143,7 +145,7 @@ describe("A listener of node:http", () => {
       })
   )
 
-  it.live("A request line in absolute form is served, and its host counts", () =>
+  it.live("A request line in absolute form is served, and its host is checked", () =>
     Effect.gen(function* () {
       const port = yield* serve((listener) => listener, { path: "/mcp" })
       const statusOf = (target: string) =>
@@ -161,7 +163,7 @@ describe("A listener of node:http", () => {
     })
   )
 
-  it.live("A request whose body was read before gets 500 at once, and counts no longer", () =>
+  it.live("A request with an already consumed body gets 500 immediately and stops counting", () =>
     Effect.gen(function* () {
       const port = yield* serve(
         (listener) => (request, response) => {
@@ -179,7 +181,7 @@ describe("A listener of node:http", () => {
     })
   )
 
-  it.live.each([...revisions, "2026-07-28"])("A listener of node:http takes a parsed `request.body` in %s", (version) =>
+  it.live.each([...revisions, "2026-07-28"])("A node:http listener accepts a parsed `request.body` in %s", (version) =>
     Effect.gen(function* () {
       const forms: { readonly [form: string]: (text: string) => unknown } = {
         parsed: (text) => JSON.parse(text),
@@ -223,7 +225,7 @@ describe("A listener of node:http", () => {
     })
   )
 
-  it.live("A listener shares the layers of its memo map", () =>
+  it.live("Listeners share layers through their memo map", () =>
     Effect.gen(function* () {
       let built = 0
       const shared = Layer.effectDiscard(Effect.sync(() => void built++))
@@ -238,7 +240,7 @@ describe("A listener of node:http", () => {
     })
   )
 
-  it.live.each(["/mcp", "/elsewhere"])("A listener at %s leaves a response alone that was answered before", (path) =>
+  it.live.each(["/mcp", "/elsewhere"])("A listener at %s ignores an already answered response", (path) =>
     Effect.gen(function* () {
       const port = yield* serve(
         (listener) => (request, response) => {
@@ -256,7 +258,7 @@ describe("A listener of node:http", () => {
     })
   )
 
-  it.live("A stream that middleware ends is not written any more", () =>
+  it.live("A stream ended by middleware is no longer written", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const port = yield* serve(
@@ -281,7 +283,7 @@ describe("A listener of node:http", () => {
     })
   )
 
-  it.live("A request whose client has gone before the listener runs is not counted", () =>
+  it.live("A request abandoned before the listener runs is not counted", () =>
     Effect.gen(function* () {
       const gone = yield* Deferred.make<() => void>()
       const port = yield* serve(
@@ -314,7 +316,7 @@ describe("A listener of node:http", () => {
     })
   )
 
-  it.live("A client that does not read a large answer counts until it does", () =>
+  it.live("A client counts against the limit until it has read its large answer", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const port = yield* serve((listener) => listener, { inFlight: 1 }, Layer.merge(echo, puppet.layer))
@@ -330,7 +332,7 @@ describe("A listener of node:http", () => {
     })
   )
 
-  it.live("Requests that wait behind another on a lost connection end, by one event listener", () =>
+  it.live("Pipelined requests on a lost connection end with a single event listener", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       let listeners = (): number => 0
@@ -353,8 +355,8 @@ describe("A listener of node:http", () => {
   )
 })
 
-describe("A server that cannot be built", () => {
-  it.live("A server whose layer fails answers by 500, and releases its resources", () =>
+describe("Servers that fail to build", () => {
+  it.live("A server whose layer fails answers 500 and releases its resources", () =>
     Effect.gen(function* () {
       let open = 0
       const held = Layer.effectDiscard(
@@ -373,7 +375,7 @@ describe("A server that cannot be built", () => {
     })
   )
 
-  it.live("A server whose layer never ends is interrupted when it is disposed of, and releases its resources", () =>
+  it.live("A server stuck while building is interrupted and released on dispose", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       let open = 0

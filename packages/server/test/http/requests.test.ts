@@ -14,7 +14,7 @@ const refusal = (reply: Effect.Success<ReturnType<Client["fetch"]>>) =>
 const echoOf = (text: string, id: string | number) => callOf("echo", { text }, id)
 const textOf = ({ id, result }: any) => [id, result.content[0].text]
 
-describe("A batch in 2025-03-26", () => {
+describe("Batches in 2025-03-26", () => {
   const opened = Effect.gen(function* () {
     const puppet = yield* Puppet.make
     const session = yield* openSession(yield* open(Layer.merge(puppet.layer, echo)), "2025-03-26")
@@ -22,7 +22,7 @@ describe("A batch in 2025-03-26", () => {
   })
 
   it.live(
-    "A batch is answered by one array, whatever notifications and responses it has",
+    "A batch gets one array of answers, even if it includes notifications and responses",
     () =>
       Effect.gen(function* () {
         const { session } = yield* opened
@@ -47,7 +47,7 @@ describe("A batch in 2025-03-26", () => {
     verifies("http.post.body-batch", "http.post.json-or-sse")
   )
 
-  it.live("A batch of notifications and responses only gets 202", () =>
+  it.live("A batch of only notifications and responses gets 202", () =>
     Effect.gen(function* () {
       const { session } = yield* opened
       for (const members of [
@@ -60,7 +60,7 @@ describe("A batch in 2025-03-26", () => {
     })
   )
 
-  it.live("A batch with progress is answered by a stream of all answers, each when it is ready", () =>
+  it.live("A batch with progress gets a stream, with each answer as soon as it is ready", () =>
     Effect.gen(function* () {
       const { puppet, session } = yield* opened
       yield* puppet.tell("a", Progress.report(1))
@@ -75,7 +75,7 @@ describe("A batch in 2025-03-26", () => {
     })
   )
 
-  it.live("An empty batch and one that uses an id twice are refused", () =>
+  it.live("An empty batch or one with a duplicate id is rejected", () =>
     Effect.gen(function* () {
       const { session } = yield* opened
       assert.deepStrictEqual(yield* refusal(yield* session.post([])), [400, McpError.InvalidRequest, null])
@@ -86,7 +86,7 @@ describe("A batch in 2025-03-26", () => {
     })
   )
 
-  it.live("A batch has no message for cancelled requests, and the answers of the others", () =>
+  it.live("A batch omits cancelled requests and still answers the others", () =>
     Effect.gen(function* () {
       const { puppet, session } = yield* opened
       const calls = ["a", "b"].map((name) => callOf("puppet", { name }, name))
@@ -99,9 +99,9 @@ describe("A batch in 2025-03-26", () => {
   )
 })
 
-describe.each(revisions)("A body in %s", (version) => {
+describe.each(revisions)("Bodies in %s", (version) => {
   it.live(
-    "An unreadable body gets 400 and an error with the reason",
+    "An unreadable body gets 400 and an error that explains why",
     () =>
       Effect.gen(function* () {
         const session = yield* openSession(yield* open(echo), version)
@@ -124,8 +124,8 @@ describe.each(revisions)("A body in %s", (version) => {
   )
 })
 
-describe.each(revisions)("A request in %s", (version) => {
-  it.live("A request whose id is in use gets 400, and the first is not disturbed", () =>
+describe.each(revisions)("Requests in %s", (version) => {
+  it.live("A duplicate request id gets 400 without disturbing the first request", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(Layer.merge(puppet.layer, echo)), version)
@@ -141,7 +141,7 @@ describe.each(revisions)("A request in %s", (version) => {
   )
 
   it.live(
-    "The POST of a cancelled request ends at once, without a message",
+    "Cancelling a request ends its POST immediately, without a message",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -169,7 +169,7 @@ describe.each(revisions)("A request in %s", (version) => {
   )
 
   it.live(
-    "A request beyond the limits gets 429 with Retry-After, and responses to questions are always accepted",
+    "A request over the limits gets 429 with Retry-After, while responses to questions are always accepted",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make

@@ -26,9 +26,9 @@ const features = Layer.mergeAll(
   fails("needs_sampling", McpError.missingClientCapability({ sampling: {} }))
 )
 
-describe("A POST of 2026-07-28", () => {
+describe("POSTs in 2026-07-28", () => {
   it.live(
-    "A request is answered by one JSON object, beside the user's routes",
+    "A request is answered with one JSON object, alongside the user's routes",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features)
@@ -43,21 +43,19 @@ describe("A POST of 2026-07-28", () => {
     verifies("http.endpoint.post", "http.post.json-or-sse")
   )
 
-  it.live(
-    "The error to a revision that is not served names those that are, also for initialize where there are no sessions",
-    () =>
-      Effect.gen(function* () {
-        const { fetch, post } = yield* open(features, {}, newest)
-        const discovered = yield* (yield* post("server/discover")).json
-        assert.deepStrictEqual(discovered.result.supportedVersions, ["2026-07-28"])
-        const old = { jsonrpc: "2.0", id: 7, method: "initialize", params: { protocolVersion: "2025-11-25" } }
-        const reply = yield* fetch({ body: JSON.stringify(old) })
-        assert.strictEqual(reply.status, 400)
-        assert.deepInclude((yield* reply.json).error, { code: -32020, data: { supported: ["2026-07-28"] } })
-      })
+  it.live("The error for an unsupported revision lists the supported ones, even for initialize", () =>
+    Effect.gen(function* () {
+      const { fetch, post } = yield* open(features, {}, newest)
+      const discovered = yield* (yield* post("server/discover")).json
+      assert.deepStrictEqual(discovered.result.supportedVersions, ["2026-07-28"])
+      const old = { jsonrpc: "2.0", id: 7, method: "initialize", params: { protocolVersion: "2025-11-25" } }
+      const reply = yield* fetch({ body: JSON.stringify(old) })
+      assert.strictEqual(reply.status, 400)
+      assert.deepInclude((yield* reply.json).error, { code: -32020, data: { supported: ["2026-07-28"] } })
+    })
   )
 
-  it.live("Where middleware answers unknown methods, one that it leaves is 404, and its other errors are 200", () =>
+  it.live("If middleware answers unknown methods, those it skips get 404 and its other errors get 200", () =>
     Effect.gen(function* () {
       const answers = Middleware.layer((request, next) => {
         const { method }: { readonly method: string } = request
@@ -76,7 +74,7 @@ describe("A POST of 2026-07-28", () => {
   )
 
   it.live(
-    "A notification gets 202; any other message that is no request gets 400 and an error with the id that could be read",
+    "A notification gets 202, and any other non-request gets 400 with its id",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features, {}, newest)
@@ -104,7 +102,7 @@ describe("A POST of 2026-07-28", () => {
     verifies("http.post.accepted", "http.post.not-accepted")
   )
 
-  it.live("A POST of other media types or of too large a size is refused", () =>
+  it.live("A POST with another media type or an oversized body is rejected", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(features, { maxMessageBytes: 1000 })
       const status = (sent: Parameters<typeof fetch>[0]) => Effect.map(fetch(sent), (reply) => reply.status)
@@ -154,7 +152,7 @@ describe("A POST of 2026-07-28", () => {
         const shouting = sent("tools/list", {}, { "mcp-method": undefined, "MCP-METHOD": "tools/list" })
         assert.strictEqual((yield* fetch(shouting)).status, 200)
 
-        // The error for headers that differ comes before that for a version that is not served.
+        // The error for mismatched headers precedes the error for an unsupported version.
         const future = { _meta: { [version]: "2099-01-01" } }
         assert.deepStrictEqual(
           yield* refused("tools/list", future, { "mcp-protocol-version": "2026-07-28" }),
@@ -188,43 +186,41 @@ describe("A POST of 2026-07-28", () => {
     )
   )
 
-  it.live(
-    "A method of an extension is refused where its name is missing in the headers or differs from that of its params",
-    () =>
-      Effect.gen(function* () {
-        const handled: Array<string> = []
-        const Notes = Extension.make("com.example/notes", {
-          requests: {
-            read: Extension.request("com.example/notes/read", { params: { title: Schema.String }, nameParam: "title" }),
-            count: Extension.request("com.example/notes/count")
-          }
-        })
-        const notes = Extensions.layer(Notes, {
-          requests: {
-            read: ({ title }) => Effect.sync(() => ({ length: handled.push(title) })),
-            count: () => Effect.succeed({})
-          }
-        })
-        const { fetch } = yield* open(notes)
-        const declared = { _meta: { [capabilities]: { extensions: { [Notes.id]: {} } } } }
-        const read = (name: string | undefined, title: unknown = "café") =>
-          sent(Notes.requests.read.method, { title, ...declared }, { "mcp-name": name })
-        const answer = (message: ReturnType<typeof read>) =>
-          Effect.flatMap(fetch(message), ({ json, status }) => Effect.map(json, ({ error }) => [status, error?.code]))
-        for (const name of [undefined, "", "other", "CAFE", "=?base64?!?="]) {
-          assert.deepStrictEqual(yield* answer(read(name)), [400, -32020], name)
+  it.live("An extension method is rejected if its name header is missing or differs from its params", () =>
+    Effect.gen(function* () {
+      const handled: Array<string> = []
+      const Notes = Extension.make("com.example/notes", {
+        requests: {
+          read: Extension.request("com.example/notes/read", { params: { title: Schema.String }, nameParam: "title" }),
+          count: Extension.request("com.example/notes/count")
         }
-        assert.deepStrictEqual(handled, [])
-        assert.deepStrictEqual(yield* answer(read("=?base64?Y2Fmw6k=?=")), [200, undefined])
-        assert.deepStrictEqual(handled, ["café"])
-        const other = sent(Notes.requests.count.method, declared, { "mcp-method": Notes.requests.read.method })
-        assert.deepStrictEqual(yield* answer(other), [400, -32020])
-        assert.deepStrictEqual(yield* answer(sent(Notes.requests.count.method, declared)), [200, undefined])
       })
+      const notes = Extensions.layer(Notes, {
+        requests: {
+          read: ({ title }) => Effect.sync(() => ({ length: handled.push(title) })),
+          count: () => Effect.succeed({})
+        }
+      })
+      const { fetch } = yield* open(notes)
+      const declared = { _meta: { [capabilities]: { extensions: { [Notes.id]: {} } } } }
+      const read = (name: string | undefined, title: unknown = "café") =>
+        sent(Notes.requests.read.method, { title, ...declared }, { "mcp-name": name })
+      const answer = (message: ReturnType<typeof read>) =>
+        Effect.flatMap(fetch(message), ({ json, status }) => Effect.map(json, ({ error }) => [status, error?.code]))
+      for (const name of [undefined, "", "other", "CAFE", "=?base64?!?="]) {
+        assert.deepStrictEqual(yield* answer(read(name)), [400, -32020], name)
+      }
+      assert.deepStrictEqual(handled, [])
+      assert.deepStrictEqual(yield* answer(read("=?base64?Y2Fmw6k=?=")), [200, undefined])
+      assert.deepStrictEqual(handled, ["café"])
+      const other = sent(Notes.requests.count.method, declared, { "mcp-method": Notes.requests.read.method })
+      assert.deepStrictEqual(yield* answer(other), [400, -32020])
+      assert.deepStrictEqual(yield* answer(sent(Notes.requests.count.method, declared)), [200, undefined])
+    })
   )
 
   it.live(
-    "A version that is not served gets -32022, whatever other headers and params the request has",
+    "An unsupported version gets -32022, regardless of other headers and params",
     () =>
       Effect.gen(function* () {
         const { fetch, post } = yield* open(features)
@@ -247,7 +243,7 @@ describe("A POST of 2026-07-28", () => {
     verifies("versioning.unsupported.error", "http.version.unsupported")
   )
 
-  it.live("An error that a handler answers is 200", () =>
+  it.live("An error returned by a handler has status 200", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(features)
       for (const [name, code] of [
@@ -262,7 +258,7 @@ describe("A POST of 2026-07-28", () => {
   )
 
   it.live(
-    "Arguments with x-mcp-header must be in headers, with the same values",
+    "Arguments with x-mcp-header must also appear in headers, with the same values",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features)
@@ -296,7 +292,7 @@ describe("A POST of 2026-07-28", () => {
   )
 
   it.live(
-    "Integers in headers are accepted if JavaScript represents them exactly, and others are refused",
+    "Integers in headers are accepted only if JavaScript represents them exactly",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features)
@@ -313,7 +309,7 @@ describe("A POST of 2026-07-28", () => {
 
 describe("The endpoint", () => {
   it.live(
-    "GET and DELETE get 405 in 2026-07-28, and headers of sessions are ignored",
+    "GET and DELETE get 405 in 2026-07-28, and session headers are ignored",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features, {}, newest)
@@ -334,7 +330,7 @@ describe("The endpoint", () => {
   )
 
   it.live(
-    "A host or an origin that is not listed is refused",
+    "An unlisted host or origin is rejected",
     () =>
       Effect.gen(function* () {
         const { fetch, port } = yield* open(features)
@@ -349,7 +345,7 @@ describe("The endpoint", () => {
           "evil.example.com",
           `evil.example.com:${port}`,
           "localhost.evil.example.com",
-          // Of these no Request can be made, or one to another path.
+          // The fetch API cannot create a Request with this host, or changes its path.
           ...(isFetch ? [] : ["a@localhost", "localhost/x"])
         ]) {
           assert.strictEqual(yield* status({ host }), 403, host)
@@ -373,7 +369,7 @@ describe("The endpoint", () => {
     verifies("http.origin.validated", "http.origin.forbidden")
   )
 
-  it.live("Hosts and origins that are listed are admitted", () =>
+  it.live("Listed hosts and origins are accepted", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(features, {
         allowedHosts: ["mcp.example.com", "other.example.com:8443"],
@@ -393,7 +389,7 @@ describe("The endpoint", () => {
     })
   )
 
-  it.live("A principal that a middleware of the route provides is that of the request", () =>
+  it.live("A principal provided by route middleware becomes the request's principal", () =>
     Effect.gen(function* () {
       const who = Tools.layer(Tool.make("who", { description: "Says who asks." }), () =>
         Effect.map(Principal, ({ subject }) => subject ?? "nobody")

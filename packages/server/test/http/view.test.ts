@@ -27,7 +27,7 @@ const ways = [
 ]
 type Way = (typeof ways)[number]
 
-/** Begins calls of the puppet, each of a client of its own; every one has the id 1. */
+/** Starts calls of the puppet, each from a separate client and with the id 1. */
 const callerOf = ({ session, version }: Way, client: Client) =>
   Effect.gen(function* () {
     if (version === stateless) return (name: string) => client.fetch(call("puppet", { name }))
@@ -43,8 +43,8 @@ const answerOf = (reply: Reply) =>
   Effect.map(reply.text, (text) => JSON.parse(text.replace(/^[^]*\ndata: /, "").replace(/^data: /, "")))
 const gone = ({ requests }: McpServer.Server) => Effect.repeat(requests.list, { until: (rows) => rows.length === 0 })
 
-describe.each(ways)("The view of requests over HTTP: $title", (way) => {
-  it.live("A stuck call among those of many clients is interrupted, and its client is answered by the reason", () =>
+describe.each(ways)("Request view over HTTP: $title", (way) => {
+  it.live("A stuck call among many clients is interrupted, and its client gets the reason", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, way.options)
@@ -87,7 +87,7 @@ describe.each(ways)("The view of requests over HTTP: $title", (way) => {
     })
   )
 
-  it.live("Nothing is left in the view after a shutdown", () =>
+  it.live("The view is empty after shutdown", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { ...way.options, drain: 0 })
@@ -102,8 +102,8 @@ describe.each(ways)("The view of requests over HTTP: $title", (way) => {
   )
 })
 
-describe("The view of requests over HTTP", () => {
-  it.live("A call of 2026-07-28 leaves the view when its client hangs up", () =>
+describe("Request view over HTTP", () => {
+  it.live("A 2026-07-28 call leaves the view when its client hangs up", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer)
@@ -117,14 +117,14 @@ describe("The view of requests over HTTP", () => {
     })
   )
 
-  it.live("A call of 2026-07-28 whose handler masks interruption is ending once its client hangs up", () =>
+  it.live("An uninterruptible 2026-07-28 call is shown as ending after its client hangs up", () =>
     Effect.gen(function* () {
       const [entered, go] = [yield* Latch.make(), yield* Latch.make()]
       const masked = Tools.layer(Tool.make("masked", { description: "" }), () =>
         Effect.as(Effect.uninterruptible(Effect.andThen(entered.open, go.await)), "")
       )
       const client = yield* open(masked)
-      // Also where an assertion fails: the server waits for the handler.
+      // Even if an assertion fails, because the server waits for the handler.
       yield* Effect.addFinalizer(() => go.open)
       const scope = yield* Scope.make()
       yield* Scope.provide(client.abandon(call("masked")), scope)
@@ -141,7 +141,7 @@ describe("The view of requests over HTTP", () => {
     })
   )
 
-  it.live("subscriptions/listen of 2026-07-28 is a row without a session, and ends by its result", () =>
+  it.live("subscriptions/listen in 2026-07-28 is a row without a session, and ending it sends its result", () =>
     Effect.gen(function* () {
       const menu = Resources.layer({ uri: "menu://today", name: "menu" }, Effect.succeed("Soup"), Stream.never)
       const client = yield* open(menu)

@@ -1,6 +1,6 @@
-/** The endpoint as a fetch handler, and for pages of other sites. */
+/** The endpoint as a fetch handler, and cross-origin pages. */
 import * as Progress from "@effect-mcp/core/Progress"
-import * as Http from "@effect-mcp/server/internal/RouterEndpoint"
+import { RouterEndpoint as Http } from "@effect-mcp/server/internal/endpoints"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Queue } from "effect"
@@ -17,7 +17,7 @@ interface Init {
   readonly body?: string
 }
 
-/** A server as a Worker would have it, and its `fetch`. */
+/** A server as a Worker would define it, and its `fetch`. */
 const worker = (features: Layer.Layer<never, never, McpServer.Registries>, options: Partial<Http.Options> = {}) =>
   Effect.map(
     Effect.acquireRelease(
@@ -40,7 +40,7 @@ const textsOf = (headers: object = {}): { readonly [name: string]: string } =>
 const bodyOf = (response: Response) => Effect.promise(() => response.text())
 const jsonOf = (response: Response): Effect.Effect<any> => Effect.promise(() => response.json())
 
-describe("The fetch handler", () => {
+describe("Fetch handler", () => {
   it.live("The fetch handler serves both eras", () =>
     Effect.gen(function* () {
       const { fetch } = yield* worker(echo)
@@ -57,7 +57,7 @@ describe("The fetch handler", () => {
     })
   )
 
-  it.live("The host of a request without a Host header is that of its URL, and has to be listed", () =>
+  it.live("A request without a Host header uses the host of its URL, which must be listed", () =>
     Effect.gen(function* () {
       const { fetch } = yield* worker(echo, { allowedHosts: ["mcp.example.com"] })
       const body = JSON.stringify(initialize("2025-11-25"))
@@ -66,7 +66,7 @@ describe("The fetch handler", () => {
     })
   )
 
-  it.live("A cancelled stream ends a request of 2026-07-28, and none of a session", () =>
+  it.live("Cancelling a stream ends a 2026-07-28 request, but not a session's", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const { fetch } = yield* worker(puppet.layer)
@@ -113,7 +113,7 @@ describe("The fetch handler", () => {
     })
   )
 
-  it.live("Disposing of the fetch handler ends what is open", () =>
+  it.live("Disposing the fetch handler closes everything open", () =>
     Effect.gen(function* () {
       const { dispose, fetch } = yield* worker(echo)
       const opened = yield* fetch({ body: JSON.stringify(initialize("2025-11-25")) })
@@ -125,7 +125,7 @@ describe("The fetch handler", () => {
   )
 })
 
-describe("Pages of other sites", () => {
+describe("Cross-origin pages", () => {
   const origin = "https://app.example.com"
   const preflight = {
     method: "OPTIONS",
@@ -136,7 +136,7 @@ describe("Pages of other sites", () => {
     }
   }
 
-  it.live("A page of an allowed origin may send requests, and read the session id", () =>
+  it.live("A page from an allowed origin can send requests and read the session id", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(echo, { cors: true, allowedOrigins: [origin] })
       const asked = yield* fetch(preflight)
@@ -154,7 +154,7 @@ describe("Pages of other sites", () => {
     })
   )
 
-  it.live("A page of another origin gets no response that a browser accepts", () =>
+  it.live("A page from another origin gets no response the browser accepts", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(echo, { cors: true })
       assert.isUndefined((yield* fetch(preflight)).headers["access-control-allow-origin"])
@@ -166,7 +166,7 @@ describe("Pages of other sites", () => {
     })
   )
 
-  it.live("Cookies are accepted from origins that are listed by name only", () =>
+  it.live("Cookies are accepted only from explicitly listed origins", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(echo, { cors: { credentials: true }, allowedOrigins: ["*", `${origin}/`] })
       const allowed = (origin: string) =>

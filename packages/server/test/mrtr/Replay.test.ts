@@ -8,6 +8,7 @@ import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Queue, Schema } from "effect"
 import { Scheduler } from "effect/Scheduler"
+import * as TestClock from "effect/testing/TestClock"
 import * as Journal from "../../src/mrtr/Journal.ts"
 import { isSuspension, scheduler } from "../../src/mrtr/Replay.ts"
 import { colliding } from "../support/colliding.ts"
@@ -15,15 +16,15 @@ import { accept, messageOf, play, round } from "./rounds.ts"
 
 const Name = Schema.Struct({ name: Schema.String })
 const ask = (message: string, key?: string) => Effect.map(Elicitation.form(message, Name, { key }), ({ name }) => name)
-/** Runs a handler on the scheduler that a server gives its handlers. */
+/** Runs a handler on the scheduler that a server uses for its handlers. */
 const onRoundScheduler = <A, E, R>(handler: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Scheduler, (ambient) => Effect.provideService(handler, Scheduler, scheduler(ambient)))
 const failingStep = Once.run("flaky", Schema.String, Effect.andThen(Effect.yieldNow, Effect.fail("no")))
-/** Answers every question with its own message. */
+/** Answers every question with its message. */
 const echo = (request: Parameters<typeof messageOf>[0]) => accept({ name: messageOf(request) })
 
-describe("A replayed handler", () => {
-  it.effect("A replayed handler that asks no question is done in its first round", () =>
+describe("Handler replay", () => {
+  it.effect("A handler without questions finishes in its first round", () =>
     Effect.gen(function* () {
       const { exit, asked } = yield* play(Effect.succeed(1), echo)
       assert.deepStrictEqual(exit, Exit.succeed(1))
@@ -31,7 +32,7 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect("A replayed handler asks its questions one round at a time and sees every answer", () =>
+  it.effect("A handler asks its questions one round at a time and receives every answer", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         const names: Array<string> = []
@@ -47,7 +48,7 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect("A changed question is asked again even if its text was made to collide with the earlier one", () =>
+  it.effect("A changed question is asked again even if its text collides with the earlier one", () =>
     Effect.gen(function* () {
       for (const [shown, done] of colliding) {
         let text: string = shown
@@ -68,7 +69,7 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect("A replayed handler asks everything that is open at one moment in one round", () =>
+  it.effect("All open questions are asked in one round", () =>
     Effect.gen(function* () {
       const handler = Effect.all([ask("a"), ask("b"), Effect.map(Roots.list, (roots) => roots.length)], {
         concurrency: "unbounded"
@@ -84,9 +85,9 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect("A replayed handler asks in one round what siblings ask one turn after the other", () =>
+  it.effect("Siblings that ask one turn apart share a round", () =>
     Effect.gen(function* () {
-      // Each sibling takes its turn when the one before it has asked.
+      // Each sibling asks one turn after the previous one.
       const turns = yield* Effect.forEach(["a", "b", "c", "d"], () => Deferred.make<void>())
       const sibling = (n: number) =>
         Effect.gen(function* () {
@@ -101,40 +102,65 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect(
-    "A replayed handler asks in one round what a sibling asks after a hop through the worker of a service",
-    () =>
-      Effect.gen(function* () {
-        const jobs = yield* Queue.unbounded<Deferred.Deferred<void>>()
-        const job = Effect.flatMap(Queue.take(jobs), (done) =>
-          Effect.andThen(Effect.yieldNow, Deferred.done(done, Exit.void))
-        )
-        yield* Effect.forkScoped(Effect.forever(job))
-        const sibling = Effect.gen(function* () {
-          const done = yield* Deferred.make<void>()
-          yield* Queue.offer(jobs, done)
-          yield* Deferred.await(done)
-          return yield* ask("b")
-        })
-        const both = Effect.all([ask("a"), sibling], { concurrency: "unbounded" })
-        const outcome = yield* round(onRoundScheduler(both))
-        assert(outcome._tag === "InputRequired")
-        assert.deepStrictEqual(Object.values(outcome.requests).map(messageOf), ["a", "b"])
+  it.effect("A sibling waiting for an outside fiber asks in a later round", () =>
+    Effect.gen(function* () {
+      const jobs = yield* Queue.unbounded<Deferred.Deferred<void>>()
+      const job = Effect.flatMap(Queue.take(jobs), (done) =>
+        Effect.andThen(Effect.yieldNow, Deferred.done(done, Exit.void))
+      )
+      yield* Effect.forkScoped(Effect.forever(job))
+      const sibling = Effect.gen(function* () {
+        const done = yield* Deferred.make<void>()
+        yield* Queue.offer(jobs, done)
+        yield* Deferred.await(done)
+        return yield* ask("b")
       })
+      const both = Effect.all([ask("a"), sibling], { concurrency: "unbounded" })
+      const { asked, exit } = yield* play(onRoundScheduler(both), echo)
+      assert.deepStrictEqual(exit, Exit.succeed(["a", "b"] as [string, string]))
+      assert.deepStrictEqual(
+        asked.map((questions) => questions.map(messageOf)),
+        [["a"], ["b"]]
+      )
+    })
   )
 
+  it.effect("A sibling that resumes from a settled promise asks in the same round", () =>
+    Effect.gen(function* () {
+      const sibling = Effect.andThen(
+        Effect.promise(async () => {}),
+        ask("b")
+      )
+      const both = Effect.all([ask("a"), sibling], { concurrency: "unbounded" })
+      const outcome = yield* round(onRoundScheduler(both))
+      assert(outcome._tag === "InputRequired")
+      assert.deepStrictEqual(Object.values(outcome.requests).map(messageOf), ["a", "b"])
+    })
+  )
+
+  it.effect("A sibling that computes for several turns asks in the same round", () =>
+    Effect.gen(function* () {
+      const sibling = Effect.andThen(Effect.repeat(Effect.void, { times: 50_000 }), ask("b"))
+      const both = Effect.all([ask("a"), sibling], { concurrency: "unbounded" })
+      const outcome = yield* round(onRoundScheduler(both))
+      assert(outcome._tag === "InputRequired")
+      assert.deepStrictEqual(Object.values(outcome.requests).map(messageOf), ["a", "b"])
+    })
+  )
+
+  const timePasses = Effect.forever(TestClock.adjust("10 millis"))
   const alwaysReady: ReadonlyArray<readonly [string, Effect.Effect<never, never, ClientInput>]> = [
-    ["yields without end", Effect.forever(Effect.yieldNow)],
-    ["computes without end", Effect.forever(Effect.sync(() => {}))],
-    ["sleeps for no time without end", Effect.forever(Effect.sleep(0))],
-    ["tries a failing step without end", Effect.forever(Effect.ignore(failingStep))]
+    ["yields forever", Effect.forever(Effect.yieldNow)],
+    ["computes forever", Effect.forever(Effect.sync(() => {}))],
+    ["sleeps for zero time forever", Effect.forever(Effect.sleep(0))],
+    ["retries a failing step forever", Effect.forever(Effect.ignore(failingStep))]
   ]
   for (const [what, busy] of alwaysReady) {
-    it.effect(`A replayed handler asks although another of its fibers ${what}`, () =>
+    it.effect(`A handler's questions are asked even if another of its fibers ${what}`, () =>
       Effect.gen(function* () {
         const beside = Effect.andThen(Effect.forkChild(busy), ask("a"))
         for (const handler of [beside, Effect.race(ask("a"), busy)]) {
-          const { asked, exit } = yield* play(onRoundScheduler(handler), echo)
+          const { asked, exit } = yield* Effect.raceFirst(play(onRoundScheduler(handler), echo), timePasses)
           assert.deepStrictEqual(exit, Exit.succeed("a"))
           assert.lengthOf(asked, 1)
         }
@@ -142,25 +168,23 @@ describe("A replayed handler", () => {
     )
   }
 
-  it.effect(
-    "A replayed handler gives each of two siblings its own answer although their order changes in the next round",
-    () =>
-      Effect.gen(function* () {
-        let turn = 0
-        const handler = Effect.suspend(() => {
-          turn++
-          const both = turn % 2 === 0 ? [ask("b"), ask("a")] : [ask("a"), ask("b")]
-          return Effect.map(Effect.all(both, { concurrency: "unbounded" }), (names) => names.toSorted())
-        })
-        const answered = yield* play(handler, (request) =>
-          // Only one of the two is answered in the first round.
-          turn === 1 && messageOf(request) === "b" ? undefined : accept({ name: `to ${messageOf(request)}` })
-        )
-        assert.deepStrictEqual(answered.exit, Exit.succeed(["to a", "to b"]))
+  it.effect("Siblings receive their own answers even if their order changes between rounds", () =>
+    Effect.gen(function* () {
+      let turn = 0
+      const handler = Effect.suspend(() => {
+        turn++
+        const both = turn % 2 === 0 ? [ask("b"), ask("a")] : [ask("a"), ask("b")]
+        return Effect.map(Effect.all(both, { concurrency: "unbounded" }), (names) => names.toSorted())
       })
+      const answered = yield* play(handler, (request) =>
+        // Only one of the two is answered in the first round.
+        turn === 1 && messageOf(request) === "b" ? undefined : accept({ name: `to ${messageOf(request)}` })
+      )
+      assert.deepStrictEqual(answered.exit, Exit.succeed(["to a", "to b"]))
+    })
   )
 
-  it.effect("A replayed handler asks again what was not answered, and only that", () =>
+  it.effect("Only unanswered questions are asked again", () =>
     Effect.gen(function* () {
       let rounds = 0
       const { asked, exit } = yield* play(Effect.all([ask("a"), ask("b")], { concurrency: "unbounded" }), (request) => {
@@ -175,7 +199,7 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect("A replayed handler asks again when an answer does not answer its question", () =>
+  it.effect("A question is asked again if the answer does not match it", () =>
     Effect.gen(function* () {
       let first = true
       const { asked, exit } = yield* play(ask("a"), (request) => {
@@ -188,7 +212,7 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect("A replayed handler ignores answers to questions that were never asked", () =>
+  it.effect("Answers to questions that were never asked are ignored", () =>
     Effect.gen(function* () {
       const first = yield* round(ask("a"))
       assert(first._tag === "InputRequired")
@@ -198,7 +222,7 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect("A replayed handler asks anew when its question changed since it was answered", () =>
+  it.effect("A question that changed after it was answered is asked again", () =>
     Effect.gen(function* () {
       let version = 0
       const handler = Effect.suspend(() => ask(`version ${version}`))
@@ -216,7 +240,7 @@ describe("A replayed handler", () => {
   )
 
   it.effect(
-    "A replayed handler with two open questions of one name is refused, so that no question is lost (2026-07-28)",
+    "Two open questions with the same name are rejected, so that none is lost (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const twice = (keys: ReadonlyArray<string | undefined>) =>
@@ -237,7 +261,7 @@ describe("A replayed handler", () => {
     verifies("mrtr.questions.unique-keys")
   )
 
-  it.effect("A replayed handler may ask the same thing twice in a row", () =>
+  it.effect("A handler can ask the same question twice in a row", () =>
     Effect.gen(function* () {
       let n = 0
       const { exit } = yield* play(Effect.all([ask("same"), ask("same")]), () => accept({ name: `answer ${++n}` }))
@@ -245,7 +269,7 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect("A replayed handler cannot catch the suspension of a question", () =>
+  it.effect("A handler cannot catch a question's suspension", () =>
     Effect.gen(function* () {
       const handler = ask("a").pipe(
         Effect.catchCause(() => Effect.succeed("caught the cause")),
@@ -258,7 +282,7 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect("A replayed handler can catch the action that the user answered", () =>
+  it.effect("A handler can catch the action chosen by the user", () =>
     Effect.gen(function* () {
       const handler = Effect.catchTag(ask("a"), "Declined", ({ action }) => Effect.succeed(action))
       const { exit } = yield* play(handler, () => ({ action: "decline" }))
@@ -266,42 +290,38 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect(
-    "A replayed handler may ask inside an uninterruptible region; what follows the question waits for its answer",
-    () =>
-      Effect.gen(function* () {
-        let after = 0
-        const handler = Effect.uninterruptible(Effect.tap(ask("a"), () => Effect.sync(() => after++)))
-        const { exit } = yield* play(handler, echo)
-        assert.deepStrictEqual(exit, Exit.succeed("a"))
-        assert.strictEqual(after, 1)
-      })
+  it.effect("An uninterruptible region can ask, and the code after the question waits for the answer", () =>
+    Effect.gen(function* () {
+      let after = 0
+      const handler = Effect.uninterruptible(Effect.tap(ask("a"), () => Effect.sync(() => after++)))
+      const { exit } = yield* play(handler, echo)
+      assert.deepStrictEqual(exit, Exit.succeed("a"))
+      assert.strictEqual(after, 1)
+    })
   )
 
-  it.effect(
-    "A replayed handler releases its resources at the end of every round, and can tell a suspension from a cancel",
-    () =>
-      Effect.gen(function* () {
-        const events: Array<string> = []
-        const handler = Effect.scoped(
-          Effect.andThen(
-            Effect.acquireRelease(
-              Effect.sync(() => events.push("open")),
-              (_, exit) =>
-                Effect.sync(() => {
-                  const suspended = Exit.isFailure(exit) && isSuspension(exit.cause)
-                  events.push(suspended ? "close (suspended)" : "close")
-                })
-            ),
-            ask("a")
-          )
+  it.effect("Resources are released after every round, and suspension differs from cancellation", () =>
+    Effect.gen(function* () {
+      const events: Array<string> = []
+      const handler = Effect.scoped(
+        Effect.andThen(
+          Effect.acquireRelease(
+            Effect.sync(() => events.push("open")),
+            (_, exit) =>
+              Effect.sync(() => {
+                const suspended = Exit.isFailure(exit) && isSuspension(exit.cause)
+                events.push(suspended ? "close (suspended)" : "close")
+              })
+          ),
+          ask("a")
         )
-        yield* play(handler, echo)
-        assert.deepStrictEqual(events, ["open", "close (suspended)", "open", "close"])
-      })
+      )
+      yield* play(handler, echo)
+      assert.deepStrictEqual(events, ["open", "close (suspended)", "open", "close"])
+    })
   )
 
-  it.effect("A replayed handler that is cancelled is interrupted like any other, not suspended", () =>
+  it.effect("A cancelled handler is interrupted, not suspended", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       const seen = yield* Deferred.make<boolean>()
@@ -315,7 +335,7 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect("A replayed handler never asks what the client did not declare", () =>
+  it.effect("A handler never asks for anything the client did not declare", () =>
     Effect.gen(function* () {
       const outcome = yield* round(ask("a"), Journal.empty, { sampling: {} })
       assert(outcome._tag === "Complete" && Exit.isFailure(outcome.exit))
@@ -324,7 +344,7 @@ describe("A replayed handler", () => {
     })
   )
 
-  it.effect("A replayed handler checks the messages of a sampling question before it is sent", () =>
+  it.effect("The messages of a sampling question are checked before it is sent", () =>
     Effect.gen(function* () {
       const outcome = yield* round(
         Sampling.createMessage({
@@ -337,7 +357,7 @@ describe("A replayed handler", () => {
   )
 })
 
-describe("A step", () => {
+describe("Steps", () => {
   const step = (log: Array<string>, name: string) =>
     Once.run(
       name,
@@ -348,7 +368,7 @@ describe("A step", () => {
       })
     )
 
-  it.effect("A step runs once, however many rounds the request takes", () =>
+  it.effect("A step runs once, regardless of the number of rounds", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const handler = Effect.gen(function* () {
@@ -365,7 +385,7 @@ describe("A step", () => {
     })
   )
 
-  it.effect("A step that runs while a sibling asks is finished and recorded before the round ends", () =>
+  it.effect("A step running while a sibling asks finishes and is recorded before the round ends", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const slow = Once.run(
@@ -373,7 +393,7 @@ describe("A step", () => {
         Schema.String,
         Effect.gen(function* () {
           log.push("paying")
-          // The sibling has asked, and no other fiber is left to run.
+          // The sibling has asked, and no other fiber is ready.
           yield* quiesce
           log.push("paid")
           return "receipt"
@@ -385,7 +405,7 @@ describe("A step", () => {
     })
   )
 
-  it.effect("A step that fails is not recorded and runs again", () =>
+  it.effect("A failed step is not recorded and runs again", () =>
     Effect.gen(function* () {
       let attempts = 0
       const flaky = Once.run(
@@ -404,7 +424,7 @@ describe("A step", () => {
     })
   )
 
-  it.effect("A step must have a name of its own", () =>
+  it.effect("A step must have a unique name", () =>
     Effect.gen(function* () {
       const outcome = yield* round(Effect.all([step([], "same"), step([], "same")]))
       assert(outcome._tag === "Complete" && Exit.isFailure(outcome.exit) && Cause.hasDies(outcome.exit.cause))
@@ -422,7 +442,7 @@ describe("A step", () => {
   )
 })
 
-it.effect("A question from a finalizer of a round that is over is not sent", () =>
+it.effect("A question from a finalizer of an ended round is not sent", () =>
   Effect.gen(function* () {
     const handler = Effect.ensuring(
       ask("a"),

@@ -1,11 +1,11 @@
-/** The guard of one node: a state has one reply, whatever becomes of its first use. */
+/** The replay guard of a single node: a state has one reply, whatever happens to its first use. */
 import * as ReplayGuard from "../../src/mrtr/ReplayGuard.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, References } from "effect"
 
-describe("The guard of states in memory", () => {
+describe("In-memory replay guard", () => {
   it.live(
-    "A state may be used again after its first use was interrupted, at whichever step that was",
+    "A state can be used again if its first use was interrupted at any step",
     () =>
       Effect.gen(function* () {
         for (let steps = 3; steps <= 30; steps++) {

@@ -1,4 +1,6 @@
-/** The scheduler of handlers counts the tasks of a round that wait for their turn, and is the ambient one in all else. */
+/**
+ * The scheduler of handlers counts the tasks of a round that wait for their turn, and otherwise behaves like the ambient one.
+ */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { Round, scheduler } from "@effect-mcp/server/internal/Replay"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -16,8 +18,8 @@ const inside = <A>(round: Round, effect: Effect.Effect<A>) =>
     Context.make(ClientInput, round.input).pipe(Context.add(Scheduler, scheduler(new MixedScheduler())))
   )(effect)
 
-describe("The scheduler of a round", () => {
-  it.effect("The scheduler of a round counts a fiber that yields, and a fiber that is forked and has not started", () =>
+describe("Round scheduler", () => {
+  it.effect("The round scheduler counts yielding fibers and forked fibers that have not started", () =>
     Effect.gen(function* () {
       const round = roundOf()
       const fiber = inside(
@@ -34,7 +36,7 @@ describe("The scheduler of a round", () => {
     })
   )
 
-  it.effect("The scheduler of a round does not count a fiber that waits", () =>
+  it.effect("The round scheduler does not count waiting fibers", () =>
     Effect.gen(function* () {
       const round = roundOf()
       const latch = yield* Deferred.make<void>()
@@ -45,7 +47,7 @@ describe("The scheduler of a round", () => {
     })
   )
 
-  it.effect("The scheduler of a round counts for each round its own fibers", () =>
+  it.effect("The round scheduler counts the fibers of each round separately", () =>
     Effect.gen(function* () {
       const [one, two] = [roundOf(), roundOf()]
       const fibers = [inside(one, Effect.yieldNow), inside(two, Effect.andThen(Effect.yieldNow, Effect.yieldNow))]
@@ -55,7 +57,7 @@ describe("The scheduler of a round", () => {
     })
   )
 
-  it("The scheduler of a round yields as its ambient scheduler says, and in the same mode", () => {
+  it("The round scheduler yields whenever its ambient scheduler would, in the same mode", () => {
     class Eager extends MixedScheduler {
       override shouldYield(): boolean {
         return true
@@ -67,7 +69,7 @@ describe("The scheduler of a round", () => {
     assert.isTrue(over.shouldYield(Effect.runFork(Effect.void)))
   })
 
-  it("The scheduler of a round asks an ambient scheduler with private fields whether to yield", () => {
+  it("The round scheduler can delegate to an ambient scheduler with private fields", () => {
     class Private extends MixedScheduler {
       readonly #yields = true
       override shouldYield(): boolean {
@@ -77,7 +79,7 @@ describe("The scheduler of a round", () => {
     assert.isTrue(scheduler(new Private()).shouldYield(Effect.runFork(Effect.void)))
   })
 
-  it("The scheduler of a round runs the tasks of a fiber without a round on a dispatcher of the ambient scheduler", () => {
+  it("The round scheduler runs fibers without a round on the ambient dispatcher", () => {
     const ran: Array<number> = []
     const dispatcher = scheduler(new MixedScheduler()).makeDispatcher()
     dispatcher.scheduleTask(() => ran.push(1), 0)

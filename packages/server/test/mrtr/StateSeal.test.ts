@@ -28,8 +28,8 @@ const refuses = (state: string, at = binding) =>
     )
   })
 
-describe("A sealed journal", () => {
-  it.effect("A sealed journal is opened unchanged", () =>
+describe("Sealed journals", () => {
+  it.effect("A sealed journal opens unchanged", () =>
     Effect.gen(function* () {
       const seal = yield* StateSeal.StateSeal
       const opened = yield* seal.open(yield* seal.seal(journal, binding), binding)
@@ -37,7 +37,7 @@ describe("A sealed journal", () => {
     }).pipe(Effect.provide(StateSeal.layerRandom()))
   )
 
-  it.effect("A sealed journal shows the client no answer, and is never the same twice", () =>
+  it.effect("A sealed journal reveals no answer to the client and never looks the same twice", () =>
     Effect.gen(function* () {
       const seal = yield* StateSeal.StateSeal
       const [one, two] = [yield* seal.seal(journal, binding), yield* seal.seal(journal, binding)]
@@ -46,7 +46,7 @@ describe("A sealed journal", () => {
     }).pipe(Effect.provide(StateSeal.layerRandom()))
   )
 
-  it.effect("A sealed journal is refused after any change of any of its characters", () =>
+  it.effect("A sealed journal is rejected if any character changes", () =>
     Effect.gen(function* () {
       const seal = yield* StateSeal.StateSeal
       const state = yield* seal.seal(journal, binding)
@@ -59,7 +59,7 @@ describe("A sealed journal", () => {
   )
 
   it.effect.prop(
-    "A sealed journal is refused when its text is cut, longer or made up",
+    "A truncated, extended or forged journal is rejected",
     { cut: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 400 })), junk: Schema.String },
     ({ cut, junk }) =>
       Effect.gen(function* () {
@@ -72,7 +72,7 @@ describe("A sealed journal", () => {
     { arbitrary: { runs: 60, seed: 7 } }
   )
 
-  it.effect("A sealed journal is refused for another principal, revision, method, tool or other arguments", () =>
+  it.effect("A sealed journal is rejected for another principal, revision, method, tool or arguments", () =>
     Effect.gen(function* () {
       const seal = yield* StateSeal.StateSeal
       const state = yield* seal.seal(journal, binding)
@@ -88,7 +88,7 @@ describe("A sealed journal", () => {
     }).pipe(Effect.provide(StateSeal.layerRandom()))
   )
 
-  it.effect("A sealed journal is refused once it has expired", () =>
+  it.effect("An expired journal is rejected", () =>
     Effect.gen(function* () {
       const seal = yield* StateSeal.StateSeal
       const state = yield* seal.seal(journal, binding)
@@ -99,7 +99,7 @@ describe("A sealed journal", () => {
     }).pipe(Effect.provide(StateSeal.layerRandom({ timeToLive: "10 minutes" })))
   )
 
-  it.effect("A sealed journal is refused by a server with another key", () =>
+  it.effect("A server with a different key rejects a sealed journal", () =>
     Effect.gen(function* () {
       const build = Layer.build(StateSeal.layerRandom())
       const [one, two] = [yield* build, yield* Layer.build(Layer.fresh(StateSeal.layerRandom()))]
@@ -112,7 +112,7 @@ describe("A sealed journal", () => {
   )
 
   it.effect(
-    "A sealed journal is opened by every node that has the key, also after the key was rotated, in 2026-07-28",
+    "Every node with the key opens a sealed journal, even after key rotation, in 2026-07-28",
     () =>
       Effect.gen(function* () {
         const at = (...keys: [StateSeal.SealingKey, ...Array<StateSeal.SealingKey>]) =>
@@ -134,8 +134,8 @@ describe("A sealed journal", () => {
   )
 })
 
-describe("A replay guard", () => {
-  it.effect("A replay guard runs the first use and gives the same reply to the same retry", () =>
+describe("Replay guard", () => {
+  it.effect("The replay guard runs the first use and repeats its reply for the same retry", () =>
     Effect.gen(function* () {
       const guard = yield* ReplayGuard.ReplayGuard
       let runs = 0
@@ -146,7 +146,7 @@ describe("A replay guard", () => {
     }).pipe(Effect.provide(ReplayGuard.layerMemory()))
   )
 
-  it.effect("A replay guard lets a state be used again when its first use was interrupted", () =>
+  it.effect("The replay guard allows another use if the first was interrupted", () =>
     Effect.gen(function* () {
       const guard = yield* ReplayGuard.ReplayGuard
       yield* Effect.exit(guard.once("a", 1000, Effect.interrupt))
@@ -154,7 +154,7 @@ describe("A replay guard", () => {
     }).pipe(Effect.provide(ReplayGuard.layerMemory()))
   )
 
-  it.effect("A replay guard refuses when it is full, and forgets expired states", () =>
+  it.effect("The replay guard rejects states when full and forgets expired ones", () =>
     Effect.gen(function* () {
       const guard = yield* ReplayGuard.ReplayGuard
       yield* guard.once("a", 1000, Effect.void)
@@ -164,26 +164,24 @@ describe("A replay guard", () => {
     }).pipe(Effect.provide(ReplayGuard.layerMemory({ capacity: 1 })))
   )
 
-  it.effect(
-    "A replay guard refuses a caller that has its share, says when to come back, and takes the states of others",
-    () =>
-      Effect.gen(function* () {
-        const guard = yield* ReplayGuard.ReplayGuard
-        for (const jti of ["a", "b"]) yield* guard.once(jti, 5000, Effect.void, "one")
-        yield* Effect.exit(guard.once("cut off", 9000, Effect.interrupt, "one"))
-        yield* TestClock.adjust("1 second")
-        const refused = yield* Effect.flip(guard.once("c", 9000, Effect.void, "one"))
-        assert.deepStrictEqual([refused.code, refused.data], [-31429, { retryAfterMs: 4000 }])
-        yield* guard.once(
-          "a",
-          5000,
-          Effect.sync((): void => assert.fail("A second use ran")),
-          "one"
-        )
-        for (const caller of ["other", "third"]) yield* guard.once(`${caller}'s`, 9000, Effect.void, caller)
-        yield* TestClock.adjust("4 seconds")
-        for (const jti of ["c", "d"]) yield* guard.once(jti, 9000, Effect.void, "one")
-        assert.strictEqual((yield* Effect.flip(guard.once("e", 9000, Effect.void, "one"))).code, -31429)
-      }).pipe(Effect.provide(ReplayGuard.layerMemory({ capacity: 20 })))
+  it.effect("The replay guard rejects a caller over its share with a retry time and still serves others", () =>
+    Effect.gen(function* () {
+      const guard = yield* ReplayGuard.ReplayGuard
+      for (const jti of ["a", "b"]) yield* guard.once(jti, 5000, Effect.void, "one")
+      yield* Effect.exit(guard.once("cut off", 9000, Effect.interrupt, "one"))
+      yield* TestClock.adjust("1 second")
+      const refused = yield* Effect.flip(guard.once("c", 9000, Effect.void, "one"))
+      assert.deepStrictEqual([refused.code, refused.data], [-31429, { retryAfterMs: 4000 }])
+      yield* guard.once(
+        "a",
+        5000,
+        Effect.sync((): void => assert.fail("A second use ran")),
+        "one"
+      )
+      for (const caller of ["other", "third"]) yield* guard.once(`${caller}'s`, 9000, Effect.void, caller)
+      yield* TestClock.adjust("4 seconds")
+      for (const jti of ["c", "d"]) yield* guard.once(jti, 9000, Effect.void, "one")
+      assert.strictEqual((yield* Effect.flip(guard.once("e", 9000, Effect.void, "one"))).code, -31429)
+    }).pipe(Effect.provide(ReplayGuard.layerMemory({ capacity: 20 })))
   )
 })

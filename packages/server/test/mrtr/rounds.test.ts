@@ -1,4 +1,4 @@
-/** Requests that are answered with questions, end to end: the wire, the handler, and what is remembered between them. */
+/** Requests that are answered with questions, end to end: the wire, the handler, and the state between rounds. */
 import { Elicitation, Once, Progress, Prompt, Prompts, Resources, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -17,7 +17,7 @@ const Name = Schema.Struct({ name: Schema.String })
 const ask = (message: string, key?: string) => Effect.map(Elicitation.form(message, Name, { key }), ({ name }) => name)
 const json = (value: unknown) => JSON.stringify(value ?? null)
 type Handler<R> = Effect.Effect<unknown, never, R>
-/** A tool that says as JSON what its handler gave, or how it failed. */
+/** A tool that returns as JSON what its handler returned, or how it failed. */
 const tool = <A, E extends { readonly message: string }, R>(handler: Effect.Effect<A, E, R>, name = "ask") =>
   Tools.layer(Tool.make(name, { description: "", input: { n: Schema.optionalKey(Schema.Int) } }), () =>
     Effect.map(
@@ -38,7 +38,7 @@ const step = (log: Array<string>, name: string) =>
     })
   )
 
-describe("A question", () => {
+describe("Questions in rounds", () => {
   const questions = Layer.mergeAll(
     tool(ask("Who?")),
     Prompts.layer(Prompt.make("ask"), () => Effect.map(ask("Who?"), (name) => `I am ${name}`)),
@@ -50,7 +50,7 @@ describe("A question", () => {
     ["resources/read", { uri: "ask://it" }]
   ] as const) {
     it.effect(
-      `A question of ${method} is a result that asks; the next round has its answer (2026-07-28)`,
+      `A ${method} question is a result that asks, and the next round receives its answer (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(questions)
@@ -69,7 +69,7 @@ describe("A question", () => {
           })
           assert.strictEqual(second.resultType, "complete")
           assert.match(JSON.stringify(second), /Ada/)
-          // Nothing but answers: the server asks for nothing on the wire.
+          // Only answers: the server never sends a request.
           for (const message of client.received) assert.isUndefined(message.method)
           assert.strictEqual(client.asked.length, 0)
         }),
@@ -88,7 +88,7 @@ describe("A question", () => {
   }
 
   it.effect(
-    "A question may be for a form, a page, a model or roots, all in one round (2026-07-28)",
+    "One round can ask for a form, a URL, sampling and roots (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const handler = Effect.all(
@@ -127,7 +127,7 @@ describe("A question", () => {
     )
   )
 
-  it.effect("A question inside a loop is asked once per turn, one round each", () =>
+  it.effect("A question in a loop is asked once per iteration, in separate rounds", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         const names: Array<string> = []
@@ -145,7 +145,7 @@ describe("A question", () => {
     })
   )
 
-  it.effect("A question that is repeated until its answer fits is asked again each time, with a key or without", () =>
+  it.effect("A question repeated until its answer is valid is asked each time, with or without a key", () =>
     Effect.gen(function* () {
       for (const key of [undefined, "name"]) {
         const handler = Effect.repeat(ask("A name of at least three letters?", key), {
@@ -160,7 +160,7 @@ describe("A question", () => {
     })
   )
 
-  it.effect("A question under the key of another question does not get the answer of that other", () =>
+  it.effect("A question never receives the answer to another question with the same key", () =>
     Effect.gen(function* () {
       const handler = Effect.all([ask("First?", "k"), ask("Second?", "k")])
       const client = yield* open(tool(handler))
@@ -170,7 +170,7 @@ describe("A question", () => {
     })
   )
 
-  it.effect("A question of siblings that swap their order between rounds gets its own answer", () =>
+  it.effect("A question receives its answer even if siblings change order between rounds", () =>
     Effect.gen(function* () {
       let turn = 0
       const handler = Effect.suspend(() => {
@@ -189,31 +189,29 @@ describe("A question", () => {
     })
   )
 
-  it.effect(
-    "A question of a sibling that is ready for longer than the round of another request is in the same round",
-    () =>
-      Effect.gen(function* () {
-        const ended = yield* Latch.make()
-        // Its round ends as soon as none of its fibers has been ready for a while.
-        const quick = tool(
-          Effect.onExit(ask("c"), () => ended.open),
-          "quick"
-        )
-        const later = Effect.gen(function* () {
-          while (!ended.isOpen()) yield* Effect.yieldNow
-          return yield* ask("b")
-        })
-        const slow = tool(Effect.all([ask("a"), later], { concurrency: "unbounded" }))
-        const client = yield* open(Layer.merge(slow, quick))
-        const [{ asked, result }] = yield* Effect.all([client.playTool("ask", echo), client.call("quick")], {
-          concurrency: "unbounded"
-        })
-        assert.deepStrictEqual(said(result), ["a", "b"])
-        assert.strictEqual(asked.length, 1)
+  it.effect("A slow sibling's question joins the same round, even if another request's round is shorter", () =>
+    Effect.gen(function* () {
+      const ended = yield* Latch.make()
+      // Its round ends as soon as none of its fibers has been ready for a while.
+      const quick = tool(
+        Effect.onExit(ask("c"), () => ended.open),
+        "quick"
+      )
+      const later = Effect.gen(function* () {
+        while (!ended.isOpen()) yield* Effect.yieldNow
+        return yield* ask("b")
       })
+      const slow = tool(Effect.all([ask("a"), later], { concurrency: "unbounded" }))
+      const client = yield* open(Layer.merge(slow, quick))
+      const [{ asked, result }] = yield* Effect.all([client.playTool("ask", echo), client.call("quick")], {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(said(result), ["a", "b"])
+      assert.strictEqual(asked.length, 1)
+    })
   )
 
-  it.effect("A question of a fiber that a sibling has forked is in the same round", () =>
+  it.effect("A question from a fiber forked by a sibling joins the same round", () =>
     Effect.gen(function* () {
       const forked = Effect.flatMap(
         Effect.forkChild(Effect.flatMap(Effect.forkChild(ask("b")), Fiber.join)),
@@ -226,7 +224,7 @@ describe("A question", () => {
     })
   )
 
-  it.effect("A question that is identical to an open question is a clear error; keys tell them apart", () =>
+  it.effect("Asking an identical open question fails with a clear error, unless keys distinguish them", () =>
     Effect.gen(function* () {
       const twice = (keys: ReadonlyArray<string | undefined>) =>
         Effect.all(
@@ -243,7 +241,7 @@ describe("A question", () => {
     })
   )
 
-  it.effect("A question for the roots is asked once, however many fibers ask it", () =>
+  it.effect("The question for roots is sent once, regardless of how many fibers ask", () =>
     Effect.gen(function* () {
       const uris = Effect.map(Roots.list, (roots) => roots.map(({ uri }) => uri).join())
       const handler = Effect.all([uris, Effect.all([ask("a"), uris]), uris], { concurrency: "unbounded" })
@@ -259,12 +257,12 @@ describe("A question", () => {
     })
   )
 
-  it.effect("A question inside an uninterruptible region waits like any other, and no step runs past it", () =>
+  it.effect("A question in an uninterruptible region waits as usual, and no later step runs", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const handler = Effect.uninterruptible(
         Effect.gen(function* () {
-          // Even code that takes an interruption for an answer gets no further than the next question or step.
+          // Even code that treats an interruption as an answer stops at the next question or step.
           const name = yield* Effect.catchCause(ask("a"), () => Effect.succeed("nobody"))
           yield* step(log, `pay for ${name}`)
           return name
@@ -278,7 +276,7 @@ describe("A question", () => {
     })
   )
 
-  it.effect("A question cannot be caught, timed out or raced past", () =>
+  it.effect("A question cannot be caught, timed out or raced", () =>
     Effect.gen(function* () {
       const past = Layer.mergeAll(
         tool(
@@ -306,7 +304,7 @@ describe("A question", () => {
   )
 
   it.effect(
-    "A question that the user declines or dismisses is the handler's to handle (2026-07-28)",
+    "A question declined or dismissed by the user fails in the handler, which can recover (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(
@@ -325,23 +323,21 @@ describe("A question", () => {
     verifies("elicitation.error.handled", "elicitation.error.not-assumed")
   )
 
-  it.effect(
-    "A handler that asks has the services of its layer and its request, never those of the code that connects",
-    () =>
-      Effect.gen(function* () {
-        class Secret extends Context.Service<Secret, string>()("test/Secret") {}
-        const handler = Effect.gen(function* () {
-          const secret = yield* Effect.serviceOption(Secret)
-          return [secret._tag, yield* ask("a")]
-        })
-        const server = yield* serve({ features: tool(handler) })
-        const played = Effect.flatMap(join(server), (client) => client.playTool("ask", echo))
-        const { result } = yield* Effect.provide(
-          Effect.provideService(played, Secret, "ambient"),
-          Elicitation.layerDecline
-        )
-        assert.deepStrictEqual(said(result), ["None", "a"])
+  it.effect("An asking handler has the services of its layer and request, not of the connecting code", () =>
+    Effect.gen(function* () {
+      class Secret extends Context.Service<Secret, string>()("test/Secret") {}
+      const handler = Effect.gen(function* () {
+        const secret = yield* Effect.serviceOption(Secret)
+        return [secret._tag, yield* ask("a")]
       })
+      const server = yield* serve({ features: tool(handler) })
+      const played = Effect.flatMap(join(server), (client) => client.playTool("ask", echo))
+      const { result } = yield* Effect.provide(
+        Effect.provideService(played, Secret, "ambient"),
+        Elicitation.layerDecline
+      )
+      assert.deepStrictEqual(said(result), ["None", "a"])
+    })
   )
 })
 
@@ -356,7 +352,7 @@ describe("Answers", () => {
   })
 
   it.effect(
-    "Answers that are missing are asked for again, and only those (2026-07-28)",
+    "Only missing answers are requested again (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(tool(two))
@@ -385,37 +381,35 @@ describe("Answers", () => {
         )
         const answered = Object.fromEntries(keys.map((key) => [key, accept({ name: "mine" })]))
         assert.deepStrictEqual(said(yield* retry({ ...extra, ...answered })), ["mine", "mine"])
-        // Nor without a state: nothing is open then.
+        // They are also ignored without a state, because no question is open then.
         const unasked = yield* client.request("tools/call", { name: "ask", arguments: {}, inputResponses: answered })
         assert.strictEqual(unasked.resultType, "input_required")
       }),
     verifies("mrtr.answers.unknown-ignored")
   )
 
-  it.effect(
-    "Answers that come before the question count where the handler named that question, once (2026-07-28)",
-    () =>
-      Effect.gen(function* () {
-        const client = yield* open(tool(Effect.all([ask("first", "who"), ask("second", "who")])))
-        const reply = yield* client.request("tools/call", {
-          name: "ask",
-          arguments: {},
-          inputResponses: { who: accept({ name: "early" }), other: accept({ name: "x" }) }
-        })
-        assert.deepStrictEqual(Object.keys(reply.inputRequests), ["who"])
-        const { requestState } = reply
-        const last = yield* client.request("tools/call", {
-          name: "ask",
-          arguments: {},
-          requestState,
-          inputResponses: { who: accept({ name: "late" }) }
-        })
-        assert.deepStrictEqual(said(last), ["early", "late"])
+  it.effect("An early answer counts once if the handler named its question (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const client = yield* open(tool(Effect.all([ask("first", "who"), ask("second", "who")])))
+      const reply = yield* client.request("tools/call", {
+        name: "ask",
+        arguments: {},
+        inputResponses: { who: accept({ name: "early" }), other: accept({ name: "x" }) }
       })
+      assert.deepStrictEqual(Object.keys(reply.inputRequests), ["who"])
+      const { requestState } = reply
+      const last = yield* client.request("tools/call", {
+        name: "ask",
+        arguments: {},
+        requestState,
+        inputResponses: { who: accept({ name: "late" }) }
+      })
+      assert.deepStrictEqual(said(last), ["early", "late"])
+    })
   )
 
   it.effect(
-    "Answers of the wrong form are refused or asked for again (2026-07-28)",
+    "Malformed answers are rejected or asked for again (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(tool(two))
@@ -429,14 +423,14 @@ describe("Answers", () => {
         for (const wrong of [all({}), all({ action: "maybe" }), all({ roots: [] })]) {
           assert.strictEqual(Object.keys((yield* retry(wrong)).inputRequests).length, 2, JSON.stringify(wrong))
         }
-        // It fits the protocol but not the form: the handler's to handle.
-        assert.match(said(yield* retry(all(accept({ name: 3 })))).failed, /does not fit/)
+        // It matches the protocol but not the form, so the handler deals with it.
+        assert.match(said(yield* retry(all(accept({ name: 3 })))).failed, /does not match/)
         assert.deepStrictEqual(said(yield* retry(all(accept({ name: "yes" })))), ["yes", "yes"])
       }),
     verifies("mrtr.answers.validated", "mrtr.answers.protocol-error", "elicitation.form.server-validates")
   )
 
-  it.effect("Answers may be given twice: the same retry has the same result, and earlier steps are not run again", () =>
+  it.effect("Repeating the same retry returns the same result without rerunning earlier steps", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const client = yield* open(tool(Effect.andThen(step(log, "hold"), two)))
@@ -450,7 +444,7 @@ describe("Answers", () => {
   )
 
   it.effect(
-    "Answers need not come: a request whose client never retries leaves nothing behind (2026-07-28)",
+    "A request whose client never retries leaves nothing behind (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const events: Array<string> = []
@@ -478,8 +472,8 @@ describe("Answers", () => {
   )
 })
 
-describe("A step", () => {
-  it.effect("A step happens once per request, before, between and after questions", () =>
+describe("Steps in rounds", () => {
+  it.effect("A step runs once per request before, between and after questions", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const handler = Effect.gen(function* () {
@@ -497,7 +491,7 @@ describe("A step", () => {
     })
   )
 
-  it.effect("A step that runs while a sibling asks is finished, recorded and not run again", () =>
+  it.effect("A step running while a sibling asks finishes, is recorded and is not repeated", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const slow = Once.run(
@@ -522,7 +516,7 @@ describe("A step", () => {
     })
   )
 
-  it.effect("A step records values that JSON lacks", () =>
+  it.effect("A step can record values that JSON cannot represent", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const once = <A>(name: string, schema: Schema.Codec<A, any>, value: A) =>
@@ -548,7 +542,7 @@ describe("A step", () => {
     })
   )
 
-  it.effect("A step that fails may be tried again under its name", () =>
+  it.effect("A failed step can be retried under the same name", () =>
     Effect.gen(function* () {
       let attempts = 0
       const flaky = Once.run(
@@ -565,37 +559,35 @@ describe("A step", () => {
     })
   )
 
-  it.effect(
-    "A step that fails beside a question ends the request, as it does where the question is asked on the wire",
-    () =>
-      Effect.gen(function* () {
-        const failing = (sleep: boolean) =>
-          Once.run(
-            "fails",
-            Schema.String,
-            Effect.andThen(
-              sleep ? Effect.sleep("1 second") : Effect.yieldNow,
-              Effect.fail(new Tools.ToolFailure({ message: "no" }))
-            )
+  it.effect("A step that fails alongside a question ends the request, as with questions on the wire", () =>
+    Effect.gen(function* () {
+      const failing = (sleep: boolean) =>
+        Once.run(
+          "fails",
+          Schema.String,
+          Effect.andThen(
+            sleep ? Effect.sleep("1 second") : Effect.yieldNow,
+            Effect.fail(new Tools.ToolFailure({ message: "no" }))
           )
-        for (const sleep of [false, true]) {
-          const client = yield* open(tool(Effect.all([ask("a"), failing(sleep)], { concurrency: "unbounded" })))
-          const call = yield* Effect.forkChild(client.call("ask"))
-          yield* quiesce
-          yield* TestClock.adjust("1 second")
-          assert.strictEqual(said(yield* Fiber.join(call)).failed, "no")
-        }
-      })
+        )
+      for (const sleep of [false, true]) {
+        const client = yield* open(tool(Effect.all([ask("a"), failing(sleep)], { concurrency: "unbounded" })))
+        const call = yield* Effect.forkChild(client.call("ask"))
+        yield* quiesce
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(said(yield* Fiber.join(call)).failed, "no")
+      }
+    })
   )
 
-  it.effect("A step that asks is a clear error, at once", () =>
+  it.effect("A step that asks fails immediately with a clear error", () =>
     Effect.gen(function* () {
       const client = yield* open(tool(Once.run("ask", Schema.String, ask("a"))))
       assert.match(said(yield* client.call("ask")).failed, /step must not ask/)
     })
   )
 
-  it.effect("A step that takes too long ends the request, and its name is not in the error", () =>
+  it.effect("A step that takes too long ends the request without revealing its name", () =>
     Effect.gen(function* () {
       const client = yield* open(
         tool(Effect.all([Once.run("slow", Schema.String, Effect.never), ask("a")], { concurrency: "unbounded" })),
@@ -613,7 +605,7 @@ describe("A step", () => {
     })
   )
 
-  it.effect("A step is finished before a cancelled request ends", () =>
+  it.effect("A step finishes before a cancelled request ends", () =>
     Effect.gen(function* () {
       const finish = yield* Deferred.make<void>()
       const log: Array<string> = []
@@ -639,8 +631,8 @@ describe("A step", () => {
   )
 })
 
-describe("Bounds", () => {
-  it.effect("A request that asks in too many rounds ends with a clear error", () =>
+describe("Round limits", () => {
+  it.effect("A request with too many rounds ends with a clear error", () =>
     Effect.gen(function* () {
       const client = yield* open(tool(Effect.forever(ask("more?"))), {}, { rounds: { rounds: 3 } })
       const asked: Array<string> = []
@@ -656,7 +648,7 @@ describe("Bounds", () => {
     })
   )
 
-  it.effect("Rounds without answers count, too; by default a request may have ten", () =>
+  it.effect("Rounds without answers count too, and the default limit is ten", () =>
     Effect.gen(function* () {
       const client = yield* open(tool(ask("a")))
       let rounds = 0
@@ -679,13 +671,13 @@ describe("Bounds", () => {
       assert.strictEqual((yield* small.call("ask")).resultType, "input_required")
       const client = yield* open(tool(handler))
       const error = yield* client.refused("tools/call", { name: "ask" })
-      assert.match(error.message, /more than 32768 bytes/)
+      assert.match(error.message, /larger than 32768 bytes/)
     })
   )
 })
 
-describe("A request that asks", () => {
-  it.effect("A request that asks reports progress in each of its rounds, never after", () =>
+describe("Requests that ask", () => {
+  it.effect("A request that asks reports progress in each round, and never afterwards", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         yield* Progress.report(1, { total: 2 })
@@ -709,7 +701,7 @@ describe("A request that asks", () => {
   )
 
   it.effect(
-    "A cancelled request of 2026-07-28 ends at once, and no message about it follows",
+    "A cancelled 2026-07-28 request ends immediately, with no further message about it",
     () =>
       Effect.gen(function* () {
         const seen = yield* Deferred.make<boolean>()
@@ -730,51 +722,47 @@ describe("A request that asks", () => {
     verifies("stdio.cancel.nothing-more", "stdio.cancel.stops")
   )
 
-  it.effect(
-    "A request of a session asks over the wire, while a request of 2026-07-28 beside it is answered with questions",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* serve({ features: tool(Effect.all([ask("a"), ask("b")])) })
-        const wire = yield* connect(server, {
-          capabilities: { elicitation: {} },
-          answer: (_method, params) => Effect.succeed(accept({ name: `wire ${params.message}` }))
-        })
-        const client = modern(wire)
-        const results = yield* Effect.all(
-          [wire.call("ask"), client.playTool("ask", echo), wire.call("ask"), client.playTool("ask", echo)],
-          { concurrency: "unbounded" }
-        )
-        assert.deepStrictEqual(
-          [said(results[0]), said(results[1].result), said(results[2]), said(results[3].result)],
-          [
-            ["wire a", "wire b"],
-            ["a", "b"],
-            ["wire a", "wire b"],
-            ["a", "b"]
-          ]
-        )
-        assert.strictEqual(client.asked.length, 4)
+  it.effect("A session request asks on the wire, while a concurrent 2026-07-28 request gets questions as results", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ features: tool(Effect.all([ask("a"), ask("b")])) })
+      const wire = yield* connect(server, {
+        capabilities: { elicitation: {} },
+        answer: (_method, params) => Effect.succeed(accept({ name: `wire ${params.message}` }))
       })
+      const client = modern(wire)
+      const results = yield* Effect.all(
+        [wire.call("ask"), client.playTool("ask", echo), wire.call("ask"), client.playTool("ask", echo)],
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        [said(results[0]), said(results[1].result), said(results[2]), said(results[3].result)],
+        [
+          ["wire a", "wire b"],
+          ["a", "b"],
+          ["wire a", "wire b"],
+          ["a", "b"]
+        ]
+      )
+      assert.strictEqual(client.asked.length, 4)
+    })
   )
 
-  it.effect(
-    "A request names its era by its _meta alone: its session may lack what the request declares, and vice versa",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* serve({ features: tool(ask("a")) })
-        const poor = yield* connect(server, { capabilities: {} })
-        assert.match(said(yield* poor.call("ask")).failed, /elicitation/)
-        assert.strictEqual(said((yield* modern(poor).playTool("ask", echo)).result), "a")
-        const rich = yield* connect(server, {
-          capabilities: { elicitation: {} },
-          answer: () => Effect.succeed(accept({ name: "x" }))
-        })
-        assert.strictEqual(said(yield* rich.call("ask")), "x")
-        assert.match(said(yield* modern(rich, {}).call("ask")).failed, /elicitation/)
+  it.effect("A request's era is chosen only by its _meta, regardless of the session's declarations", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ features: tool(ask("a")) })
+      const poor = yield* connect(server, { capabilities: {} })
+      assert.match(said(yield* poor.call("ask")).failed, /elicitation/)
+      assert.strictEqual(said((yield* modern(poor).playTool("ask", echo)).result), "a")
+      const rich = yield* connect(server, {
+        capabilities: { elicitation: {} },
+        answer: () => Effect.succeed(accept({ name: "x" }))
       })
+      assert.strictEqual(said(yield* rich.call("ask")), "x")
+      assert.match(said(yield* modern(rich, {}).call("ask")).failed, /elicitation/)
+    })
   )
 
-  it.effect("A request that asks runs beside a hundred others, each with its own answers", () =>
+  it.effect("A hundred concurrent requests each receive their own answers", () =>
     Effect.gen(function* () {
       const handler = Tools.layer(Tool.make("echo", { description: "", input: { n: Schema.Int } }), ({ n }) =>
         Effect.map(Effect.all([ask(`${n}a`), ask(`${n}b`)]), json)
@@ -789,7 +777,7 @@ describe("A request that asks", () => {
     })
   )
 
-  it.effect("A request that dies or fails after a question answers like any other", () =>
+  it.effect("A request that dies or fails after a question is answered as usual", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Layer.mergeAll(
@@ -807,7 +795,7 @@ describe("A request that asks", () => {
     })
   )
 
-  it.effect("A request may ask from any fiber that its handler started", () =>
+  it.effect("Any fiber started by a handler can ask", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         const one = yield* Effect.forkChild(ask("a"))
@@ -821,7 +809,7 @@ describe("A request that asks", () => {
     })
   )
 
-  it.effect("A request may stream its questions", () =>
+  it.effect("A request can stream its questions", () =>
     Effect.gen(function* () {
       const handler = Stream.make("a", "b", "c").pipe(
         Stream.mapEffect((n) => ask(n)),
@@ -835,25 +823,23 @@ describe("A request that asks", () => {
   )
 })
 
-it.effect(
-  "The first request to be sealed may be interrupted at any step: the next request is sealed all the same",
-  () =>
-    Effect.gen(function* () {
-      let scheduler: StepScheduler
-      let steps = 1
-      do {
-        let client: Modern | undefined = undefined
-        scheduler = new StepScheduler(steps, () => client?.session.peer.interrupt("Not needed"))
-        client = yield* Effect.provideService(open(tool(ask("a"))), Scheduler, scheduler)
-        yield* scheduler.during(Effect.exit(client.call("ask")))
-        const { result } = yield* client.playTool("ask", echo)
-        assert.strictEqual(said(result), "a", `interrupted after ${steps} steps`)
-        steps += scaled(31, 1)
-      } while (scheduler.isReached)
-    })
+it.effect("After the first sealed request is interrupted at any step, the next is still sealed", () =>
+  Effect.gen(function* () {
+    let scheduler: StepScheduler
+    let steps = 1
+    do {
+      let client: Modern | undefined = undefined
+      scheduler = new StepScheduler(steps, () => client?.session.peer.interrupt("Not needed"))
+      client = yield* Effect.provideService(open(tool(ask("a"))), Scheduler, scheduler)
+      yield* scheduler.during(Effect.exit(client.call("ask")))
+      const { result } = yield* client.playTool("ask", echo)
+      assert.strictEqual(said(result), "a", `interrupted after ${steps} steps`)
+      steps += scaled(31, 1)
+    } while (scheduler.isReached)
+  })
 )
 
-it.effect("Two servers of one features value do not take each other's states", () =>
+it.effect("Two servers sharing a features value reject each other's states", () =>
   Effect.gen(function* () {
     const features = tool(ask("a"))
     const [one, two] = [yield* serve({ features }), yield* serve({ features })]
@@ -872,6 +858,6 @@ it.effect("Two servers of one features value do not take each other's states", (
   })
 )
 
-it("A cause of an interrupt alone is no suspension", () => {
+it("A cause containing only an interrupt is not a suspension", () => {
   assert.isFalse(isSuspension(Cause.interrupt()))
 })

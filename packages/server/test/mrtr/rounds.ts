@@ -1,4 +1,4 @@
-/** Plays the client of a replayed handler: answers what is asked, round after round. */
+/** Plays the client of a replayed handler: answers its questions, round after round. */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { Elicitation, proxy } from "@effect-mcp/core/Elicitation"
 import { Roots, proxy as rootsProxy } from "@effect-mcp/core/Roots"
@@ -28,7 +28,7 @@ export type Outcome<A, E> =
       readonly journal: Journal.RoundJournal
     }
 
-/** One round, with the services that ask through it. */
+/** Runs one round with the services that ask through it. */
 export const round = <A, E>(
   handler: Effect.Effect<A, E, Asking>,
   journal: Journal.RoundJournal = Journal.empty,
@@ -56,7 +56,7 @@ export const round = <A, E>(
 
 export type Answers = (request: Replay.InputRequest, key: string) => unknown
 
-/** Runs rounds until the handler is done; says what was asked in each. An answer of `undefined` is not sent. */
+/** Runs rounds until the handler is done and returns the questions of each. An answer of `undefined` is not sent. */
 export const play = Effect.fnUntraced(function* <A, E>(
   handler: Effect.Effect<A, E, Asking>,
   answers: Answers,
@@ -73,7 +73,7 @@ export const play = Effect.fnUntraced(function* <A, E>(
       const answer = answers(request, key)
       if (answer !== undefined) responses[key] = answer
     }
-    // What a client carries is text.
+    // A client carries the journal as text.
     journal = Journal.settle(JSON.parse(JSON.stringify(outcome.journal)), responses)
   }
   return { exit: Exit.die("too many rounds"), asked }

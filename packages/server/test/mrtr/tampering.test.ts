@@ -1,4 +1,4 @@
-/** A state is accepted unchanged, for its own request, from its own caller, and in time; every other one is refused. */
+/** A state is accepted unchanged, for its own request, from its caller and in time. Every other state is rejected. */
 import { Elicitation, Principal, Prompt, Prompts, Resources, Tool, Tools } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { Middleware } from "@effect-mcp/server"
@@ -11,7 +11,7 @@ import { TestClock } from "effect/testing"
 import { serve, quiesce } from "../support/raw.ts"
 import { accept, join, type Modern, open } from "../support/modern.ts"
 
-/** Handlers that ask, and count how often they run. */
+/** Handlers that ask, and count their runs. */
 const counted = () => {
   let runs = 0
   const asks = Effect.suspend(() => {
@@ -32,7 +32,7 @@ const counted = () => {
 type Request = readonly [method: string, params: object]
 const call = (name = "one", args: object = {}): Request => ["tools/call", { name, arguments: args }]
 
-/** The first round of a request, and the params of its next try. */
+/** Returns the first round of a request, and the params of its retry. */
 const start = Effect.fnUntraced(function* (client: Modern, [method, params]: Request) {
   const { inputRequests, requestState } = yield* client.request(method, params)
   const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, accept()]))
@@ -46,9 +46,9 @@ const refused = Effect.fnUntraced(function* (client: Modern, [method, params]: R
   assert.deepStrictEqual({ code, message, data }, { ...invalid, data: undefined })
 })
 
-describe("A state", () => {
+describe("Tampered states", () => {
   it.effect(
-    "A state with one character changed, added or missing is refused before the handler runs (2026-07-28)",
+    "A state is rejected before the handler runs if one character is changed, added or removed (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features, runs } = counted()
@@ -74,7 +74,7 @@ describe("A state", () => {
   )
 
   const replacements = Arbitrary.all([Arbitrary.schema(Schema.Int), Arbitrary.schema(Schema.String)])
-  it.effect("A state with a replaced part is refused before the handler runs", () =>
+  it.effect("A state with a replaced part is rejected before the handler runs", () =>
     Effect.gen(function* () {
       const { features, runs } = counted()
       const client = yield* open(features)
@@ -96,7 +96,7 @@ describe("A state", () => {
     })
   )
 
-  it.effect("A malformed state, and a state of another sealing, are refused the same way", () =>
+  it.effect("A malformed state and one with a foreign seal are rejected the same way", () =>
     Effect.gen(function* () {
       const { features, runs } = counted()
       const client = yield* open(features)
@@ -127,7 +127,7 @@ describe("A state", () => {
   )
 
   it.effect(
-    "A state of another request, tool, prompt, resource or argument is refused before the handler runs (2026-07-28)",
+    "A state from another request, tool, prompt, resource or argument is rejected before the handler runs (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features, runs } = counted()
@@ -159,7 +159,7 @@ describe("A state", () => {
     verifies("mrtr.state.same-request")
   )
 
-  it.effect("A state does not depend on the order of arguments, nor on other keys of _meta", () =>
+  it.effect("A state does not depend on argument order or other _meta keys", () =>
     Effect.gen(function* () {
       const { features } = counted()
       const client = yield* open(features)
@@ -176,7 +176,7 @@ describe("A state", () => {
     claims: issuer === undefined ? {} : { iss: issuer }
   })
   it.effect(
-    "A state of another principal is refused before the handler runs (2026-07-28)",
+    "Another principal's state is rejected before the handler runs (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features, runs } = counted()
@@ -202,7 +202,7 @@ describe("A state", () => {
     verifies("mrtr.state.principal", "elicitation.request.bound")
   )
 
-  it.effect("A state belongs to the caller that middleware provides", () =>
+  it.effect("A state belongs to the caller provided by middleware", () =>
     Effect.gen(function* () {
       const { features, runs } = counted()
       let who: string | undefined = "ada"
@@ -225,7 +225,7 @@ describe("A state", () => {
   )
 
   it.effect(
-    "A state is refused when it has expired (2026-07-28)",
+    "An expired state is rejected (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features, runs } = counted()
@@ -241,7 +241,7 @@ describe("A state", () => {
     verifies("mrtr.state.expires")
   )
 
-  it.effect("A state may be used again until it expires, where no guard is given", () =>
+  it.effect("Without a guard, a state can be reused until it expires", () =>
     Effect.gen(function* () {
       const { features, runs } = counted()
       const client = yield* open(features)
@@ -254,7 +254,7 @@ describe("A state", () => {
   )
 })
 
-describe("Several nodes", () => {
+describe("Multiple nodes", () => {
   const key = (id: string, byte: number) => ({ id, key: Redacted.make(new Uint8Array(32).fill(byte)) })
   const node = (keys: Parameters<typeof StateSeal.layer>[0], name = "test") =>
     Effect.gen(function* () {
@@ -262,7 +262,7 @@ describe("Several nodes", () => {
       return yield* join(yield* serve({ features, name }))
     }).pipe(Effect.provide(StateSeal.layer(keys)))
 
-  it.effect("Nodes that share a key take each other's states; a rotated key opens what was sealed before", () =>
+  it.effect("Nodes that share a key accept each other's states, and a rotated key opens older ones", () =>
     Effect.gen(function* () {
       const one = yield* node([key("a", 1)])
       const two = yield* node([key("b", 2), key("a", 1)])
@@ -276,7 +276,7 @@ describe("Several nodes", () => {
     })
   )
 
-  it.effect("Nodes of other servers do not take a state, though they share a key", () =>
+  it.effect("Another server's nodes reject a state even if they share the key", () =>
     Effect.gen(function* () {
       const one = yield* node([key("a", 1)], "one")
       const two = yield* node([key("a", 1)], "two")
@@ -284,7 +284,7 @@ describe("Several nodes", () => {
     })
   )
 
-  it.effect("Nodes need keys whose ids can travel", () =>
+  it.effect("Nodes need keys whose ids fit into a state", () =>
     Effect.gen(function* () {
       for (const id of ["", "a.b", "a b"]) {
         assert.strictEqual((yield* Effect.exit(node([key(id, 1)])))._tag, "Failure", id)
@@ -293,29 +293,27 @@ describe("Several nodes", () => {
   )
 })
 
-describe("A guarded state", () => {
+describe("Guarded states", () => {
   const guarded = (capacity?: number) =>
     Layer.fresh(ReplayGuard.layerMemory(capacity === undefined ? {} : { capacity, perCaller: capacity }))
 
-  it.effect(
-    "The guarded states of a principal that declines often keep no other principal from answering (2026-07-28)",
-    () =>
-      Effect.gen(function* () {
-        const { features } = counted()
-        const server = yield* serve({ features })
-        const of = (subject: string) => join(server, { principal: { subject, scopes: [], claims: { iss: "i" } } })
-        const eager = yield* of("eager")
-        const other = yield* of("other")
-        yield* retry(eager, call(), yield* start(eager, call()))
-        const [method, params] = call()
-        const error = yield* eager.refused(method, { ...params, ...(yield* start(eager, call())) })
-        assert.strictEqual(error.code, McpError.LimitExceeded)
-        yield* retry(other, call(), yield* start(other, call()))
-      }).pipe(Effect.provide(Layer.fresh(ReplayGuard.layerMemory({ capacity: 10 }))))
+  it.effect("A principal that often declines does not block other principals (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const { features } = counted()
+      const server = yield* serve({ features })
+      const of = (subject: string) => join(server, { principal: { subject, scopes: [], claims: { iss: "i" } } })
+      const eager = yield* of("eager")
+      const other = yield* of("other")
+      yield* retry(eager, call(), yield* start(eager, call()))
+      const [method, params] = call()
+      const error = yield* eager.refused(method, { ...params, ...(yield* start(eager, call())) })
+      assert.strictEqual(error.code, McpError.LimitExceeded)
+      yield* retry(other, call(), yield* start(other, call()))
+    }).pipe(Effect.provide(Layer.fresh(ReplayGuard.layerMemory({ capacity: 10 }))))
   )
 
   it.effect(
-    "A guarded state has one use: the same reply for every try, whatever comes with it (2026-07-28)",
+    "A guarded state can be used once, and every retry gets the same reply regardless of contents (2026-07-28)",
     () =>
       Effect.gen(function* () {
         let paid = 0
@@ -342,7 +340,7 @@ describe("A guarded state", () => {
     verifies("mrtr.state.single-use")
   )
 
-  it.effect("A guarded state may be used again when its first use was cut off", () =>
+  it.effect("A guarded state can be used again if its first use was cut off", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       let runs = 0
@@ -364,7 +362,7 @@ describe("A guarded state", () => {
     }).pipe(Effect.provide(guarded()))
   )
 
-  it.effect("A request that waits for the first use of its state can be cancelled", () =>
+  it.effect("A request waiting for the first use of its state can be cancelled", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       const slow = Tools.layer(Tool.make("one", { description: "" }), () =>
@@ -384,7 +382,7 @@ describe("A guarded state", () => {
     }).pipe(Effect.provide(guarded()))
   )
 
-  it.effect("A request whose state does not open in time can be cancelled", () =>
+  it.effect("A request whose state is slow to open can be cancelled", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: counted().features })
       const client = yield* join(server)
@@ -399,7 +397,7 @@ describe("A guarded state", () => {
     )
   )
 
-  it.effect("A guarded state is refused when too many are kept; expired states make room", () =>
+  it.effect("A guarded state is rejected when too many are kept, and expired states make room", () =>
     Effect.gen(function* () {
       const { features } = counted()
       const client = yield* open(features)

@@ -1,11 +1,11 @@
-/** How long a body takes that is made to take long. */
+/** Time to handle a body that is crafted to be slow. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { echo, open } from "../http/support/http.ts"
 import { openSession } from "../http/support/session.ts"
 
-it.live("A body of a million members is refused as a whole, without a look at its members", () =>
+it.live("A million-member body is rejected as a whole without parsing its members", () =>
   Effect.gen(function* () {
     const client = yield* open(echo)
     const session = yield* openSession(client, "2025-03-26")
@@ -16,7 +16,7 @@ it.live("A body of a million members is refused as a whole, without a look at it
       const { error } = yield* reply.json
       assert.deepStrictEqual([reply.status, error.code], [400, McpError.InvalidRequest])
     }
-    // Nine seconds each, when every member is looked at.
+    // Each takes nine seconds if every member is parsed.
     assert.isBelow(performance.now() - before, 3000)
   })
 )

@@ -1,5 +1,5 @@
 /** The context in which handlers run, and handlers that are stopped. */
-import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
+import { HandlerContext } from "@effect-mcp/core/internal/handlers"
 import { anonymous, Principal } from "@effect-mcp/core/Principal"
 import type { RequestContext } from "@effect-mcp/core/RequestContext"
 import type { Sink } from "@effect-mcp/core/Transport"
@@ -26,8 +26,8 @@ const ambient = Context.make(Ambient, true) as Context.Context<never>
 /** Runs a request as a peer does. */
 const fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.runForkWith(ambient)(effect, { uninterruptible: true })
 
-describe("A request", () => {
-  it("Runs its handler in the context of the layer, with the services of the request", () => {
+describe("Server requests", () => {
+  it("The handler runs in its layer's context, with the request's services", () => {
     const request = requestOf()
     const handler = Effect.gen(function* () {
       const { name } = yield* Service
@@ -39,7 +39,7 @@ describe("A request", () => {
     assert.deepStrictEqual(fork(provided).pollUnsafe(), Exit.succeed(result("captured anonymous None")))
   })
 
-  it("Runs a second handler in the context of its own layer", () => {
+  it("A second handler runs in its own layer's context", () => {
     const request = requestOf()
     const first = request.run(name, new HandlerContext<Service>(captured))
     const second = request.run(name, new HandlerContext<Service>(Context.make(Service, { name: "second" })))
@@ -47,13 +47,13 @@ describe("A request", () => {
     assert.deepStrictEqual(fork(request.provide(both)).pollUnsafe(), Exit.succeed(result("captured second")))
   })
 
-  it("Needs no fiber for a handler that is an exit", () => {
+  it("A handler that is already an exit needs no fiber", () => {
     const request = requestOf()
     const exit = Exit.succeed(result("done"))
     assert.strictEqual(request.provide(request.run(exit, new HandlerContext<Service>(captured))), exit)
   })
 
-  it("Starts no handler before its effect runs", () => {
+  it("No handler starts before its effect runs", () => {
     for (const eager of [true, false]) {
       const request = requestOf(eager)
       let ran = false
@@ -63,7 +63,7 @@ describe("A request", () => {
     }
   })
 
-  it.effect("A request that is not eager takes the caller of the context, else that of the transport", () =>
+  it.effect("A non-eager request uses the caller in the context, or falls back to the transport's caller", () =>
     Effect.gen(function* () {
       const request = requestOf()
       const other = { subject: "other", scopes: [], claims: {} }
@@ -91,7 +91,7 @@ describe("A request", () => {
       return { fiber, stop: () => stop(), released: () => released }
     }
 
-    it(`Answers in place of a handler that is stopped, once its finalizers have run (eager: ${eager})`, () => {
+    it(`A stopped handler's request is answered after its finalizers run (eager: ${eager})`, () => {
       const finalized = Latch.makeUnsafe(false)
       const { fiber, released, stop } = stopped(Effect.ensuring(Effect.never, finalized.await))
       stop()
@@ -101,7 +101,7 @@ describe("A request", () => {
       assert.strictEqual(released(), 1)
     })
 
-    it(`Waits for the end of a handler that masks the stop (eager: ${eager})`, () => {
+    it(`A request waits for a handler that masks its stop (eager: ${eager})`, () => {
       const latch = Latch.makeUnsafe(false)
       const { fiber, stop } = stopped(Effect.uninterruptible(Effect.as(latch.await, result("done"))))
       stop()
@@ -110,7 +110,7 @@ describe("A request", () => {
       assert.deepStrictEqual(fiber.pollUnsafe(), Exit.succeed(result("instead")))
     })
 
-    it(`Is interrupted by its caller all the same (eager: ${eager})`, () => {
+    it(`A request can still be interrupted by its caller (eager: ${eager})`, () => {
       const { fiber, released } = stopped(Effect.never)
       fiber.interruptUnsafe()
       const exit = fiber.pollUnsafe()

@@ -1,4 +1,4 @@
-/** Asking the client from inside a request: forms, pages, models, roots; and every way in which that can fail. */
+/** Asking the client during a request, for forms, pages, models and roots, and every way in which that can fail. */
 import type * as ClientInput from "@effect-mcp/core/ClientInput"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Roots from "@effect-mcp/core/Roots"
@@ -29,7 +29,7 @@ const Booking = Schema.Struct({
   vegan: Schema.optionalKey(Schema.Boolean)
 })
 type Services = Elicitation.Elicitation | Sampling.Sampling | Roots.Roots
-/** A tool that asks, and says as JSON what came of it; `caught` says failures by their tag. */
+/** A tool that asks and returns the outcome as JSON; `caught` returns failures by their tag. */
 const asking = <A, E extends ClientInput.AskError | McpError.McpError>(question: Effect.Effect<A, E, Services>) =>
   Layer.merge(
     Tools.layer(Tool.make("ask", { description: "" }), () =>
@@ -64,7 +64,7 @@ const sampled = { role: "assistant", content: { type: "text", text: "4" }, model
 describe("Forms", () => {
   for (const version of everyVersion("2025-06-18")) {
     it.effect(
-      `Forms are asked and answered in ${version}, and the answer is decoded`,
+      `The handler receives the decoded answer to a form in ${version}`,
       () =>
         Effect.gen(function* () {
           const content = { name: "Ann", guests: 2, day: "2026-01-02T00:00:00.000Z", table: "inside" }
@@ -90,7 +90,7 @@ describe("Forms", () => {
 
     for (const action of ["decline", "cancel"] as const) {
       it.effect(
-        `Forms that the user answers with ${action} fail with Declined in ${version}; uncaught, the model reads the failure`,
+        `A form answered with ${action} fails with Declined in ${version}, which the model reads if uncaught`,
         () =>
           Effect.gen(function* () {
             const client = yield* session(form, {
@@ -109,7 +109,7 @@ describe("Forms", () => {
 
   for (const version of versions("2025-06-18")) {
     it.effect(
-      `Forms with an answer that does not fit are refused in ${version}`,
+      `An invalid form answer is rejected in ${version}`,
       () =>
         Effect.gen(function* () {
           const wrong = [
@@ -138,7 +138,7 @@ describe("Forms", () => {
 describe("Pages", () => {
   for (const version of everyVersion("2025-11-25")) {
     it.effect(
-      `Pages are asked with mode, message, url and id; accepting is consent (${version})`,
+      `A URL question has a mode, message, URL and id, and accepting it means consent (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(page, {
@@ -160,7 +160,7 @@ describe("Pages", () => {
 
   for (const version of everyVersion("2025-11-25")) {
     it.effect(
-      `Pages with an invalid URL are a defect, and never asked (${version})`,
+      `A URL question with an invalid URL is a defect and is never sent (${version})`,
       () =>
         Effect.gen(function* () {
           for (const url of ["", "pay", "//example.com", "https://"]) {
@@ -178,7 +178,7 @@ describe("Pages", () => {
   }
 
   it.effect(
-    "Pages that are required first are error -32042, listed in URL mode",
+    "Requiring URLs up front fails with -32042 and lists them in URL mode",
     () =>
       Effect.gen(function* () {
         const question = { message: "Log in", url: "https://example.com/login", elicitationId: "e1" }
@@ -200,7 +200,7 @@ describe("Pages", () => {
 
   for (const version of versions()) {
     it.effect(
-      `Pages are never required of a client without URL mode in ${version}`,
+      `A ${version} client without URL mode is never required to visit a URL`,
       () =>
         Effect.gen(function* () {
           const question = { message: "m", url: "https://example.com", elicitationId: "e" }
@@ -220,7 +220,7 @@ describe("Pages", () => {
   }
 
   it.effect(
-    "The end of a page is announced to its client, and to no other",
+    "The completion of a URL elicitation is announced only to its own client",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: page })
@@ -243,7 +243,7 @@ describe("Pages", () => {
 
 describe("Models", () => {
   for (const version of everyVersion()) {
-    it.effect(`Models are asked, and their answer is the handler's, in ${version}`, () =>
+    it.effect(`The handler receives the answer to a sampling request in ${version}`, () =>
       Effect.gen(function* () {
         const client = yield* session(
           model({
@@ -272,7 +272,7 @@ describe("Models", () => {
 
   for (const version of versions()) {
     it.effect(
-      `Models whose answer has no content of ${version} are an error of the question`,
+      `A sampling request fails if its answer has content that ${version} does not support`,
       () =>
         Effect.gen(function* () {
           const wrong = [{ type: "text" }, { type: "image", data: "AA==" }, { type: "film" }, "text", null, undefined]
@@ -297,7 +297,7 @@ describe("Models", () => {
 
   for (const version of everyVersion("2025-11-25")) {
     it.effect(
-      `Models may use tools where they were declared; _meta survives (${version})`,
+      `A model can use tools if the client declared them, and _meta is preserved (${version})`,
       () =>
         Effect.gen(function* () {
           const messages = [
@@ -317,7 +317,7 @@ describe("Models", () => {
     )
 
     it.effect(
-      `Models are never sent tool results that do not balance the uses: -32602, and no message on the wire (${version})`,
+      `A sampling request with unbalanced tool results fails with -32602 and is never sent (${version})`,
       () =>
         Effect.gen(function* () {
           const assistant = (...content: ReadonlyArray<any>) => ({ role: "assistant", content }) as const
@@ -357,7 +357,7 @@ describe("Models", () => {
 describe("Roots", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `Roots are listed in ${version}, asked for anew each time`,
+      `Roots are listed in ${version} and requested again each time`,
       () =>
         Effect.gen(function* () {
           let roots = [{ uri: "file:///a", name: "a" }]
@@ -376,7 +376,7 @@ describe("Roots", () => {
 
   for (const version of versions()) {
     it.effect(
-      `Changes of roots in ${version} reach a running handler where the client declared that it announces them`,
+      `Root changes in ${version} reach a running handler if the client declared listChanged`,
       () =>
         Effect.gen(function* () {
           const heard = yield* Queue.unbounded<string>()
@@ -406,7 +406,7 @@ describe("Roots", () => {
 
   for (const version of versions()) {
     it.effect(
-      `Roots that the client cannot give in ${version} are an error of the question`,
+      `A client's failure to list roots in ${version} fails the question`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(asking(Roots.list), {
@@ -421,7 +421,7 @@ describe("Roots", () => {
   }
 
   it.effect(
-    "Roots that the client cannot give in 2026-07-28 are asked for again, until the rounds are used up",
+    "Roots that the client cannot list in 2026-07-28 are requested until the rounds run out",
     () =>
       Effect.gen(function* () {
         const client = yield* session(asking(Roots.list), {
@@ -430,14 +430,14 @@ describe("Roots", () => {
           answer: answering({})
         })
         const { code, message } = yield* client.refused("tools/call", { name: "ask" })
-        assert.deepStrictEqual([code, message], [-32603, "The request asked in more than 10 rounds"])
+        assert.deepStrictEqual([code, message], [-32603, "The request asked questions in more than 10 rounds"])
         assert.lengthOf(client.asked, 10)
       }),
     verifies("roots.server.unavailable")
   )
 })
 
-describe("Capabilities that the client did not declare", () => {
+describe("Undeclared client capabilities", () => {
   const tools = [{ name: "t", inputSchema: { type: "object" as const } }]
   const cases: ReadonlyArray<
     readonly [
@@ -489,7 +489,7 @@ describe("Capabilities that the client did not declare", () => {
   for (const version of everyVersion()) {
     for (const [what, features, missing, lacking, having, since] of cases) {
       it.effect(
-        `A question for ${what} in ${version} without its capability is CapabilityMissing, and never asked`,
+        `A question for ${what} in ${version} without its capability fails with CapabilityMissing and is not sent`,
         () =>
           Effect.gen(function* () {
             const options = (capabilities: object): ConnectOptions => ({ version, capabilities })
@@ -527,7 +527,7 @@ describe("Capabilities that the client did not declare", () => {
   for (const version of everyVersion("2025-11-25")) {
     for (const context of ["thisServer", "allServers"] as const) {
       it.effect(
-        `A question with the context of ${context} in ${version} without its capability is CapabilityMissing`,
+        `A question with ${context} context in ${version} without its capability fails with CapabilityMissing`,
         () =>
           Effect.gen(function* () {
             const features = model({ includeContext: context })
@@ -555,7 +555,7 @@ describe("Capabilities that the client did not declare", () => {
     }
   }
 
-  it.effect("A handler may do without a capability by ifSupported", () =>
+  it.effect("A handler can use ifSupported to continue without a capability", () =>
     Effect.gen(function* () {
       const client = yield* session(
         asking(Elicitation.ifSupported(Elicitation.confirm("Sure?"), Effect.succeed("did not ask")))
@@ -565,11 +565,11 @@ describe("Capabilities that the client did not declare", () => {
   )
 })
 
-describe("A question", () => {
+describe("Question lifecycle", () => {
   const elicitation = { elicitation: {} }
 
   it.effect(
-    "A question is cancelled on the wire when the request that caused it is (2025-11-25)",
+    "A question is cancelled on the wire when its request is cancelled (2025-11-25)",
     () =>
       Effect.gen(function* () {
         const client = yield* session(form, { capabilities: elicitation })
@@ -587,7 +587,7 @@ describe("A question", () => {
 
   for (const version of versions("2025-06-18")) {
     it.effect(
-      `A question of ${version} without an answer ends with Timeout, and is cancelled on the wire`,
+      `An unanswered question in ${version} fails with Timeout and is cancelled on the wire`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(form, { capabilities: elicitation, version }, { askTimeout: "1 minute" })
@@ -604,7 +604,7 @@ describe("A question", () => {
     )
   }
 
-  it.effect("A question before initialized ends with Timeout if the client never sends initialized", () =>
+  it.effect("A question before initialized times out if the client never sends initialized", () =>
     Effect.gen(function* () {
       const client = yield* session(
         form,
@@ -620,28 +620,26 @@ describe("A question", () => {
     })
   )
 
-  it.effect(
-    "A question ends with Closed at once when the client goes, in a handler that is still to be interrupted",
-    () =>
-      Effect.gen(function* () {
-        const seen = yield* Queue.unbounded<string>()
-        const features = Tools.layer(Tool.make("ask", { description: "" }), () =>
-          Effect.uninterruptible(
-            Effect.matchEffect(Elicitation.confirm("Sure?"), {
-              onFailure: (error) => Effect.as(Queue.offer(seen, error._tag), ""),
-              onSuccess: () => Effect.succeed("")
-            })
-          )
+  it.effect("A question fails with Closed as soon as the client leaves", () =>
+    Effect.gen(function* () {
+      const seen = yield* Queue.unbounded<string>()
+      const features = Tools.layer(Tool.make("ask", { description: "" }), () =>
+        Effect.uninterruptible(
+          Effect.matchEffect(Elicitation.confirm("Sure?"), {
+            onFailure: (error) => Effect.as(Queue.offer(seen, error._tag), ""),
+            onSuccess: () => Effect.succeed("")
+          })
         )
-        const server = yield* serve({ features })
-        const scope = yield* Scope.make()
-        const client = yield* Scope.provide(connect(server, { capabilities: elicitation }), scope)
-        yield* Effect.forkChild(Effect.exit(client.call("ask")), { startImmediately: true })
-        yield* client.nextAsk
-        yield* Scope.close(scope, Exit.void)
-        assert.strictEqual(yield* Queue.take(seen), "Closed")
-        assert.deepStrictEqual(yield* server.sessions, [])
-      })
+      )
+      const server = yield* serve({ features })
+      const scope = yield* Scope.make()
+      const client = yield* Scope.provide(connect(server, { capabilities: elicitation }), scope)
+      yield* Effect.forkChild(Effect.exit(client.call("ask")), { startImmediately: true })
+      yield* client.nextAsk
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual(yield* Queue.take(seen), "Closed")
+      assert.deepStrictEqual(yield* server.sessions, [])
+    })
   )
 
   it.effect("A question that the client answers with an error fails with that error", () =>
@@ -654,7 +652,7 @@ describe("A question", () => {
     })
   )
 
-  it.effect("A question that the user rejects (-1) is declined, which a handler may catch", () =>
+  it.effect("A question the user rejects (-1) fails with Declined, which a handler can catch", () =>
     Effect.gen(function* () {
       const client = yield* session(model(), {
         capabilities: { sampling: {} },
@@ -664,7 +662,7 @@ describe("A question", () => {
     })
   )
 
-  it.effect("A question does not hold up other requests of the same client", () =>
+  it.effect("A question does not delay the client's other requests", () =>
     Effect.gen(function* () {
       const client = yield* session(form, { capabilities: elicitation })
       yield* Effect.forkChild(client.call("ask"), { startImmediately: true })
@@ -678,10 +676,10 @@ describe("A question", () => {
   )
 })
 
-describe("A question", () => {
+describe("Question routing", () => {
   for (const version of everyVersion("2025-06-18")) {
     it.effect(
-      `A question goes to the client whose request asks, and to no other, in ${version}`,
+      `A question is sent only to the client whose request asks, in ${version}`,
       () =>
         Effect.gen(function* () {
           const server = yield* serve({ features: form })
@@ -700,7 +698,7 @@ describe("A question", () => {
   }
 
   it.effect(
-    "A question by URL has an id of its own unless the handler gives one, in 2025-11-25",
+    "A URL question gets a unique id unless the handler sets one, in 2025-11-25",
     () =>
       Effect.gen(function* () {
         const pages = asking(

@@ -1,12 +1,12 @@
-/** Changes are sent to a subscriber whose transport may throw. */
+/** Sending changes to a subscriber whose transport may throw. */
 import { ChangeNotifier } from "../../src/session/ChangeNotifier.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit } from "effect"
 
-describe("A change notifier", () => {
+describe("Change notifier", () => {
   for (const writable of [true, false]) {
     it.effect(
-      `A change notifier whose wire ${writable ? "has" : "has no"} room leaves what it throws to a fiber of its owner`,
+      `A change notifier whose wire ${writable ? "has" : "has no"} room throws errors in a fiber of its owner`,
       () =>
         Effect.gen(function* () {
           const told = yield* Deferred.make<Effect.Effect<void>>()

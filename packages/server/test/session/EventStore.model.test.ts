@@ -1,6 +1,6 @@
 /**
- * Random histories of the memory store against what it promises: which events each stream still has, what may be dropped for room,
- * and in which order.
+ * Random histories of the memory store against its contract: the events that each stream keeps, the events that may be dropped for room,
+ * and the order of drops.
  */
 import { type Event, makeMemory } from "@effect-mcp/server/EventStore"
 import { assert, describe, it } from "@effect/vitest"
@@ -13,7 +13,7 @@ const maxBytes = 120
 const limits = { maxBytes, maxBytesPerSession, maxBytesPerStream }
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
-/** Sizes lie around every limit: one event alone may be larger than each of them. */
+/** Sizes around every limit: a single event may be larger than each limit. */
 const Size = Schema.Union([between(1, 12), between(38, 42), between(68, 72), between(118, 122)])
 const Key = Schema.Struct({ session: Schema.Literals(["a", "b", "c"]), stream: Schema.Literals(["0", "1", "2"]) })
 const Command = Schema.Union([
@@ -22,11 +22,11 @@ const Command = Schema.Union([
   Schema.TaggedStruct("Forget", { key: Key, whole: Schema.Boolean })
 ])
 
-/** One stream as it ought to be kept. */
+/** One stream as it should be kept. */
 interface Kept {
   readonly session: string
   readonly batches: ReadonlyArray<ReadonlyArray<Event>>
-  /** When it was last appended to. */
+  /** Time of the last append. */
   readonly at: number
 }
 
@@ -34,7 +34,7 @@ const sizeOf = (events: ReadonlyArray<Event>): number => events.reduce((sum, { t
 const bytesOf = (streams: Iterable<Kept>): number =>
   [...streams].reduce((sum, { batches }) => sum + sizeOf(batches.flat()), 0)
 
-/** The newest of a list that fit, one at least. */
+/** Returns the newest items that fit, but at least one. */
 const newest = <A>(all: ReadonlyArray<A>, sizeOf: (one: A) => number): ReadonlyArray<A> => {
   let left = all
   const total = () => left.reduce((sum, one) => sum + sizeOf(one), 0)
@@ -52,7 +52,7 @@ class Model {
     return [...this.streams.values()].filter((kept) => kept.session === session)
   }
 
-  /** The events of a stream that the store has. */
+  /** Returns the events of a stream that the store has. */
   private readonly seen = (name: string) => {
     const [session = "", stream = ""] = name.split(" ")
     const events = this.streams.get(name)?.batches.flat() ?? []
@@ -79,7 +79,7 @@ class Model {
     yield* this.dropped(name)
   })
 
-  /** Looks which streams went for an append, and whether they had to. */
+  /** Checks which streams were dropped for an append, and whether they had to be. */
   private readonly dropped = Effect.fnUntraced(function* (this: Model, appended: string) {
     const gone: Array<Kept> = []
     for (const [name, kept] of this.streams) {
@@ -103,7 +103,7 @@ class Model {
         "the stream that was quiet longest goes first"
       )
       if (forSession || later.length > 0) continue
-      // The last of its session: there was no room for it, and no session kept twice as much as that one did with it.
+      // The last stream dropped from its session: there was no room for it, and no other session kept more than twice as much.
       const others = gone.filter((other) => other.session !== one.session)
       assert.isTrue(total + size + bytesOf(others) > maxBytes, "nothing goes without need")
       if (others.length === 0) assert.isTrue(total + size > maxBytes, "nothing goes without need")
@@ -123,7 +123,7 @@ class Model {
     for (const name of this.streams.keys()) assert.isDefined(yield* this.seen(name))
   })
 
-  /** Once all is forgotten there is as much room as in the beginning. */
+  /** Once everything is forgotten, there is as much room as in the beginning. */
   readonly finish = Effect.gen({ self: this }, function* () {
     for (const session of ["a", "b", "c"]) yield* this.store.forget(session)
     const full = ["d", "e", "f"].map((session) => ({ session, stream: "0" }))
@@ -132,9 +132,9 @@ class Model {
   })
 }
 
-describe("The memory store of events in random histories", () => {
+describe("The in-memory event store in random histories", () => {
   it.effect.prop(
-    "The memory store keeps each stream whole behind its limit or not at all, and drops no more than it has to",
+    "An over-limit stream is kept whole or dropped, and only the necessary streams are dropped",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 }) },
     ({ script }) =>
       Effect.gen(function* () {
@@ -149,7 +149,7 @@ describe("The memory store of events in random histories", () => {
     { arbitrary: { runs: 500, size: 40, seed: 20261122 } }
   )
 
-  it.effect("One session with many events loses its own streams in the memory store, and none of another session", () =>
+  it.effect("A session with many events only loses its own streams", () =>
     Effect.gen(function* () {
       const store = makeMemory()
       const text = "x".repeat(1024 * 1024)

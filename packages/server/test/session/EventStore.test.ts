@@ -1,4 +1,4 @@
-/** The events that the memory store keeps, and those that it drops. */
+/** Events that the memory store keeps, and events that it drops. */
 import { type Event, EventStore, makeMemory } from "@effect-mcp/server/EventStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -12,8 +12,8 @@ const seqs = (events: ReadonlyArray<Event>) => events.map(({ seq }) => seq)
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 6 }))
 const Bursts = Schema.Array(Count)
 
-describe("The memory store of events", () => {
-  it.effect("The memory store gives the events after a given event, in order, and none of another stream", () =>
+describe("The in-memory event store", () => {
+  it.effect("The event store returns only a stream's events after a given one, in order", () =>
     Effect.gen(function* () {
       const store = yield* EventStore
       for (const seq of [0, 1, 2]) {
@@ -27,7 +27,7 @@ describe("The memory store of events", () => {
     }).pipe(Effect.provide(EventStore.layerMemory()))
   )
 
-  it.effect("The memory store drops the oldest events of a stream over its limit, never the newest", () =>
+  it.effect("A stream over its limit drops its oldest events, never the newest", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytesPerStream: 30 })
       for (const seq of [0, 1, 2, 3]) yield* store.append(one, [event(seq)])
@@ -39,7 +39,7 @@ describe("The memory store of events", () => {
     })
   )
 
-  it.effect("The memory store drops the streams that were silent for longest over the limit of all sessions", () =>
+  it.effect("The longest-silent streams are dropped when all sessions together exceed the limit", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytes: 40 })
       yield* store.append(one, [event(0)])
@@ -54,7 +54,31 @@ describe("The memory store of events", () => {
     })
   )
 
-  it.effect("The memory store has free room after it forgets a stream or a session", () =>
+  it.effect("The largest caller's events are dropped first, regardless of its number of sessions", () =>
+    Effect.gen(function* () {
+      const store = makeMemory({ maxBytes: 100, callerShare: 1 })
+      const victim = { session: "victim", stream: "1", caller: "ann" }
+      yield* store.append(victim, [event(0, 30)])
+      for (let at = 0; at < 20; at++) {
+        yield* store.append({ session: `${at}`, stream: "1", caller: "eve" }, [event(0)])
+      }
+      assert.deepStrictEqual(seqs(yield* store.after(victim, -1)), [0])
+      assert.strictEqual((yield* Effect.flip(store.after({ session: "12", stream: "1" }, -1)))._tag, "EventsGone")
+      assert.deepStrictEqual(seqs(yield* store.after({ session: "13", stream: "1" }, -1)), [0])
+    })
+  )
+
+  it.effect("A caller over its share loses its longest-silent streams", () =>
+    Effect.gen(function* () {
+      const store = makeMemory({ maxBytes: 40 })
+      const of = (session: string) => ({ session, stream: "1", caller: "eve" })
+      for (const session of ["1", "2", "3"]) yield* store.append(of(session), [event(0)])
+      assert.strictEqual((yield* Effect.flip(store.after(of("1"), -1)))._tag, "EventsGone")
+      for (const session of ["2", "3"]) assert.deepStrictEqual(seqs(yield* store.after(of(session), -1)), [0])
+    })
+  )
+
+  it.effect("Forgetting a stream or session frees its room", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytes: 40 })
       yield* store.append(one, [event(0, 20)])
@@ -69,7 +93,7 @@ describe("The memory store of events", () => {
   )
 
   it.effect.prop(
-    "The memory store keeps events alike one by one and in batches, with their text or without",
+    "Single and batched events are stored the same way, with or without their text",
     { sizes: Arbitrary.array(Arbitrary.schema(Bursts), { maxLength: 12 }), from: Count },
     ({ from, sizes }) =>
       Effect.gen(function* () {
@@ -90,7 +114,7 @@ describe("The memory store of events", () => {
       })
   )
 
-  it.effect("The memory store keeps the newest events of a batch that is larger than a stream may be", () =>
+  it.effect("A batch that exceeds the stream limit keeps its newest events", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytesPerStream: 30 })
       yield* store.append(

@@ -1,4 +1,6 @@
-/** Sockets: the framing of stdio, one session per connection; what breaks one leaves the others alone. */
+/**
+ * Sockets: the framing of stdio, with one session per connection. A connection that breaks does not affect the others.
+ */
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -25,7 +27,7 @@ const features = Layer.mergeAll(
   )
 )
 
-/** A connection without opinions. */
+/** A raw connection. */
 const dial = (where: net.NetConnectOpts, version = "2025-06-18") =>
   Effect.gen(function* () {
     const messages = yield* Queue.unbounded<any>()
@@ -69,8 +71,8 @@ const endpoints: ReadonlyArray<readonly [string, () => net.ListenOptions]> = [
 ]
 
 for (const [name, where] of endpoints) {
-  /** A listener, the server behind it, and how to reach it. */
-  const listening = Effect.gen(function* () {
+  /** A listener, the server behind it, and its address. */
+  const listeningWith = Effect.fnUntraced(function* (lineBytes?: number) {
     const options = where()
     const context = yield* Layer.build(
       Layer.merge(
@@ -80,16 +82,36 @@ for (const [name, where] of endpoints) {
     )
     const { address } = Context.get(context, SocketServer.SocketServer)
     const serving = yield* Effect.forkScoped(
-      Effect.provideContext(McpServer.serveSocket({ grace: "1 second" }), context)
+      Effect.provideContext(McpServer.serveSocket({ grace: "1 second", lineBytes }), context)
     )
     const target =
       options.path === undefined ? { host: "127.0.0.1", port: (address as any).port } : { path: options.path }
     return { server: Context.get(context, McpServer.McpServer), serving, target }
   })
+  const listening = listeningWith()
 
   describe(`over ${name}`, () => {
+    it.live(`The longest unfinished line beyond \`lineBytes\` closes its connection over ${name}`, () =>
+      Effect.gen(function* () {
+        const { target } = yield* listeningWith(64 * 1024)
+        const [heavy, light] = [yield* dial(target), yield* dial(target)]
+        const begin = (id: number, size: number) =>
+          `{"jsonrpc":"2.0","id":${id},"method":"ping","params":{"x":"${"x".repeat(size)}`
+        light.socket.write(begin(1, 20 * 1024))
+        heavy.socket.write(begin(1, 60 * 1024))
+        yield* heavy.closed
+        // Lines that have ended count no more.
+        light.socket.write('"}}\n')
+        assert.strictEqual((yield* Queue.take(light.messages)).id, 1)
+        for (const id of [2, 3, 4]) {
+          light.socket.write(`${begin(id, 40 * 1024)}"}}\n`)
+          assert.strictEqual((yield* Queue.take(light.messages)).id, id)
+        }
+      })
+    )
+
     it.live(
-      `A server over ${name} serves clients of ${versions().join(", ")} at once, each its own session`,
+      `A server over ${name} serves ${versions().join(", ")} clients concurrently, each in its own session`,
       () =>
         Effect.gen(function* () {
           const { server, target } = yield* listening
@@ -118,7 +140,7 @@ for (const [name, where] of endpoints) {
       verifies("transport.custom.preserves-protocol")
     )
 
-    it.live(`A connection over ${name} that breaks, or sends invalid lines, ends its own session only`, () =>
+    it.live(`A broken connection or invalid lines over ${name} end only that session`, () =>
       Effect.gen(function* () {
         finalized.length = 0
         const { server, target } = yield* listening
@@ -144,7 +166,7 @@ for (const [name, where] of endpoints) {
       })
     )
 
-    it.live(`A client over ${name} that only hangs up its own side still gets its answers`, () =>
+    it.live(`A client over ${name} that half-closes still receives its answers`, () =>
       Effect.gen(function* () {
         const { target } = yield* listening
         const one = yield* dial({ ...target, allowHalfOpen: true })
@@ -155,18 +177,20 @@ for (const [name, where] of endpoints) {
       })
     )
 
-    it.live(`An interrupted listener over ${name} answers requests in flight, ends every connection, and is gone`, () =>
-      Effect.gen(function* () {
-        const { server, serving, target } = yield* listening
-        const [one, two] = [yield* dial(target), yield* dial(target)]
-        yield* one.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call("hang", { name: "x" }) })
-        yield* one.request(2, "ping")
-        yield* Fiber.interrupt(serving)
-        assert.strictEqual((yield* Queue.take(one.messages)).error.code, McpError.Interrupted)
-        yield* one.closed
-        yield* two.closed
-        assert.deepStrictEqual(yield* server.sessions, [])
-      })
+    it.live(
+      `An interrupted listener over ${name} answers in-flight requests, closes every connection, and is gone`,
+      () =>
+        Effect.gen(function* () {
+          const { server, serving, target } = yield* listening
+          const [one, two] = [yield* dial(target), yield* dial(target)]
+          yield* one.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call("hang", { name: "x" }) })
+          yield* one.request(2, "ping")
+          yield* Fiber.interrupt(serving)
+          assert.strictEqual((yield* Queue.take(one.messages)).error.code, McpError.Interrupted)
+          yield* one.closed
+          yield* two.closed
+          assert.deepStrictEqual(yield* server.sessions, [])
+        })
     )
   })
 }

@@ -1,4 +1,6 @@
-/** The process's streams by their callbacks: the same conversations as through a `Stdio`, and the same ends. */
+/**
+ * The process's streams used through callbacks: the same conversations as through a `Stdio`, and the same ways to end.
+ */
 import * as Duplex from "@effect-mcp/core/Duplex"
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -23,7 +25,7 @@ const features = Tools.layer(
   })
 )
 
-/** Standard output that takes each write when it is told to, or at once. */
+/** Standard output that accepts each write when told to, or at once. */
 const output = (options: { readonly highWaterMark?: number; readonly held?: boolean } = {}) => {
   const writes: Array<string> = []
   const held: Array<(error?: Error) => void> = []
@@ -73,7 +75,7 @@ const serve = Effect.fnUntraced(function* (
   return { ...out, closed, scope, session, stdin }
 })
 const provided = Effect.provide(McpServer.layer({ name: "test", version: "0", features }))
-/** Streams of Node take their time in ticks, not in fibers. */
+/** Node's streams progress by ticks, not by fibers. */
 const ticks = Effect.promise(() => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve))))
 
 const reasonOf = (exit: Exit.Exit<unknown, any>): unknown =>
@@ -103,74 +105,72 @@ const Message = Schema.Union([
 ])
 const Conversation = Schema.Struct({
   messages: Schema.Array(Message),
-  /** Where the bytes are cut. */
+  /** Positions where the bytes are split. */
   cuts: Schema.Array(Schema.Int)
 })
 
-describe("The streams of a process", () => {
-  it.effect(
-    "The streams of a process have the conversations of a stream and a sink, also where the transport is tapped or replaced",
-    () =>
-      Effect.gen(function* () {
-        const talk = Effect.fnUntraced(function* (
-          bytes: (stdin: PassThrough, stdout: Writable) => Duplex.Bytes,
-          { cuts, messages }: typeof Conversation.Type,
-          change?: (transport: Transport.Transport) => Transport.Transport
-        ) {
-          const { closed, scope, stdin, writes } = yield* serve(bytes, undefined, undefined, change)
-          const text = messages.map((message, id) =>
-            typeof message === "string" ? `${message}\n` : line(call(id, message))
-          )
-          const all = Buffer.from([...handshake.map(line), ...text].join(""))
-          const places = cuts.map((cut) => Math.abs(cut) % all.length).toSorted((a, b) => a - b)
-          let from = 0
-          for (const to of [...places, all.length]) {
-            stdin.write(all.subarray(from, to))
-            from = to
-            yield* ticks
-          }
-          stdin.end()
-          yield* ticks
-          yield* Fiber.join(closed)
-          // An answer waits a moment after its notifications.
-          yield* Scope.close(scope, Exit.void)
-          return writes.join("").split("\n")
-        }, Effect.scoped)
-        yield* Arbitrary.checkEffect(
-          Arbitrary.schema(Conversation),
-          (conversation) =>
-            Effect.gen(function* () {
-              const plain = yield* talk(generic, conversation)
-              assert.deepStrictEqual(yield* talk(ProcessStreams.bytes, conversation), plain)
-              assert.isAbove(plain.length, 1)
-              const [delivered, pulled]: [Array<string>, Array<string>] = [[], []]
-              const tapped = yield* talk(
-                ProcessStreams.bytes,
-                conversation,
-                Transport.tap(({ _tag }) => void delivered.push(_tag))
-              )
-              const replaced = yield* talk(ProcessStreams.bytes, conversation, (transport) => ({
-                ...transport,
-                incoming: Stream.tap(transport.incoming, ({ _tag }) => Effect.sync(() => void pulled.push(_tag)))
-              }))
-              assert.deepStrictEqual([tapped, replaced], [plain, plain])
-              assert.deepStrictEqual(pulled, delivered)
-              assert.isAbove(pulled.length, 1)
-              return true
-            }),
-          { runs: 30 }
+describe("Process streams", () => {
+  it.effect("Process streams behave like a stream and a sink, even with a tapped or replaced transport", () =>
+    Effect.gen(function* () {
+      const talk = Effect.fnUntraced(function* (
+        bytes: (stdin: PassThrough, stdout: Writable) => Duplex.Bytes,
+        { cuts, messages }: typeof Conversation.Type,
+        change?: (transport: Transport.Transport) => Transport.Transport
+      ) {
+        const { closed, scope, stdin, writes } = yield* serve(bytes, undefined, undefined, change)
+        const text = messages.map((message, id) =>
+          typeof message === "string" ? `${message}\n` : line(call(id, message))
         )
-      }).pipe(provided)
+        const all = Buffer.from([...handshake.map(line), ...text].join(""))
+        const places = cuts.map((cut) => Math.abs(cut) % all.length).toSorted((a, b) => a - b)
+        let from = 0
+        for (const to of [...places, all.length]) {
+          stdin.write(all.subarray(from, to))
+          from = to
+          yield* ticks
+        }
+        stdin.end()
+        yield* ticks
+        yield* Fiber.join(closed)
+        // An answer arrives a moment after its notifications.
+        yield* Scope.close(scope, Exit.void)
+        return writes.join("").split("\n")
+      }, Effect.scoped)
+      yield* Arbitrary.checkEffect(
+        Arbitrary.schema(Conversation),
+        (conversation) =>
+          Effect.gen(function* () {
+            const plain = yield* talk(generic, conversation)
+            assert.deepStrictEqual(yield* talk(ProcessStreams.bytes, conversation), plain)
+            assert.isAbove(plain.length, 1)
+            const [delivered, pulled]: [Array<string>, Array<string>] = [[], []]
+            const tapped = yield* talk(
+              ProcessStreams.bytes,
+              conversation,
+              Transport.tap(({ _tag }) => void delivered.push(_tag))
+            )
+            const replaced = yield* talk(ProcessStreams.bytes, conversation, (transport) => ({
+              ...transport,
+              incoming: Stream.tap(transport.incoming, ({ _tag }) => Effect.sync(() => void pulled.push(_tag)))
+            }))
+            assert.deepStrictEqual([tapped, replaced], [plain, plain])
+            assert.deepStrictEqual(pulled, delivered)
+            assert.isAbove(pulled.length, 1)
+            return true
+          }),
+        { runs: 30 }
+      )
+    }).pipe(provided)
   )
 
-  it.effect("The streams of a process write long texts as short ones, in any alphabet", () =>
+  it.effect("Long text is written like short text, in any alphabet", () =>
     Effect.gen(function* () {
       const long = "x".repeat(20_000)
       for (const text of [long, `${long}é`, `é${long}`, `${long}😀${long}`, "é".repeat(20_000), "😀€".repeat(20_000)]) {
         const said: Array<string> = []
         for (const bytes of [ProcessStreams.bytes, generic]) {
           const { stdin, writes } = yield* serve(bytes)
-          // Both in one turn, so that one write has two lines.
+          // Both in one turn, so that one write contains two lines.
           stdin.write([...handshake, call(1, { to: 0, text }), call(2, { to: 0, text: "short" })].map(line).join(""))
           while (writes.join("").split("\n").length < 4) yield* ticks
           said.push(writes.join(""))
@@ -181,38 +181,36 @@ describe("The streams of a process", () => {
     }).pipe(provided)
   )
 
-  it.effect(
-    "The streams of a process end a long line before the next line begins, however slowly stdout takes it",
-    () =>
-      Effect.gen(function* () {
-        const { let1, session, stdin, writes } = yield* serve(ProcessStreams.bytes, output({ held: true }))
-        const texts = ["a", "b"].map((letter) => letter.repeat(20_000))
-        stdin.write([...handshake, ...texts.map((text, id) => call(id, { to: 0, text }))].map(line).join(""))
+  it.effect("A long line ends before the next one starts, however slow stdout is", () =>
+    Effect.gen(function* () {
+      const { let1, session, stdin, writes } = yield* serve(ProcessStreams.bytes, output({ held: true }))
+      const texts = ["a", "b"].map((letter) => letter.repeat(20_000))
+      stdin.write([...handshake, ...texts.map((text, id) => call(id, { to: 0, text }))].map(line).join(""))
+      yield* ticks
+      session.peer.notify("last")
+      let count = -1
+      while (count !== writes.length) {
+        count = writes.length
+        let1()
         yield* ticks
-        session.peer.notify("last")
-        let count = -1
-        while (count !== writes.length) {
-          count = writes.length
-          let1()
-          yield* ticks
-        }
-        assert.deepStrictEqual(
-          writes
-            .join("")
-            .split("\n")
-            .map((one: string) =>
-              one === "" ? one : (JSON.parse(one).result?.content?.[0].text ?? JSON.parse(one).method)
-            ),
-          [undefined, ...texts, "last", ""]
-        )
-      }).pipe(provided)
+      }
+      assert.deepStrictEqual(
+        writes
+          .join("")
+          .split("\n")
+          .map((one: string) =>
+            one === "" ? one : (JSON.parse(one).result?.content?.[0].text ?? JSON.parse(one).method)
+          ),
+        [undefined, ...texts, "last", ""]
+      )
+    }).pipe(provided)
   )
 
   for (const [name, bytes] of [
     ["by callbacks", ProcessStreams.bytes],
     ["through a stream and a sink", generic]
   ] as const) {
-    it.effect(`A full stdout that is written ${name} is waited for, in order, and waiting messages are bounded`, () =>
+    it.effect(`A full stdout written ${name} is awaited in order, and waiting messages are limited`, () =>
       Effect.gen(function* () {
         const { let1, scope, session, stdin, writes } = yield* serve(bytes, output({ held: true, highWaterMark: 1 }), {
           highWater: 1000
@@ -243,40 +241,36 @@ describe("The streams of a process", () => {
       }).pipe(provided)
     )
 
-    it.effect(
-      `An error of stdout that is written ${name} ends the conversation with that error, also once stdout is closed`,
-      () =>
-        Effect.gen(function* () {
-          for (const closed of [false, true]) {
-            const server = yield* serve(bytes, output({ held: true }))
-            if (closed) server.stream.destroy()
-            server.stdin.write(line(handshake[0]))
-            yield* ticks
-            if (!closed) server.let1(new Error("EPIPE"))
-            yield* ticks
-            const exit = yield* Fiber.await(server.closed)
-            assert.strictEqual(reasonOf(exit), "Write")
-            yield* Scope.close(server.scope, Exit.void)
-            assert.strictEqual(server.stdin.listenerCount("data") + server.stdin.listenerCount("readable"), 0)
-          }
-        }).pipe(provided)
+    it.effect(`A stdout error when writing ${name} ends the connection with that error, even after stdout closes`, () =>
+      Effect.gen(function* () {
+        for (const closed of [false, true]) {
+          const server = yield* serve(bytes, output({ held: true }))
+          if (closed) server.stream.destroy()
+          server.stdin.write(line(handshake[0]))
+          yield* ticks
+          if (!closed) server.let1(new Error("EPIPE"))
+          yield* ticks
+          const exit = yield* Fiber.await(server.closed)
+          assert.strictEqual(reasonOf(exit), "Write")
+          yield* Scope.close(server.scope, Exit.void)
+          assert.strictEqual(server.stdin.listenerCount("data") + server.stdin.listenerCount("readable"), 0)
+        }
+      }).pipe(provided)
     )
 
-    it.effect(
-      `An error of stdin that is read ${name} ends the conversation with that error, and so does its sudden end`,
-      () =>
-        Effect.gen(function* () {
-          for (const cause of [new Error("EIO"), undefined]) {
-            const server = yield* serve(bytes)
-            server.stdin.destroy(cause)
-            yield* ticks
-            const exit = yield* Fiber.await(server.closed)
-            assert.strictEqual(reasonOf(exit), "Read")
-          }
-        }).pipe(provided)
+    it.effect(`An error or sudden end of stdin when reading ${name} ends the connection with an error`, () =>
+      Effect.gen(function* () {
+        for (const cause of [new Error("EIO"), undefined]) {
+          const server = yield* serve(bytes)
+          server.stdin.destroy(cause)
+          yield* ticks
+          const exit = yield* Fiber.await(server.closed)
+          assert.strictEqual(reasonOf(exit), "Read")
+        }
+      }).pipe(provided)
     )
 
-    it.effect(`Queued messages that are written ${name} leave before the scope closes, and no listener is left`, () =>
+    it.effect(`Queued messages written ${name} are flushed before the scope closes, and no listener remains`, () =>
       Effect.gen(function* () {
         const { let1, scope, session, stdin, stream, writes } = yield* serve(
           bytes,
@@ -303,33 +297,31 @@ describe("The streams of a process", () => {
     )
   }
 
-  it.effect(
-    "The streams of a process are read although an earlier reader paused them, and as text where an encoding is set",
-    () =>
-      Effect.gen(function* () {
-        for (const before of [
-          (stdin: PassThrough) => stdin.pause(),
-          (stdin: PassThrough) => stdin.setEncoding("utf8"),
-          // The state in which an earlier reader leaves the stream.
-          (stdin: PassThrough) =>
-            stdin
-              .on("data", () => {})
-              .removeAllListeners("data")
-              .pause()
-        ]) {
-          const { session, stdin, writes } = yield* serve((stdin, stdout) => {
-            before(stdin)
-            return ProcessStreams.bytes(stdin, stdout)
-          })
-          stdin.write([...handshake, call(1, { to: 0, text: "é" })].map(line).join(""))
-          yield* ticks
-          assert.include(writes.join(""), '"text":"é"')
-          assert.strictEqual(session.peer.outstanding(), 0)
-        }
-      }).pipe(provided)
+  it.effect("Process streams can be read even if an earlier reader paused or decoded them", () =>
+    Effect.gen(function* () {
+      for (const before of [
+        (stdin: PassThrough) => stdin.pause(),
+        (stdin: PassThrough) => stdin.setEncoding("utf8"),
+        // The state in which an earlier reader leaves the stream.
+        (stdin: PassThrough) =>
+          stdin
+            .on("data", () => {})
+            .removeAllListeners("data")
+            .pause()
+      ]) {
+        const { session, stdin, writes } = yield* serve((stdin, stdout) => {
+          before(stdin)
+          return ProcessStreams.bytes(stdin, stdout)
+        })
+        stdin.write([...handshake, call(1, { to: 0, text: "é" })].map(line).join(""))
+        yield* ticks
+        assert.include(writes.join(""), '"text":"é"')
+        assert.strictEqual(session.peer.outstanding(), 0)
+      }
+    }).pipe(provided)
   )
 
-  it.effect("The streams of a process that were destroyed before end the conversation at once", () =>
+  it.effect("Already destroyed process streams end the connection immediately", () =>
     Effect.gen(function* () {
       const { closed } = yield* serve((stdin, stdout) => {
         stdin.destroy()
@@ -340,7 +332,7 @@ describe("The streams of a process", () => {
     }).pipe(provided)
   )
 
-  it.effect("The streams of a process are left when stdout has written its buffer, or has failed to write it", () =>
+  it.effect("Process streams are released when stdout has flushed or failed", () =>
     Effect.gen(function* () {
       for (const error of [undefined, new Error("EPIPE")]) {
         const { let1, scope, session, stream } = yield* serve(ProcessStreams.bytes, output({ held: true }))
@@ -350,7 +342,7 @@ describe("The streams of a process", () => {
         yield* ticks
         assert.isUndefined(closing.pollUnsafe())
         assert.strictEqual(stream.listenerCount("error"), 1)
-        // Without a listener it would be an uncaught exception.
+        // Without a listener this would be an uncaught exception.
         let1(error)
         yield* ticks
         yield* Fiber.join(closing)
@@ -359,7 +351,7 @@ describe("The streams of a process", () => {
     }).pipe(provided)
   )
 
-  it.effect("The streams of a process leave handlers in what AsyncLocalStorage held around the program", () =>
+  it.effect("Handlers run in the program's AsyncLocalStorage context", () =>
     Effect.gen(function* () {
       const storage = new AsyncLocalStorage<string>()
       const where = Tools.layer(Tool.make("where", { description: "", input: {} }), () =>

@@ -1,4 +1,6 @@
-/** The ways to close a scope: by a fiber that runs, or by one that was interrupted, as the main fiber of a program at a signal. */
+/**
+ * Ways to close a scope: by a running fiber, or by one that was interrupted, like the main fiber of a program after a signal.
+ */
 import { Effect, Fiber } from "effect"
 
 type Closing = (close: Effect.Effect<void>) => Effect.Effect<void>
@@ -8,5 +10,5 @@ const byInterruption: Closing = (close) =>
 
 export const closings: ReadonlyArray<readonly [how: string, closing: Closing]> = [
   ["", (close) => close],
-  [" though its fiber is interrupted", byInterruption]
+  [" even if its fiber is interrupted", byInterruption]
 ]

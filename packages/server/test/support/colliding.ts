@@ -1,6 +1,6 @@
 /**
- * Texts of questions that had one key under the 53-bit hash which named questions at first: the first pair as messages of a question in
- * rounds, the second in a task. Found in seconds, which is why names of questions need a cryptographic hash.
+ * Texts of questions that had the same key under the 53-bit hash that named questions at first: the first pair as messages of a question in
+ * rounds, the second in a task. They were found in seconds, which is why names of questions need a cryptographic hash.
  */
 export const colliding = [
   [

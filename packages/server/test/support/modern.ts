@@ -1,4 +1,4 @@
-/** A client of the stateless era without opinions: every request says itself what it speaks; nothing is answered by itself. */
+/** A minimal client of the stateless era: every request states its revision, and nothing is answered automatically. */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -11,7 +11,7 @@ export const version = "2026-07-28"
 export const everything = { elicitation: { form: {}, url: {} }, sampling: { tools: {}, context: {} }, roots: {} }
 const info = { name: "modern", version: "0" }
 
-/** The `_meta` of a request; `undefined` takes an entry away. */
+/** The `_meta` of a request; `undefined` removes an entry. */
 export const metaOf = (capabilities: object = everything, extra: object = {}): { [key: string]: unknown } =>
   Object.fromEntries(
     Object.entries({
@@ -26,7 +26,7 @@ export interface Options extends raw.ConnectOptions {
   readonly capabilities?: object
 }
 
-/** What a client does with one question; `undefined` leaves it without an answer. */
+/** Answers one question; `undefined` leaves it unanswered. */
 export type Answer = (question: { readonly method: string; readonly params: any }, key: string) => unknown
 
 export interface Played {
@@ -38,7 +38,7 @@ export interface Played {
 export interface Listening {
   readonly id: JsonRpc.Id
   readonly fiber: Fiber.Fiber<any, Peer.RequestError>
-  /** Every message that carries its id, oldest first. */
+  /** Every message with the id of the subscription, oldest first. */
   readonly messages: () => ReadonlyArray<any>
   readonly cancel: Effect.Effect<void>
 }
@@ -104,7 +104,7 @@ export const modern = (client: raw.Client, capabilities: object = everything): M
   }
 }
 
-/** A server of these features and a client of the era. */
+/** A server with these features and a client of the era. */
 export const open = <E>(
   features: Layer.Layer<never, E, McpServer.Registries>,
   options: Options = {},
@@ -112,7 +112,7 @@ export const open = <E>(
 ): Effect.Effect<Modern, E | Peer.RequestError, Scope.Scope> =>
   Effect.flatMap(raw.serve({ ...serverOptions, features }), (server) => join(server, options))
 
-/** One more client of a server. */
+/** Another client of a server. */
 export const join = (
   server: McpServer.McpServer["Service"],
   options: Options = {}
@@ -120,5 +120,5 @@ export const join = (
   Effect.map(raw.connect(server, { ...options, handshake: false }), (client) => modern(client, options.capabilities))
 
 export const accept = (content: object = {}) => ({ action: "accept", content })
-/** Fills in the form's `name` with its own message. */
+/** Fills the form's `name` with the question's message. */
 export const echo: Answer = ({ params }) => accept({ name: params.message })

@@ -32,7 +32,7 @@ export const Notes = Extension.make(id, {
   subscriptions: { added: Extension.subscription("com.example/notes", Schema.Array(Schema.Int)) }
 })
 
-/** The capabilities of a client that declares extensions, in the words of a revision. */
+/** The capabilities of a client that declares extensions, in the form of a revision. */
 export const declaring = (version: Version, ids: ReadonlyArray<string> = [id], settings: object = {}) => ({
   [version === "2026-07-28" ? "extensions" : "experimental"]: Object.fromEntries(ids.map((id) => [id, settings]))
 })

@@ -16,48 +16,50 @@ export { quiesce }
 export type Answer = (method: string, params: any) => Effect.Effect<unknown, McpError.McpError>
 
 export interface ConnectOptions {
-  /** Default: the newest with a handshake. A stateless one has none: every request says what it speaks. */
+  /**
+   * Default: the newest revision with a handshake. A stateless revision has no handshake: every request states its revision.
+   */
   readonly version?: string
-  /** The log level of every request, in the stateless era alone. Default: none is sent. */
+  /** The log level of every request, in the stateless era only. Default: not sent. */
   readonly logLevel?: string
   readonly capabilities?: object
-  /** Answers what the server asks. Default: nothing is answered, ever. */
+  /** Answers the server's questions. Default: never answers. */
   readonly answer?: Answer
   readonly principal?: Principal["Service"]
-  /** The network address of the client. Default: not known. */
+  /** The network address of the client. Default: unknown. */
   readonly address?: string
   readonly limits?: Memory.Options
   readonly grace?: "1 second"
-  /** `false` connects only, `"answered"` leaves `initialized` to the test. Default: the whole handshake. */
+  /** `false` only connects, `"answered"` leaves `initialized` to the test. Default: the whole handshake. */
   readonly handshake?: false | "answered"
 }
 
 export interface Client {
   readonly session: Session
   readonly peer: Peer.Peer
-  /** The answer to `initialize`, when the handshake was made, or to `server/discover`. */
+  /** The answer to `initialize` if the handshake was made, or to `server/discover`. */
   readonly initialized: any
   /** Every message that arrived, oldest first. */
   readonly received: ReadonlyArray<any>
   /** Notifications of one method. */
   readonly notes: (method: string) => ReadonlyArray<any>
-  /** What the server asked. */
+  /** Questions that the server has asked. */
   readonly asked: ReadonlyArray<{ readonly method: string; readonly params: any }>
   /** Waits for the next question. */
   readonly nextAsk: Effect.Effect<{ readonly method: string; readonly params: any }>
   readonly request: (method: string, params?: object) => Effect.Effect<any, Peer.RequestError>
-  /** The McpError that a request is answered with. */
+  /** Sends a request that must fail, and returns the McpError. */
   readonly refused: (method: string, params?: object) => Effect.Effect<McpError.McpError>
   readonly call: (name: string, args?: object, meta?: object) => Effect.Effect<any, Peer.RequestError>
   readonly notify: (method: string, params?: object) => Effect.Effect<void>
-  /** Puts a message on the wire as it is, valid or not. */
+  /** Puts a message on the wire unchanged, valid or not. */
   readonly send: (message: unknown) => void
 }
 
 /** The stateless revision. */
 const latest: Revision.Version = "2026-07-28"
 
-/** A server in the scope. */
+/** Serves in the scope. */
 export const serve = <E, R>(
   options: Partial<McpServer.Options<E, R>> & Pick<McpServer.Options<E, R>, "features">
 ): Effect.Effect<
@@ -69,13 +71,13 @@ export const serve = <E, R>(
     Context.get(context, McpServer.McpServer)
   )
 
-/** Without what every answer of the stateless era says, so that the rest compares with older ones. */
+/** Removes the fields that every answer of the stateless era has, so that the rest compares with older revisions. */
 const plain = ({ _meta, cacheScope: _scope, resultType: _type, ttlMs: _ttl, ...result }: any) => {
   const { [Meta.serverInfo]: _info, ...meta } = _meta ?? {}
   return Object.keys(meta).length === 0 ? result : { ...result, _meta: meta }
 }
 
-/** Requests of the stateless era: they carry their own context, and questions are answered by asking again. */
+/** Requests of the stateless era: they carry their context, and are sent again with the answers to questions. */
 const stateless =
   (
     peer: Peer.Peer,
@@ -104,7 +106,7 @@ const stateless =
       }
     })
 
-/** Connects to it in the scope. */
+/** Connects to the server in the scope. */
 export const connect = Effect.fnUntraced(function* (
   server: McpServer.McpServer["Service"],
   options: ConnectOptions = {}
@@ -184,7 +186,7 @@ export const connect = Effect.fnUntraced(function* (
   }
 })
 
-/** Both at once: features, and a client of one revision. */
+/** Opens both at once: a server with features, and a client of one revision. */
 export const session = <E>(
   features: Layer.Layer<never, E, McpServer.Registries>,
   options: ConnectOptions = {},
@@ -192,11 +194,11 @@ export const session = <E>(
 ): Effect.Effect<Client, E | Peer.RequestError, Scope.Scope> =>
   Effect.flatMap(serve({ ...serverOptions, features }), (server) => connect(server, options))
 
-/** A suite once per revision that it applies to. */
+/** The revisions from `from` to `to`, for suites that run once per revision. */
 export const versions = (from: Revision.Version = "2024-11-05", to: Revision.Version = "2025-11-25") =>
   Revision.stateful.map((revision) => revision.version).filter((version) => version >= from && version <= to)
 
-/** The same with the stateless revision, for what no revision says differently. */
+/** The same with the stateless revision, for behaviour that is the same in every revision. */
 export const everyVersion = (from: Revision.Version = "2024-11-05"): ReadonlyArray<Revision.Version> => [
   ...versions(from),
   latest

@@ -1,10 +1,10 @@
-/** A place between two steps of fibers, the same in every run. */
+/** A point between two steps of fibers, the same in every run. */
 import { Effect, type Fiber } from "effect"
 import { MixedScheduler } from "effect/Scheduler"
 
-/** Calls `reached` once: after as many steps as given, of the fibers on this scheduler and within `during`. */
+/** Calls `reached` once, after the given number of fiber steps on this scheduler and within `during`. */
 export class StepScheduler extends MixedScheduler {
-  /** Whether the fibers had as many steps. */
+  /** True if the fibers ran that many steps. */
   isReached = false
   private left: number
   private isCounting = false

@@ -4,11 +4,11 @@ import { Effect, Fiber, type Scope } from "effect"
 import { metaOf, version as latest } from "./modern.ts"
 import type { Client } from "./raw.ts"
 
-/** Waits until what a client has received says so. */
+/** Waits until the messages that a client has received satisfy the condition. */
 export const until = (condition: () => boolean): Effect.Effect<void> =>
   Effect.suspend(() => (condition() ? Effect.void : Effect.andThen(Effect.yieldNow, until(condition))))
 
-/** Gives a subscription up; nothing where the server did not grant it. */
+/** Ends a subscription. Does nothing if the server did not grant it. */
 export type Unsubscribe = Effect.Effect<void>
 
 /** Subscribes as a client of this revision does, and returns once the server has granted or refused it. */
@@ -41,6 +41,6 @@ export const subscribe = Effect.fnUntraced(function* (
   return granted === undefined ? undefined : Fiber.interrupt(fiber)
 })
 
-/** The URIs of the updates that the client got, oldest first. */
+/** The URIs of the updates that the client received, oldest first. */
 export const updates = (client: Client): ReadonlyArray<string> =>
   client.notes("notifications/resources/updated").map((note) => note.params.uri)

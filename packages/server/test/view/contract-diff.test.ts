@@ -1,13 +1,13 @@
-/** `Contract.diff`: what a change of a contract means to clients. */
+/** `Contract.diff`: how a change of a contract affects clients. */
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Contract from "@effect-mcp/server/Contract"
 import { scaled } from "@effect-mcp/spec/Scale"
 import { assert, describe, it } from "@effect/vitest"
-import { Result, Schema } from "effect"
+import { Effect, Result, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 
-const empty: Contract.Contract = { name: "s", tools: [], prompts: [], resources: [], templates: [], extensions: [] }
+const empty = Effect.runSync(Contract.fromText(`{ "name": "s", "extensions": [] }`))
 const tool = (fields: object): Partial<Contract.Contract> => ({
   tools: [{ name: "t", inputSchema: { type: "object" }, ...fields }]
 })
@@ -19,7 +19,7 @@ const prompt = (...args: ReadonlyArray<{ name: string; required?: boolean; descr
   prompts: [{ name: "p", arguments: args }]
 })
 const resource = (fields: object = {}) => ({ resources: [{ uri: "a:b", name: "r", ...fields }] })
-const template = (fields: object = {}) => ({ templates: [{ uriTemplate: "a:{b}", name: "r", ...fields }] })
+const template = (fields: object = {}) => ({ resourceTemplates: [{ uriTemplate: "a:{b}", name: "r", ...fields }] })
 const extension = (fields: object = {}) => ({
   extensions: [
     { id: "x/y", settings: {}, requests: [], questions: [], notifications: [], subscriptions: [], ...fields }
@@ -30,7 +30,7 @@ const text = { type: "string" }
 const closed = { additionalProperties: false }
 
 type Part = Partial<Contract.Contract>
-/** Whether it is breaking, and its message. */
+/** A change as `[is breaking, message]`. */
 type Expected = readonly [boolean, string]
 const harmless = false
 const breaking = true
@@ -47,13 +47,17 @@ const cases: ReadonlyArray<readonly [before: Part, after: Part, ...expected: Rea
   [tool({}), tool({ annotations: {} }), [harmless, 'The tool "t" changes its annotations']],
   [tool({}), tool({ execution: { taskSupport: "required" } }), [breaking, 'The tool "t" changes its execution']],
   [tool({}), tool({ constructor: 1 }), [breaking, 'The tool "t" changes its constructor']],
-  [input({}), input({ a: text }), [harmless, 'The tool "t" takes "a"']],
+  [input({}), input({ a: text }), [harmless, 'The tool "t" accepts "a"']],
   [input({}), input({ a: text }, ["a"]), [breaking, 'The tool "t" requires "a"']],
   [input({}), input({}, ["a"]), [breaking, 'The tool "t" requires "a"']],
-  [input({ a: text }), input({}), [breaking, 'The tool "t" takes no "a" any more']],
-  [input({ a: text }, ["a"]), input({ a: text }), [harmless, 'The tool "t" does not require "a"']],
+  [input({ a: text }), input({}), [breaking, 'The tool "t" no longer accepts "a"']],
+  [input({ a: text }, ["a"]), input({ a: text }), [harmless, 'The tool "t" no longer requires "a"']],
   [input({ a: text }), input({ a: { type: "integer" } }), [breaking, 'The tool "t" changes its "a"']],
-  [input({ a: text }), input({ a: { ...text, title: "A" } }), [harmless, 'The tool "t" describes its "a"']],
+  [
+    input({ a: text }),
+    input({ a: { ...text, title: "A" } }),
+    [harmless, 'The tool "t" changes the documentation of "a"']
+  ],
   [
     input({ a: { properties: { title: text } } }),
     input({ a: { properties: {} } }),
@@ -68,24 +72,28 @@ const cases: ReadonlyArray<readonly [before: Part, after: Part, ...expected: Rea
   [
     input({}, [], closed),
     input({ a: text }),
-    [harmless, 'The tool "t" takes "a"'],
+    [harmless, 'The tool "t" accepts "a"'],
     [harmless, 'The tool "t" changes its input schema']
   ],
   [input({}), input({}, [], closed), [breaking, 'The tool "t" changes its input schema']],
   [input({}), input({}, [], { title: "T" }), [harmless, 'The tool "t" changes its input schema']],
   [input({}, ["a", "b"]), input({}, ["b", "a"]), [harmless, 'The tool "t" changes its inputSchema']],
-  [tool({}), output({}), [harmless, 'The tool "t" has an output schema now']],
-  [output({}), tool({}), [breaking, 'The tool "t" has no output schema any more']],
-  [output({}), output({ a: text }), [harmless, 'The tool "t" gives "a"']],
-  [output({}, [], closed), output({ a: text }, [], closed), [breaking, 'The tool "t" gives "a"']],
-  [output({}), output({ a: text }, ["a"]), [harmless, 'The tool "t" always gives "a"']],
-  [output({ a: text }), output({}), [breaking, 'The tool "t" gives no "a" any more']],
-  [output({ a: text }, ["a"]), output({ a: text }), [breaking, 'The tool "t" may lack "a"']],
+  [tool({}), output({}), [harmless, 'The tool "t" now has an output schema']],
+  [output({}), tool({}), [breaking, 'The tool "t" no longer has an output schema']],
+  [output({}), output({ a: text }), [harmless, 'The tool "t" returns "a"']],
+  [output({}, [], closed), output({ a: text }, [], closed), [breaking, 'The tool "t" returns "a"']],
+  [output({}), output({ a: text }, ["a"]), [harmless, 'The tool "t" always returns "a"']],
+  [output({ a: text }), output({}), [breaking, 'The tool "t" no longer returns "a"']],
+  [output({ a: text }, ["a"]), output({ a: text }), [breaking, 'The tool "t" may omit "a"']],
   [output({}), output({}, [], closed), [harmless, 'The tool "t" changes its output schema']],
-  [prompt(), prompt({ name: "a" }), [harmless, 'The prompt "p" takes "a"']],
+  [prompt(), prompt({ name: "a" }), [harmless, 'The prompt "p" accepts "a"']],
   [prompt(), prompt({ name: "a", required: true }), [breaking, 'The prompt "p" requires "a"']],
-  [prompt({ name: "a" }), prompt(), [breaking, 'The prompt "p" takes no "a" any more']],
-  [prompt({ name: "a" }), prompt({ name: "a", description: "A" }), [harmless, 'The prompt "p" describes its "a"']],
+  [prompt({ name: "a" }), prompt(), [breaking, 'The prompt "p" no longer accepts "a"']],
+  [
+    prompt({ name: "a" }),
+    prompt({ name: "a", description: "A" }),
+    [harmless, 'The prompt "p" changes the documentation of "a"']
+  ],
   [
     prompt({ name: "a" }, { name: "b" }),
     prompt({ name: "b" }, { name: "a" }),
@@ -94,8 +102,8 @@ const cases: ReadonlyArray<readonly [before: Part, after: Part, ...expected: Rea
   [resource(), {}, [breaking, 'The resource "a:b" is removed']],
   [resource(), resource({ mimeType: "a/b" }), [breaking, 'The resource "a:b" changes its mimeType']],
   [resource(), resource({ size: 1 }), [harmless, 'The resource "a:b" changes its size']],
-  [template(), {}, [breaking, 'The template "a:{b}" is removed']],
-  [template(), template({ name: "n" }), [harmless, 'The template "a:{b}" changes its name']],
+  [template(), {}, [breaking, 'The resource template "a:{b}" is removed']],
+  [template(), template({ name: "n" }), [harmless, 'The resource template "a:{b}" changes its name']],
   [extension(), {}, [breaking, 'The extension "x/y" is removed']],
   [extension(), extension({ settings: { a: 1 } }), [breaking, 'The extension "x/y" changes its settings']],
   [extension(), extension({ requests: [method()] }), [harmless, 'The method "x/m" is new']],
@@ -118,7 +126,7 @@ const cases: ReadonlyArray<readonly [before: Part, after: Part, ...expected: Rea
   ]
 ]
 
-describe("The difference of two contracts", () => {
+describe("Contract diffs", () => {
   it.each(
     cases.map(([before, after, ...expected]) => ({
       before,
@@ -168,13 +176,13 @@ const accepts = (schema: JsonObject) => {
   return (value: unknown) => validate(value).length === 0
 }
 
-describe("The difference of two schemas", () => {
+describe("Schema diffs", () => {
   it.prop(
-    "The difference of two schemas is not breaking only where all values of one are valid for the other, and empty for equal text",
+    "A schema change is breaking unless one schema accepts every value of the other; equal text has no diff",
     [Arbitrary.schema(Small), Arbitrary.schema(Small)],
     ([one, two]) => {
       const [old, now] = [schemaOf(one), schemaOf(two)]
-      /** The objects that have only properties which the schema names, as a program writes or reads them. */
+      /** Objects with only the properties that the schema names, as a program writes or reads them. */
       const declared = (small: Small) =>
         objects.filter((object) => Object.keys(object).every((name) => Object.hasOwn(propertiesOf(small), name)))
       const isWithin = (inner: JsonObject, outer: JsonObject, objects: ReadonlyArray<object>) =>

@@ -1,4 +1,4 @@
-/** `McpServer.contract`: what a server offers, read without a request. */
+/** `McpServer.contract`: the features of a server, read without a request. */
 import * as Extension from "@effect-mcp/core/Extension"
 import * as Extensions from "@effect-mcp/core/Extensions"
 import { anonymous, Principal } from "@effect-mcp/core/Principal"
@@ -40,7 +40,7 @@ const notes = Extensions.layer(Notes, {
 
 const features = Layer.mergeAll(now, add(), review, greeting, cities, notes)
 
-/** One more of each kind, whose name comes before the others. */
+/** Another feature of each kind, whose name sorts first. */
 const more = Layer.mergeAll(
   Prompts.layer(Prompt.make("ask"), () => never),
   Resources.layer({ uri: "text:again", name: "again" }, never),
@@ -54,31 +54,37 @@ const contractOf = <E>(
 
 const text = readFileSync(join(import.meta.dirname, "contract.txt"), "utf8")
 
-describe("The contract of a server", () => {
-  it.effect(
-    "The contract of a server has an extension's keys of _meta, sorted, and no field where an extension has no keys",
-    () =>
-      Effect.gen(function* () {
-        const Keys = Extension.make("com.example/keys", {
-          meta: {
-            b: Extension.meta("com.example/b", Schema.String),
-            a: Extension.meta("com.example/a", Schema.Struct({ n: Schema.Finite }))
-          }
-        })
-        const { extensions } = yield* contractOf(Layer.merge(notes, Extensions.layer(Keys, {})))
-        const [keys, other] = extensions
-        assert.deepStrictEqual(
-          keys?.meta?.map(({ key, value }) => [key, value["type"]]),
-          [
-            ["com.example/a", "object"],
-            ["com.example/b", "string"]
-          ]
-        )
-        assert.notProperty(other, "meta")
+describe("Server contracts", () => {
+  it.effect("A contract lists an extension's sorted _meta keys, or omits the field if there are none", () =>
+    Effect.gen(function* () {
+      const Keys = Extension.make("com.example/keys", {
+        meta: {
+          b: Extension.meta("com.example/b", Schema.String),
+          a: Extension.meta("com.example/a", Schema.Struct({ n: Schema.Finite }))
+        }
       })
+      const { extensions } = yield* contractOf(Layer.merge(notes, Extensions.layer(Keys, {})))
+      const [keys, other] = extensions
+      assert.deepStrictEqual(
+        keys?.meta?.map(({ key, value }) => [key, value["type"]]),
+        [
+          ["com.example/a", "object"],
+          ["com.example/b", "string"]
+        ]
+      )
+      assert.notProperty(other, "meta")
+    })
   )
 
-  it.effect("The text of a contract has each kind of feature, with sorted lists and keys", () =>
+  it.effect("A contract's text omits empty lists, which are read back as empty", () =>
+    Effect.gen(function* () {
+      const contract = yield* Contract.fromText(`{ "name": "s", "extensions": [] }`)
+      assert.deepStrictEqual([contract.tools, contract.resourceTemplates], [[], []])
+      assert.deepStrictEqual(JSON.parse(Contract.toText(contract)), { name: "s", extensions: [] })
+    })
+  )
+
+  it.effect("A contract's text has each kind of feature, with sorted lists and keys", () =>
     Effect.gen(function* () {
       const extensions = { "com.example/notes": { limit: 0 }, "com.example/bare": { level: 1 } }
       const contract = yield* contractOf(features, { instructions: "Add first.", extensions })
@@ -87,7 +93,7 @@ describe("The contract of a server", () => {
     })
   )
 
-  it.effect("Two servers of one features value, and of its parts in another order, have equal contracts", () =>
+  it.effect("Two servers sharing a features value have equal contracts, even if built in another order", () =>
     Effect.gen(function* () {
       const both = Layer.mergeAll(features, more)
       const first = yield* contractOf(both)
@@ -97,116 +103,106 @@ describe("The contract of a server", () => {
     })
   )
 
-  it.effect(
-    "The contract of a principal has the features that the principal sees; an anonymous principal is the default",
-    () =>
-      Effect.gen(function* () {
-        const Secret = Extension.make("com.example/secret", { serverSettings: { who: Schema.String } })
-        const server = yield* serve({
-          features: Layer.mergeAll(
-            add(),
-            Tools.layer(Tool.make("secret", { description: "" }), () => never, { visible: isAda }),
-            Prompts.layer(Prompt.make("secret"), () => never, { visible: isAda }),
-            Resources.layer({ uri: "secret:one", name: "secret", visible: isAda }, never),
-            Resources.layerTemplate({ uriTemplate: "secret://{id}", name: "secret", visible: isAda }, () => never),
-            Extensions.layer(Secret, {
-              settings: ({ principal }) => (isAda(principal) ? { who: "ada" } : undefined)
-            })
-          )
-        })
-        const namesOf = ({ extensions, prompts, resources, templates, tools }: Contract.Contract) => [
-          ...[...tools, ...prompts].map(({ name }) => name),
-          ...resources.map(({ uri }) => uri),
-          ...templates.map(({ uriTemplate }) => uriTemplate),
-          ...extensions.map(({ id, settings }) => [id, settings])
-        ]
-        assert.deepStrictEqual(namesOf(yield* server.contract({ principal: ada })), [
-          "add",
-          "secret",
-          "secret",
-          "secret:one",
-          "secret://{id}",
-          ["com.example/secret", { who: "ada" }]
-        ])
-        assert.deepStrictEqual(namesOf(yield* server.contract()), ["add"])
-        assert.deepStrictEqual(yield* server.contract({ principal: anonymous }), yield* server.contract())
-      })
-  )
-
-  it.effect(
-    "The contract of a server has an extension in the newest revision that has it, and only where that is served",
-    () =>
-      Effect.gen(function* () {
-        const Old = Extension.make("com.example/old", {
-          revisions: ["2025-06-18", "2025-11-25"],
-          serverSettings: { in: Schema.String }
-        })
-        const old = Extensions.layer(Old, { settings: ({ revision }) => ({ in: revision.version }) })
-        const settingsOf = ({ extensions }: Contract.Contract) => extensions.map(({ settings }) => settings)
-        assert.deepStrictEqual(settingsOf(yield* contractOf(old)), [{ in: "2025-11-25" }])
-        assert.deepStrictEqual(settingsOf(yield* contractOf(old, { revisions: ["2026-07-28"] })), [])
-        assert.deepStrictEqual(settingsOf(yield* contractOf(old, { revisions: ["2025-06-18"] })), [
-          { in: "2025-06-18" }
-        ])
-      })
-  )
-
-  it.effect(
-    "The contract of a server is read without a handler or middleware, and declares features that come later",
-    () =>
-      Effect.gen(function* () {
-        let registry: Prompts.PromptRegistry["Service"] | undefined
-        const handled: Array<string> = []
-        const server = yield* serve({
-          features: Layer.mergeAll(
-            Layer.effectDiscard(Effect.map(Prompts.PromptRegistry, (service) => void (registry = service))),
-            Middleware.layer(({ method }, next) =>
-              Effect.andThen(
-                Effect.sync(() => handled.push(method)),
-                next
-              )
-            ),
-            add(),
-            cities
-          )
-        })
-        assert.deepStrictEqual((yield* server.contract()).prompts, [])
-        assert.isDefined(registry)
-        yield* registry.register({ prompt: { name: "late" }, get: () => never, complete: {} })
-        assert.deepStrictEqual((yield* server.contract()).prompts, [{ name: "late" }])
-        assert.deepStrictEqual([yield* server.sessions, yield* server.requests.list, handled], [[], [], []])
-        const client = yield* connect(server)
-        assert.deepStrictEqual(client.initialized.capabilities.prompts, { listChanged: true })
-      })
-  )
-
-  it.effect(
-    "The contract of a server has mounted tools as the principal sees them, and fails where their list does",
-    () =>
-      Effect.gen(function* () {
-        let isDown = false
-        const list = Effect.flatMap(Principal, ({ subject }) =>
-          isDown
-            ? Effect.fail(McpError.internalError("down"))
-            : Effect.succeed([{ name: subject ?? "", inputSchema: { type: "object" as const } }])
+  it.effect("A principal's contract has the features it can see, and the default principal is anonymous", () =>
+    Effect.gen(function* () {
+      const Secret = Extension.make("com.example/secret", { serverSettings: { who: Schema.String } })
+      const server = yield* serve({
+        features: Layer.mergeAll(
+          add(),
+          Tools.layer(Tool.make("secret", { description: "" }), () => never, { visible: isAda }),
+          Prompts.layer(Prompt.make("secret"), () => never, { visible: isAda }),
+          Resources.layer({ uri: "secret:one", name: "secret", visible: isAda }, never),
+          Resources.layerTemplate({ uriTemplate: "secret://{id}", name: "secret", visible: isAda }, () => never),
+          Extensions.layer(Secret, {
+            settings: ({ principal }) => (isAda(principal) ? { who: "ada" } : undefined)
+          })
         )
-        const source: Tools.ToolSource = { list, call: () => undefined, changes: Stream.never }
-        const server = yield* serve({
-          features: Layer.effectDiscard(
-            Effect.flatMap(Tools.ToolRegistry, ({ mount }) => mount(source, { prefix: "far_" }))
-          )
-        })
-        const { tools } = yield* server.contract({ principal: ada })
-        assert.deepStrictEqual(
-          tools.map(({ name }) => name),
-          ["far_ada"]
-        )
-        isDown = true
-        assert.strictEqual((yield* Effect.flip(server.contract())).message, "down")
       })
+      const namesOf = ({ extensions, prompts, resources, resourceTemplates, tools }: Contract.Contract) => [
+        ...[...tools, ...prompts].map(({ name }) => name),
+        ...resources.map(({ uri }) => uri),
+        ...resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+        ...extensions.map(({ id, settings }) => [id, settings])
+      ]
+      assert.deepStrictEqual(namesOf(yield* server.contract({ principal: ada })), [
+        "add",
+        "secret",
+        "secret",
+        "secret:one",
+        "secret://{id}",
+        ["com.example/secret", { who: "ada" }]
+      ])
+      assert.deepStrictEqual(namesOf(yield* server.contract()), ["add"])
+      assert.deepStrictEqual(yield* server.contract({ principal: anonymous }), yield* server.contract())
+    })
   )
 
-  it.effect("A lock of the contract fails when the input of a tool gains a required field, and says so", () =>
+  it.effect("A contract lists an extension in its newest revision, if the server supports that revision", () =>
+    Effect.gen(function* () {
+      const Old = Extension.make("com.example/old", {
+        revisions: ["2025-06-18", "2025-11-25"],
+        serverSettings: { in: Schema.String }
+      })
+      const old = Extensions.layer(Old, { settings: ({ revision }) => ({ in: revision.version }) })
+      const settingsOf = ({ extensions }: Contract.Contract) => extensions.map(({ settings }) => settings)
+      assert.deepStrictEqual(settingsOf(yield* contractOf(old)), [{ in: "2025-11-25" }])
+      assert.deepStrictEqual(settingsOf(yield* contractOf(old, { revisions: ["2026-07-28"] })), [])
+      assert.deepStrictEqual(settingsOf(yield* contractOf(old, { revisions: ["2025-06-18"] })), [{ in: "2025-06-18" }])
+    })
+  )
+
+  it.effect("Building a contract runs no handler or middleware and includes features added later", () =>
+    Effect.gen(function* () {
+      let registry: Prompts.PromptRegistry["Service"] | undefined
+      const handled: Array<string> = []
+      const server = yield* serve({
+        features: Layer.mergeAll(
+          Layer.effectDiscard(Effect.map(Prompts.PromptRegistry, (service) => void (registry = service))),
+          Middleware.layer(({ method }, next) =>
+            Effect.andThen(
+              Effect.sync(() => handled.push(method)),
+              next
+            )
+          ),
+          add(),
+          cities
+        )
+      })
+      assert.deepStrictEqual((yield* server.contract()).prompts, [])
+      assert.isDefined(registry)
+      yield* registry.register({ prompt: { name: "late" }, get: () => never, complete: {} })
+      assert.deepStrictEqual((yield* server.contract()).prompts, [{ name: "late" }])
+      assert.deepStrictEqual([yield* server.sessions, yield* server.requests.list, handled], [[], [], []])
+      const client = yield* connect(server)
+      assert.deepStrictEqual(client.initialized.capabilities.prompts, { listChanged: true })
+    })
+  )
+
+  it.effect("A contract has the mounted tools visible to the principal, and fails if listing them does", () =>
+    Effect.gen(function* () {
+      let isDown = false
+      const list = Effect.flatMap(Principal, ({ subject }) =>
+        isDown
+          ? Effect.fail(McpError.internalError("down"))
+          : Effect.succeed([{ name: subject ?? "", inputSchema: { type: "object" as const } }])
+      )
+      const source: Tools.ToolSource = { list, call: () => undefined, changes: Stream.never }
+      const server = yield* serve({
+        features: Layer.effectDiscard(
+          Effect.flatMap(Tools.ToolRegistry, ({ mount }) => mount(source, { prefix: "far_" }))
+        )
+      })
+      const { tools } = yield* server.contract({ principal: ada })
+      assert.deepStrictEqual(
+        tools.map(({ name }) => name),
+        ["far_ada"]
+      )
+      isDown = true
+      assert.strictEqual((yield* Effect.flip(server.contract())).message, "down")
+    })
+  )
+
+  it.effect("A contract lock fails and explains why if a tool's input gains a required field", () =>
     Effect.gen(function* () {
       const locked = yield* Contract.fromText(Contract.toText(yield* contractOf(add())))
       assert.deepStrictEqual(Contract.diff(locked, yield* contractOf(add())), [])
@@ -217,7 +213,7 @@ describe("The contract of a server", () => {
     })
   )
 
-  it.effect("Text that is no contract is refused by Contract.fromText", () =>
+  it.effect("Contract.fromText rejects text that is not a contract", () =>
     Effect.gen(function* () {
       for (const text of ["", "{}", '{"name":1}']) {
         assert.isTrue(Exit.isFailure(yield* Effect.exit(Contract.fromText(text))), text)

@@ -1,5 +1,5 @@
 /** Several observers of one server. */
-import * as allObservers from "@effect-mcp/server/internal/allObservers"
+import { combineObservers } from "@effect-mcp/server/internal/observing"
 import type * as Observer from "@effect-mcp/server/Observer"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
@@ -27,22 +27,22 @@ const failing = observerThat(() => {
   throw broken
 })
 
-/** One of those that throw stands before one that notes its calls, twice. */
+/** Twice an observer that throws before one that records its calls. */
 const make = () => {
   const noted: Array<string> = []
   const noting = observerThat((member) => void noted.push(member))
-  return { noted, all: allObservers.combine([failing, noting, failing, noting]) }
+  return { noted, all: combineObservers([failing, noting, failing, noting]) }
 }
 
-describe("Several observers", () => {
-  it.each(members)("%s of each is called, also after one that throws; the first error is thrown", (member) => {
+describe("Multiple observers", () => {
+  it.each(members)("%s is called on each observer even after one throws, and the first error is thrown", (member) => {
     const { all, noted } = make()
     const call = all?.[member]
     assert.throws(() => void (call && Reflect.apply(call, undefined, [])), broken)
     assert.deepStrictEqual(noted, [member, member])
   })
 
-  it.effect("Each serves, also after one that fails; the server is not built", () =>
+  it.effect("All observers start even if one fails, and the server is not built", () =>
     Effect.gen(function* () {
       const { all, noted } = make()
       const exit = yield* Effect.exit(

@@ -19,7 +19,7 @@ const Command = Schema.Union([
   Schema.TaggedStruct("Finish", { session: Session, id: Id }),
   Schema.TaggedStruct("Cancel", { session: Session, id: Id }),
   Schema.TaggedStruct("Interrupt", { session: Session, id: Id }),
-  /** By the key of any request that ever was. */
+  /** By the key of any request so far. */
   Schema.TaggedStruct("InterruptAny", { at: between(0, 20) }),
   Schema.TaggedStruct("Reconnect", { session: Session })
 ])
@@ -37,7 +37,7 @@ interface Call {
 interface Connected {
   readonly client: Client
   readonly scope: Scope.Closeable
-  /** In the order in which they came. */
+  /** In order of arrival. */
   calls: Array<Call>
 }
 
@@ -63,7 +63,7 @@ const history = Effect.fnUntraced(function* (version: string, commands: Readonly
   })
   // A history that fails must not wait for handlers that mask interruption.
   yield* Effect.addFinalizer(() => end)
-  /** Ends a call; one that waited for its permit starts. */
+  /** Ends a call; a call that waited for its permit starts. */
   const settle = (session: Connected, call: Call): void => {
     session.calls = session.calls.filter((one) => one !== call)
     for (const next of session.calls) {
@@ -163,14 +163,11 @@ const history = Effect.fnUntraced(function* (version: string, commands: Readonly
   assert.deepStrictEqual(yield* server.requests.list, [])
 })
 
-describe.each(["2025-03-26", "2025-11-25", "2026-07-28"])(
-  "The view of requests of %s in random histories",
-  (version) => {
-    it.live.prop(
-      "The view of requests shows each request under a key that no other ever has, and interrupts that request alone",
-      { commands: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 }) },
-      ({ commands }) => Effect.scoped(history(version, commands)),
-      { timeout: 60_000, arbitrary: { runs: scaled(60, 2000), size: 40 } }
-    )
-  }
-)
+describe.each(["2025-03-26", "2025-11-25", "2026-07-28"])("The %s request view in random histories", (version) => {
+  it.live.prop(
+    "Each request in the view has a unique key that interrupts only that request",
+    { commands: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 }) },
+    ({ commands }) => Effect.scoped(history(version, commands)),
+    { timeout: 60_000, arbitrary: { runs: scaled(60, 2000), size: 40 } }
+  )
+})

@@ -1,4 +1,4 @@
-/** `McpServer.requests`: what runs at a server, by all of its sessions, and what interrupts it. */
+/** `McpServer.requests`: the running requests of all sessions of a server, and how to interrupt them. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Resources from "@effect-mcp/core/Resources"
@@ -68,8 +68,8 @@ const isEmpty = (server: McpServer.Server) =>
   Effect.map(server.requests.list, (rows) => assert.deepStrictEqual(rows, []))
 
 for (const version of everyVersion()) {
-  describe(`Requests of ${version} in the view`, () => {
-    it.effect("A stuck tool among many sessions is found by its name, and its client is answered by the reason", () =>
+  describe(`${version} requests in the view`, () => {
+    it.effect("A stuck tool is found by name among many sessions, and its client gets the reason", () =>
       Effect.gen(function* () {
         const stuck = waiting("stuck")
         const other = waiting("other")
@@ -95,47 +95,45 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect(
-      "A row of the view names the tool, the caller, the client and the revision, and holds no argument and no claim",
-      () =>
-        Effect.gen(function* () {
-          const { features, go } = waiting("wait")
-          const server = yield* serve({ features })
-          yield* TestClock.setTime(1000)
-          const principal = { subject: "ada", scopes: ["s3cret"], claims: { iss: "https://issuer", jti: "s3cret" } }
-          const client = yield* connect(server, { version, principal })
-          client.send(call("a", "wait", version, { arguments: { secret: "s3cret" } }, { "x/y": "s3cret" }))
-          yield* quiesce
-          yield* TestClock.adjust("1 second")
-          const rows = yield* server.requests.list
-          const { key, ...row } = rows[0]!
-          assert.deepStrictEqual(row, {
-            kind: "request",
-            id: "a",
-            method: "tools/call",
-            target: "wait",
-            state: "running",
-            since: 1000,
-            asking: [],
-            asked: 0,
-            wakesAt: undefined,
-            progress: undefined,
-            relatedTo: undefined,
-            principal: { subject: "ada", issuer: "https://issuer" },
-            session: client.session.id,
-            client: { name: "raw", version: "0" },
-            revision: version,
-            transport: undefined
-          })
-          assert.strictEqual((yield* server.requests.list)[0]!.key, key)
-          assert.notInclude(JSON.stringify(rows), "s3cret")
-          yield* go.open
-          yield* quiesce
-          yield* isEmpty(server)
+    it.effect("A view row names tool, caller, client and revision, but no argument or claim", () =>
+      Effect.gen(function* () {
+        const { features, go } = waiting("wait")
+        const server = yield* serve({ features })
+        yield* TestClock.setTime(1000)
+        const principal = { subject: "ada", scopes: ["s3cret"], claims: { iss: "https://issuer", jti: "s3cret" } }
+        const client = yield* connect(server, { version, principal })
+        client.send(call("a", "wait", version, { arguments: { secret: "s3cret" } }, { "x/y": "s3cret" }))
+        yield* quiesce
+        yield* TestClock.adjust("1 second")
+        const rows = yield* server.requests.list
+        const { key, ...row } = rows[0]!
+        assert.deepStrictEqual(row, {
+          kind: "request",
+          id: "a",
+          method: "tools/call",
+          target: "wait",
+          state: "running",
+          since: 1000,
+          asking: [],
+          asked: 0,
+          wakesAt: undefined,
+          progress: undefined,
+          relatedTo: undefined,
+          principal: { subject: "ada", issuer: "https://issuer" },
+          session: client.session.id,
+          client: { name: "raw", version: "0" },
+          revision: version,
+          transport: undefined
         })
+        assert.strictEqual((yield* server.requests.list)[0]!.key, key)
+        assert.notInclude(JSON.stringify(rows), "s3cret")
+        yield* go.open
+        yield* quiesce
+        yield* isEmpty(server)
+      })
     )
 
-    it.effect("A row of the view shows the last progress that was sent, and none where the client wants none", () =>
+    it.effect("A view row shows the last progress sent, or none if the client wants none", () =>
       Effect.gen(function* () {
         const go = Latch.makeUnsafe(false)
         const features = tool(
@@ -160,7 +158,7 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("One id in two sessions is two rows of the view, and a key interrupts the request of one row", () =>
+    it.effect("One id in two sessions is two rows, and a key interrupts only its own row", () =>
       Effect.gen(function* () {
         const { features, go } = waiting("wait")
         const server = yield* serve({ features })
@@ -183,7 +181,7 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("The key of an ended request in the view interrupts no later request of its id", () =>
+    it.effect("An ended request's key does not interrupt a later request with the same id", () =>
       Effect.gen(function* () {
         const { ended, features, go } = waiting("wait")
         const server = yield* serve({ features })
@@ -204,55 +202,51 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect(
-      "A request of the view that waits for a permit is pending, and is answered without running when interrupted",
-      () =>
-        Effect.gen(function* () {
-          const { ended, features, go } = waiting("wait")
-          const server = yield* serve({ features, limits: { inFlight: 1 } })
-          const client = yield* connect(server, { version })
-          for (const id of ["r1", "r2", "r3"]) client.send(call(id, "wait", version))
-          yield* quiesce
-          const rows = yield* server.requests.list
-          assert.deepStrictEqual(
-            rows.map(({ id, state }) => [id, state]),
-            [
-              ["r1", "running"],
-              ["r2", "pending"],
-              ["r3", "pending"]
-            ]
-          )
-          yield* interrupt(server, rows[1]!.key, "Not needed")
-          assert.deepStrictEqual(answers(client, "r2")[0].error, interrupted("Not needed"))
-          yield* go.open
-          yield* quiesce
-          assert.deepStrictEqual(ended, ["done", "done"])
-          yield* isEmpty(server)
-        })
+    it.effect("A request waiting for a permit is shown as pending, and never runs if interrupted", () =>
+      Effect.gen(function* () {
+        const { ended, features, go } = waiting("wait")
+        const server = yield* serve({ features, limits: { inFlight: 1 } })
+        const client = yield* connect(server, { version })
+        for (const id of ["r1", "r2", "r3"]) client.send(call(id, "wait", version))
+        yield* quiesce
+        const rows = yield* server.requests.list
+        assert.deepStrictEqual(
+          rows.map(({ id, state }) => [id, state]),
+          [
+            ["r1", "running"],
+            ["r2", "pending"],
+            ["r3", "pending"]
+          ]
+        )
+        yield* interrupt(server, rows[1]!.key, "Not needed")
+        assert.deepStrictEqual(answers(client, "r2")[0].error, interrupted("Not needed"))
+        yield* go.open
+        yield* quiesce
+        assert.deepStrictEqual(ended, ["done", "done"])
+        yield* isEmpty(server)
+      })
     )
 
-    it.effect(
-      "A handler that masks interruption is shown as ending in the view, and its client is answered when the handler has ended",
-      () =>
-        Effect.gen(function* () {
-          const go = Latch.makeUnsafe(false)
-          const server = yield* serve({ features: tool("masked", Effect.uninterruptible(Effect.as(go.await, "done"))) })
-          const client = yield* connect(server, { version })
-          client.send(call("r1", "masked", version))
-          yield* quiesce
-          const { key } = yield* rowOf(server, "masked")
-          assert.isTrue(yield* interrupt(server, key, "Now"))
-          assert.strictEqual((yield* rowOf(server, "masked")).state, "ending")
-          assert.isTrue(yield* interrupt(server, key, "And again"))
-          assert.deepStrictEqual(answers(client, "r1"), [])
-          yield* go.open
-          yield* quiesce
-          assert.deepStrictEqual(answers(client, "r1")[0].error, interrupted("Now"))
-          yield* isEmpty(server)
-        })
+    it.effect("An uninterruptible handler is shown as ending, and its client is answered afterwards", () =>
+      Effect.gen(function* () {
+        const go = Latch.makeUnsafe(false)
+        const server = yield* serve({ features: tool("masked", Effect.uninterruptible(Effect.as(go.await, "done"))) })
+        const client = yield* connect(server, { version })
+        client.send(call("r1", "masked", version))
+        yield* quiesce
+        const { key } = yield* rowOf(server, "masked")
+        assert.isTrue(yield* interrupt(server, key, "Now"))
+        assert.strictEqual((yield* rowOf(server, "masked")).state, "ending")
+        assert.isTrue(yield* interrupt(server, key, "And again"))
+        assert.deepStrictEqual(answers(client, "r1"), [])
+        yield* go.open
+        yield* quiesce
+        assert.deepStrictEqual(answers(client, "r1")[0].error, interrupted("Now"))
+        yield* isEmpty(server)
+      })
     )
 
-    it.effect("Nothing is left in the view after cancels, after the end of a connection, and of the server", () =>
+    it.effect("The view is empty after cancellations and after the connection or the server ends", () =>
       Effect.gen(function* () {
         const { ended, features } = waiting("wait")
         const scope = yield* Scope.make()
@@ -276,7 +270,7 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("Changes of the view tell of requests that begin, wait and end, at most once for those of one turn", () =>
+    it.effect("The view reports requests that start, wait and end, at most once per turn", () =>
       Effect.gen(function* () {
         const { features, go } = waiting("wait")
         const server = yield* serve({ features, limits: { inFlight: 1 } })
@@ -294,7 +288,7 @@ for (const version of everyVersion()) {
         yield* go.open
         yield* quiesce
         assert.strictEqual(seen.at(-1), 0)
-        // Events that come before the reader has looked are one.
+        // Events that arrive before the reader looks are merged.
         assert.isAtMost(seen.length, 5)
         yield* Fiber.interrupt(reading)
       })
@@ -302,11 +296,11 @@ for (const version of everyVersion()) {
   })
 }
 
-describe("A question in the view", () => {
+describe("Questions in the view", () => {
   const asking = tool("ask", Effect.as(Effect.ignore(Elicitation.confirm("Sure?")), "asked"))
 
   for (const version of versions("2025-06-18")) {
-    it.effect(`A request of ${version} that asks waits for the row of its question`, () =>
+    it.effect(`A ${version} request that asks is shown as waiting for its question`, () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: asking })
         const client = yield* connect(server, { version, ...asksForever })
@@ -326,7 +320,7 @@ describe("A question in the view", () => {
       })
     )
 
-    it.effect(`A question of ${version} that is interrupted fails in its handler and is cancelled at the client`, () =>
+    it.effect(`Interrupting a ${version} question fails it in its handler and cancels it at the client`, () =>
       Effect.gen(function* () {
         const failed: Array<unknown> = []
         const features = tool(
@@ -354,7 +348,7 @@ describe("A question in the view", () => {
     )
   }
 
-  it.effect("A request of 2026-07-28 counts the questions of its earlier rounds, and waits for none", () =>
+  it.effect("A 2026-07-28 request counts its earlier rounds' questions but does not wait for them", () =>
     Effect.gen(function* () {
       const go = Latch.makeUnsafe(false)
       const answered = Latch.makeUnsafe(false)
@@ -383,7 +377,7 @@ describe("A question in the view", () => {
     })
   )
 
-  it.effect("A question that is answered leaves the view", () =>
+  it.effect("An answered question leaves the view", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: asking })
       const client = yield* connect(server, accepts)
@@ -393,10 +387,10 @@ describe("A question in the view", () => {
   )
 })
 
-describe("A subscription in the view", () => {
+describe("Subscriptions in the view", () => {
   const menu = Resources.layer({ uri: "menu://today", name: "menu" }, Effect.succeed("Soup"), Stream.never)
 
-  it.effect("subscriptions/listen of 2026-07-28 is ended by its result", () =>
+  it.effect("Interrupting subscriptions/listen in 2026-07-28 ends it with its result", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: menu })
       const client = yield* join(server)
@@ -412,7 +406,7 @@ describe("A subscription in the view", () => {
   )
 
   for (const version of versions()) {
-    it.effect(`A resource subscription of ${version} is ended, and may begin again`, () =>
+    it.effect(`A ${version} resource subscription can be ended and restarted`, () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: menu })
         const client = yield* connect(server, { version })
@@ -430,8 +424,8 @@ describe("A subscription in the view", () => {
   }
 })
 
-describe("A hostile request in the view", () => {
-  it.effect("Long texts of a client are cut in the view, and a param of an unknown method is no target", () =>
+describe("Hostile requests in the view", () => {
+  it.effect("Long client texts are truncated, and params of unknown methods are not shown as the target", () =>
     Effect.gen(function* () {
       const { features } = waiting("wait")
       const server = yield* serve({ features, limits: { inFlight: 1 } })
@@ -452,7 +446,7 @@ describe("A hostile request in the view", () => {
     })
   )
 
-  it.effect("A member of a batch is interrupted alone by its key, and the batch is answered whole", () =>
+  it.effect("A batch member can be interrupted by its key, and the whole batch is answered", () =>
     Effect.gen(function* () {
       const stuck = waiting("stuck")
       const other = waiting("other")
@@ -471,7 +465,7 @@ describe("A hostile request in the view", () => {
     })
   )
 
-  it.effect("An unknown key of the view interrupts no request", () =>
+  it.effect("An unknown key interrupts no request", () =>
     Effect.gen(function* () {
       const { features } = waiting("wait")
       const server = yield* serve({ features })

@@ -19,12 +19,12 @@ const handshake = [
 ]
 const call = (params: object) => ({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "hang", ...params } })
 
-describe("The view of requests over stdio", () => {
+describe("Request view over stdio", () => {
   for (const [version, messages] of [
     ["2025-11-25", [...handshake, call({})]],
     ["2026-07-28", [call({ _meta: metaOf({}) })]]
   ] as const) {
-    it.effect(`A stuck call of ${version} is interrupted, and answered by the reason`, () =>
+    it.effect(`A stuck ${version} call is interrupted and answered with the reason`, () =>
       Effect.gen(function* () {
         const features = Tools.layer(Tool.make("hang", { description: "" }), () => Effect.never)
         const server = yield* serve({ features })

@@ -1,13 +1,14 @@
 /**
- * HTTP with server-sent events (spec 2024-11-05: basic/transports, HTTP with SSE), deprecated since 2025-03-26, for clients that support
- * nothing newer. A GET opens a session and carries all messages of the server; the client POSTs its messages to the URI of the first
- * event, `endpoint`. Any revision with a handshake may be negotiated.
+ * The HTTP+SSE transport (spec 2024-11-05: basic/transports, HTTP with SSE), deprecated since 2025-03-26, for clients that support nothing
+ * newer. A GET opens a session and carries all server messages. The client POSTs its messages to the URI in the first event, `endpoint`.
+ * Any revision with a handshake can be negotiated.
  *
- * Owns the sessions: each lives as long as its GET, and only the principal that opened it may post to it. Mounts beside the user's own
- * routes, whose middleware applies and may provide a `Principal`. Refuses the stateless era, which has a transport of its own.
+ * Owns the sessions. Each one lives as long as its GET, and only the principal that opened it may post to it. The endpoint sits next to
+ * your own routes; your router middleware applies, and may provide a `Principal`. Stateless requests are rejected, because they have their
+ * own transport.
  */
-import { boundsOf, Shares } from "@effect-mcp/core/internal/Shares"
-import * as Outbox from "@effect-mcp/core/Outbox"
+import { boundsOf, Shares } from "@effect-mcp/core/internal/inFlight"
+import type * as Outbox from "@effect-mcp/core/Outbox"
 import * as Principal from "@effect-mcp/core/Principal"
 import { type Decoded, TransportError } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -34,43 +35,48 @@ import type { Session } from "../../session/Session.ts"
 import * as Admission from "../request/Admission.ts"
 import * as Body from "../request/Body.ts"
 import * as Cors from "../request/Cors.ts"
-import { ArrivingBodies, type ArrivingBody } from "../request/ArrivingBodies.ts"
-import { defaultBodyBytes } from "../request/InFlightRequests.ts"
+import type { ArrivingBodies } from "../../internal/ArrivingBodies.ts"
+import { defaultAnswerBytes, defaultBodyBytes } from "../request/InFlightRequests.ts"
 import { onShutdown } from "../request/Shutdown.ts"
 import { EventStream } from "../response/EventStream.ts"
 import * as NodeResponseWriter from "../response/NodeResponseWriter.ts"
 import { type ErrorResponse, noSession, refuse, shuttingDown, tooMany } from "../response/Responses.ts"
 import { type KeepAliveTimer, keepAliveTimer } from "../response/SseBody.ts"
 import { sseResponse } from "../response/SseResponse.ts"
+import { type HeldBytes, holding } from "./HeldBytes.ts"
+import * as SseOutbox from "./SseOutbox.ts"
 
 export { serve } from "../request/Shutdown.ts"
 
-/** Much less than for one wire, as there are many sessions: of bytes that wait long the garbage is collected late. */
-const defaultHighWater = 128 * 1024
-const defaultControlCap = 16 * 1024 * 1024
-
 export interface Options extends Admission.Options, Outbox.Options {
-  /** Bytes that wait for one session before its handlers do. Default 128 KiB. */
+  /** Number of bytes that may wait for one session before its handlers are suspended. Default 128 KiB. */
   readonly highWater?: number | undefined
-  /** Bytes of answers that wait for one session before it is cut off. Default 16 MiB. */
+  /** Number of response bytes that may wait for one session before it is cut off. Default 16 MiB. */
   readonly controlCap?: number | undefined
-  /** The path of the stream. */
+  /** Path of the event stream. */
   readonly path: HttpRouter.PathInput
-  /** The path that messages are posted to. Default `/messages`. */
+  /** Path that clients post messages to. Default `/messages`. */
   readonly messages?: HttpRouter.PathInput | undefined
-  /** Sessions that are open at once. Default 1024; one more is answered by 429. */
+  /** Maximum number of open sessions. Beyond it, clients receive a 429. Default 1024. */
   readonly sessions?: number | undefined
-  /** How much of `sessions` and `bodyBytes` one caller may take, from 0 to 1: a principal, or else an address. Default 0.5. */
+  /**
+   * Share of `sessions`, `bodyBytes` and `answerBytes` that one caller (a principal, or else an address) may use, from 0 to 1. Default 0.5.
+   */
   readonly callerShare?: number | undefined
-  /** Messages whose bodies may arrive at once. Default 1024; for one more, a slow one is cut off. */
+  /** Maximum number of message bodies being received at once. Beyond it, a slow one is cut off. Default 1024. */
   readonly inFlight?: number | undefined
-  /** Bytes of bodies that are arriving. Default 128 MiB; for more, a slow one of the caller that holds the most is cut off. */
+  /** Maximum total bytes of message bodies being received. Beyond it, a slow body of the heaviest caller is cut off. Default 128 MiB. */
   readonly bodyBytes?: number | undefined
-  /** How long a stream may be silent before a comment is sent; 0: no comments. Default 15 seconds. */
+  /**
+   * Maximum total bytes of messages waiting for clients to read them. Beyond it, the heaviest caller loses its oldest session with unread
+   * messages, unless it has only one. `Infinity` disables the limit. Default 256 MiB.
+   */
+  readonly answerBytes?: number | undefined
+  /** How long a stream may be idle before a comment is sent. Set it to 0 to send none. Default 15 seconds. */
   readonly keepAlive?: Duration.Input | undefined
-  /** At shutdown: how long requests may still run. Default 10 seconds. Sessions without requests end at once. */
+  /** How long requests may keep running at shutdown. Sessions without requests end immediately. Default 10 seconds. */
   readonly drain?: Duration.Input | undefined
-  /** Allows pages of other sites, if they are among `allowedOrigins`. Default false. */
+  /** Whether to allow cross-origin requests from `allowedOrigins`. Default false. */
   readonly cors?: Cors.Options | boolean | undefined
 }
 
@@ -80,30 +86,23 @@ type Handle = (http: HttpServerRequest) => Effect.Effect<Response, never, Scope.
 interface Client {
   readonly principal: Principal.Principal["Service"]
   readonly address: string | undefined
-  /** The principal, or else the address; empty where neither is known. */
+  /** The principal, or else the address. Empty if neither is known. */
   readonly caller: string
 }
 
-/** One GET, and the session on it. */
+/** One GET and its session. */
 interface Connected extends Pick<Client, "principal" | "caller"> {
-  /** Completes when the conversation is open. */
+  /** Completes when the session is open. */
   readonly session: Deferred.Deferred<Session>
-  /** Runs the conversation; its end is that of the session. */
+  /** Fiber that runs the session and ends with it. */
   readonly fiber: Fiber.Fiber<void>
-  /** Completes when the response was written or cut off. */
+  /** Completes when the response has been written or cut off. */
   readonly over: Deferred.Deferred<void>
   /** Cuts the response off. */
   readonly cut: () => void
 }
 
-/** A message whose body is arriving. */
-interface Reading extends ArrivingBody {
-  readonly cut: () => void
-}
-
-/**
- * Adds both endpoints to the router. Serve the app with `serve` of this module: otherwise open streams hold up the shutdown.
- */
+/** Adds both endpoints to the router. Serve the app with this module's `serve`; otherwise open streams delay shutdown. */
 export const layer = (options: Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   HttpRouter.use((router) =>
     Effect.flatMap(make(options), ({ open, receive }) =>
@@ -128,7 +127,7 @@ const notAllowed = (allow: string): ErrorResponse => HttpServerResponse.empty({ 
 
 const urlOf = ({ originalUrl }: HttpServerRequest): URL => new URL(originalUrl, "http://localhost")
 
-/** The error for a request of the stateless era: it names the revisions that are served. */
+/** Returns an error for a stateless request that lists the supported revisions. */
 const refuseModern = (inbound: Decoded): JsonRpc.Failure | undefined => {
   if (inbound._tag !== "Message" || !JsonRpc.isRequest(inbound.message) || !isModern(inbound.message)) return undefined
   const supported = Revision.stateful.map(({ version }) => version).toReversed()
@@ -136,51 +135,38 @@ const refuseModern = (inbound: Decoded): JsonRpc.Failure | undefined => {
   return JsonRpc.failure(inbound.message.id, McpError.unsupportedProtocolVersion(supported, version))
 }
 
-/** Writes what an outbox has, a turn at a time: its bytes are free once the wire asks for more, so it counts a slow reader. */
-const writerOf =
-  (stream: EventStream) =>
-  (outgoing: Stream.Stream<string>): Effect.Effect<void> =>
-    Effect.ensuring(
-      Stream.runForEach(outgoing, (lines) =>
-        Effect.suspend(() => {
-          for (const line of lines.split("\n")) if (line !== "") stream.event("message", line)
-          return stream.ready
-        })
-      ),
-      Effect.sync(() => stream.end())
-    )
-
-/** What the two endpoints share. */
+/** State shared by both endpoints. */
 interface Shared {
   readonly options: Options
   readonly server: McpServer["Service"]
   readonly admission: Admission.Admission
   readonly keepAlive: KeepAliveTimer
-  /** Runs an effect in the scope of the layer. */
+  /** Runs an effect in the layer's scope. */
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
 }
 
 class SseSessions {
   private readonly shared: Shared
   private readonly read: ReturnType<typeof Body.reader>
-  /** The sessions that can be posted to, by id. */
+  /** Sessions that accept messages, by ID. */
   private readonly sessions = new Map<string, Connected>()
-  /** Sessions whose fiber has not ended: also those that run their last finalizers. */
+  /** Sessions whose fiber has not ended, including those still running finalizers. */
   private readonly alive: Shares
-  /** Messages whose bodies are arriving. */
-  private readonly reading: ArrivingBodies<Reading>
-  /** Whether the shutdown has begun; never false again. */
+  /** Messages whose bodies are being received. */
+  private readonly reading: ArrivingBodies<HeldBytes>
+  /** Sessions whose clients have not read everything. */
+  private readonly unread: ArrivingBodies<HeldBytes>
+  /** True once shutdown has begun. */
   private draining = false
 
   constructor(shared: Shared) {
     this.shared = shared
     this.read = Body.reader(shared.admission)
-    const { bodyBytes = defaultBodyBytes, callerShare = 0.5, inFlight = 1024, sessions = 1024 } = shared.options
+    const { callerShare = 0.5, inFlight = 1024, sessions = 1024 } = shared.options
+    const { answerBytes = defaultAnswerBytes, bodyBytes = defaultBodyBytes } = shared.options
     this.alive = new Shares(boundsOf(sessions, callerShare))
-    this.reading = new ArrivingBodies(inFlight, boundsOf(bodyBytes, callerShare), (slow) => {
-      this.reading.leave(slow)
-      slow.cut()
-    })
+    this.reading = holding(inFlight, boundsOf(bodyBytes, callerShare))
+    this.unread = holding(Infinity, boundsOf(answerBytes, callerShare), true)
   }
 
   // ---- GET
@@ -200,13 +186,13 @@ class SseSessions {
     const { pathname } = urlOf(http)
     const { messages = defaultMessages, path } = this.shared.options
     const mount = pathname.endsWith(path) ? pathname.slice(0, -path.length) : ""
-    // Of a stream that is full from its first byte on, `ready` waits until all was written.
+    // The stream is full from its first byte on, so `ready` waits until everything was written.
     const stream = new EventStream(1)
     stream.event("endpoint", `${mount}${messages}?sessionId=${id}`)
     const connected = this.connect(id, stream, { principal, caller, address }, Fiber.getCurrent())
-    // The scope of an HTTP request ends with its response: written, or cut off by the client.
+    // The scope of an HTTP request closes with its response, whether it was written or cut off by the client.
     yield* Effect.addFinalizer(() => Effect.sync(() => this.hungUp(id, stream, connected)))
-    // Not before the session exists: the client posts as soon as it has the endpoint event.
+    // Waits for the session, because the client posts as soon as it has the endpoint event.
     yield* Deferred.await(connected.session)
     return NodeResponseWriter.answer(http, context, sseResponse(stream.attach(), this.shared.keepAlive))
   })
@@ -225,7 +211,7 @@ class SseSessions {
     return tooMany(`sessions${whose} are open`, this.alive.bounds[exceeded])
   }
 
-  /** Begins the conversation in a fiber of its own. */
+  /** Runs the session in a separate fiber. */
   private connect(
     id: string,
     stream: EventStream,
@@ -239,7 +225,7 @@ class SseSessions {
     this.alive.add(caller, 1)
     const fiber = this.shared.fork(
       this.converse(id, stream, client, session, Deferred.await(gone)).pipe(
-        // A client that made the wire break does not read a proper end.
+        // A client that broke the connection would not read a proper end.
         Effect.tapError(() => Effect.sync(cut)),
         Effect.ensuring(Effect.sync(() => this.sessions.delete(id))),
         Effect.scoped,
@@ -252,21 +238,17 @@ class SseSessions {
     return connected
   }
 
-  /** The conversation with one client, until it hangs up or the session is ended. */
+  /** Serves one client until it hangs up or the session ends. */
   private readonly converse = Effect.fnUntraced(function* (
     this: SseSessions,
     id: string,
     stream: EventStream,
-    { address, principal }: Client,
+    { address, caller, principal }: Client,
     opened: Deferred.Deferred<Session>,
     gone: Effect.Effect<never, TransportError>
   ): Effect.fn.Return<void, TransportError, Scope.Scope> {
     const { options, server } = this.shared
-    const { broken, sink } = yield* Outbox.make(writerOf(stream), {
-      ...options,
-      highWater: options.highWater ?? defaultHighWater,
-      controlCap: options.controlCap ?? defaultControlCap
-    })
+    const { broken, sink } = yield* SseOutbox.make(stream, caller, this.unread, options)
     const transport = { incoming: Stream.never, sink, broken: Effect.raceFirst(broken, gone) }
     const session = yield* server.connect(transport, { id, principal, address, kind: "sse" })
     Deferred.doneUnsafe(opened, Effect.succeed(session))
@@ -277,7 +259,10 @@ class SseSessions {
     this.sessions.delete(id)
     stream.end()
     Deferred.doneUnsafe(over, Effect.void)
-    Deferred.doneUnsafe(gone, Effect.fail(new TransportError({ reason: "Read", message: "The client is gone" })))
+    Deferred.doneUnsafe(
+      gone,
+      Effect.fail(new TransportError({ reason: "Read", message: "The client has disconnected" }))
+    )
   }
 
   // ---- POST
@@ -298,12 +283,12 @@ class SseSessions {
     const id = urlOf(http).searchParams.get("sessionId") ?? ""
     const connected = this.sessions.get(id)
     const principal = principalOf(yield* Effect.context<never>())
-    // Another principal does not learn whether there is such a session.
+    // Another principal must not find out whether such a session exists.
     if (connected === undefined || Principal.callerKey(connected.principal) !== Principal.callerKey(principal)) {
       return noSession()
     }
     const fiber = Fiber.getCurrent()
-    const body: Reading = { caller: callerOf(http, principal), bytes: 0, cut: () => fiber?.interruptUnsafe() }
+    const body: HeldBytes = { caller: callerOf(http, principal), bytes: 0, cut: () => fiber?.interruptUnsafe() }
     this.reading.enter(body)
     return yield* this.deliver(http, id, connected, principal, body).pipe(
       Effect.match({ onFailure: (refusal) => refusal, onSuccess: (answer) => answer }),
@@ -317,7 +302,7 @@ class SseSessions {
     id: string,
     connected: Connected,
     principal: Connected["principal"],
-    reading: Reading
+    reading: HeldBytes
   ): Effect.fn.Return<Response, ErrorResponse> {
     const session = yield* Deferred.await(connected.session)
     const received = (length: number): boolean => this.reading.received(reading, length)
@@ -336,7 +321,7 @@ class SseSessions {
     if (failure === undefined) session.peer.receive(inbound)
     else session.peer.sink.send(failure, "control")
     if (inbound._tag !== "InvalidMessage") return accepted
-    // The client waits for an answer on the stream, and sees this status besides.
+    // The client waits for an answer on the stream, and sees this status as well.
     return refuse(400, inbound.error, inbound.response ? undefined : inbound.id)
   })
 
@@ -350,7 +335,7 @@ class SseSessions {
     })
   })
 
-  /** Lets the requests of a session finish, then ends it and its response, even if the client does not read. */
+  /** Lets a session's requests finish, then ends the session and its response, even if the client isn't reading. */
   private endOne(connected: Connected): Effect.Effect<void> {
     const isOver = Effect.andThen(Fiber.await(connected.fiber), Deferred.await(connected.over))
     return Deferred.await(connected.session).pipe(

@@ -1,7 +1,8 @@
 /**
- * Which requests an HTTP endpoint admits by their headers, before a body is read: host and origin, media types, and length.
+ * Decides which requests an HTTP endpoint accepts, based on their headers, before reading a body: by host and origin, media types, and
+ * length.
  *
- * Owns the checks that every endpoint over HTTP shares. Refuses to read a message.
+ * Contains the checks that all HTTP endpoints share. Doesn't inspect messages.
  */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Framing from "@effect-mcp/core/Framing"
@@ -10,16 +11,16 @@ import type { HttpRequest } from "./HttpRequest.ts"
 import { refuse, type ErrorResponse } from "../response/Responses.ts"
 
 export interface Options extends Rebinding.Options {
-  /** Bytes of the largest body. Default 4 MiB; a larger one is answered by 413. */
+  /** Maximum body size in bytes. Beyond it, clients receive a 413. Default 4 MiB. */
   readonly maxMessageBytes?: number | undefined
-  /** Levels that a message may nest. Default 256; a deeper one is answered by 400 and -32600. */
+  /** Maximum nesting depth of a message. Beyond it, clients receive a 400 with -32600. Default 256. */
   readonly maxMessageDepth?: number | undefined
 }
 
 const jsonType = "application/json"
 const eventsType = "text/event-stream"
 
-/** Whether an `Accept` header admits a media type. */
+/** True if an `Accept` header allows a media type. */
 const accepts = (accept: string, type: string): boolean =>
   accept.split(",").some((range) => {
     const [name = "", ...params] = range.split(";").map((part) => part.trim().toLowerCase())
@@ -29,20 +30,20 @@ const accepts = (accept: string, type: string): boolean =>
 
 type Headed = Pick<HttpRequest, "headers" | "originalUrl">
 
-/** The host: requests over HTTP/2 and of the Web API may have no `host` header. */
+/** Returns the host. HTTP/2 and Web API requests may lack the `host` header. */
 const hostOf = ({ headers, originalUrl }: Headed): string | undefined =>
   headers[":authority"] ??
   (/^https?:\/\//.test(originalUrl) && URL.canParse(originalUrl) ? new URL(originalUrl).host : undefined)
 
 export interface Admission {
-  /** The error response (403) to a foreign host or origin. */
+  /** Returns the error response (403) if the host or origin is not allowed. */
   readonly caller: (request: Headed) => ErrorResponse | undefined
   /**
-   * The error response to the media types, the length or an upgrade of a POST: 400, 406, 413 or 415. `answers`: whether its response carries an answer
-   * (default), so that `Accept` counts.
+   * Returns the error response (400, 406, 413 or 415) if a POST's media types, length or upgrade are not acceptable. `Accept` is only
+   * checked if the response carries a message (`answers`, default true).
    */
   readonly post: (request: Headed, answers?: boolean) => ErrorResponse | undefined
-  /** The error response (406) to a GET whose client does not accept events. */
+  /** Returns the error response (406) if a GET's client doesn't accept events. */
   readonly get: (request: Headed) => ErrorResponse | undefined
   /** The error response (413) to a body that is too large. */
   readonly tooLarge: ErrorResponse
@@ -53,16 +54,19 @@ export interface Admission {
 const plainest = [jsonType, "application/json; charset=utf-8"]
 const usual = [`${jsonType}, ${eventsType}`, "*/*"]
 
-/** Refused hosts and origins that are reported, each once: clients must not fill the log. */
+/** Maximum number of rejected hosts and origins to report, once each, so that clients can't flood the log. */
 const reportedAtMost = 16
 
-/** `report` is called with a refused host or origin and the option that admits it. */
+/** Creates the checks. `report` is called with a message that names a rejected host or origin, and the option that would allow it. */
 export const make = (options: Options, report?: (message: string) => void): Admission => {
   const { maxMessageBytes = Framing.defaultMaxMessageBytes } = options
   const tooLarge = refuse(413, McpError.limitExceeded(`The message is larger than ${maxMessageBytes} bytes`))
   const noJson = refuse(415, McpError.invalidRequest("The body must be application/json"))
   const notBoth = refuse(406, McpError.invalidRequest(`Accept must list ${jsonType} and ${eventsType}`))
-  const upgrade = refuse(400, McpError.invalidRequest("A POST cannot become a WebSocket: send it without Upgrade"))
+  const upgrade = refuse(
+    400,
+    McpError.invalidRequest("A POST cannot be upgraded to a WebSocket. Send it without the Upgrade header")
+  )
   const encoded = refuse(415, McpError.invalidRequest("The body must not be encoded"), undefined, {
     "accept-encoding": "identity"
   })
@@ -71,9 +75,7 @@ export const make = (options: Options, report?: (message: string) => void): Admi
   const tell = (foreign: string): void => {
     if (report === undefined || reported.has(foreign) || reported.size >= reportedAtMost) return
     reported.add(foreign)
-    report(
-      `Refused a request: ${foreign}. If it is meant to be, add it to allowedHosts or allowedOrigins of the endpoint`
-    )
+    report(`Rejected a request: ${foreign}. To allow it, add it to allowedHosts or allowedOrigins of the endpoint`)
   }
   const notEvents = refuse(406, McpError.invalidRequest(`Accept must list ${eventsType}`))
   return {
@@ -82,7 +84,7 @@ export const make = (options: Options, report?: (message: string) => void): Admi
     tooLarge,
     caller: (request) => {
       const { headers } = request
-      // Most requests name the same host, and no origin.
+      // Fast path: most requests name the same host and no origin.
       if (headers["host"] === known && headers["origin"] === undefined && known !== undefined) return undefined
       const named = headers["host"] === undefined ? { ...headers, host: hostOf(request) } : headers
       const foreign = Rebinding.check(named, options)

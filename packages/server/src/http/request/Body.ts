@@ -1,7 +1,7 @@
 /**
- * The body of a POST: read up to a limit, and decoded into messages.
+ * The body of a POST, read up to a limit and decoded into messages.
  *
- * Owns the fast path of `node:http`: three listeners read a body, where Effect's stream takes some twenty steps and copies it twice. The
+ * Owns the fast path for `node:http`: three listeners read a body, while Effect's stream takes some twenty steps and copies it twice. The
  * suites of `test/http` run over both.
  */
 import * as Framing from "@effect-mcp/core/Framing"
@@ -15,16 +15,16 @@ import type { Admission } from "./Admission.ts"
 import { refuse, type ErrorResponse } from "../response/Responses.ts"
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
-const notText = refuse(400, McpError.parseError("Parse error: this is not UTF-8"))
+const notText = refuse(400, McpError.parseError("Parse error: not valid UTF-8"))
 const unread = refuse(400, McpError.parseError("Parse error: the body could not be read"))
 
-/** A body that was read; `Gone`: the client hung up before its end. */
+/** The result of reading a body. `Gone` means that the client hung up before the end. */
 export type Read = Uint8Array | "TooLarge" | "Gone"
 
-/** Called with the length of each part that arrives. Returns false if the body was cut off: the rest is not kept. */
+/** Called with the length of each part that arrives. Returns false if the body was cut off and the rest should be dropped. */
 export type OnPart = (length: number) => boolean
 
-/** The parts of a body, up to a limit. */
+/** Collects the parts of a body, up to a limit. */
 class Parts {
   private first: Uint8Array | undefined = undefined
   private parts: Array<Uint8Array> | undefined = undefined
@@ -36,7 +36,7 @@ class Parts {
     this.limit = limit
   }
 
-  /** Keeps a part. Returns false if the body is larger than the limit. */
+  /** Adds a part. Returns false if the body is larger than the limit. */
   add(part: Uint8Array): boolean {
     this.size += part.length
     if (this.size > this.limit) return false
@@ -52,7 +52,7 @@ class Parts {
   }
 }
 
-/** Without Node's `Buffer`, which Workers lack. */
+/** Joins parts without Node's `Buffer`, which Workers lack. */
 const joinedOf = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   const whole = new Uint8Array(parts.reduce((size, { length }) => size + length, 0))
   let at = 0
@@ -63,7 +63,7 @@ const joinedOf = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   return whole
 }
 
-/** Reads what Node receives and calls `done` once, unless the body was cut off. The result stops the reading. */
+/** Reads the body from Node and calls `done` once, unless the body was cut off. Returns a function that stops reading. */
 export const collect = (
   source: IncomingMessage,
   limit: number,
@@ -92,10 +92,10 @@ export const collect = (
   return stop
 }
 
-/** Bytes of a refused body that are read and dropped, so that a client that is still sending can read the response. */
+/** Number of bytes of a rejected body that are read and dropped, so that a client that is still sending can read the response. */
 const discardedAtMost = 4 * 1024 * 1024
 
-/** Drops the rest of a refused body, and calls `cut` if the client keeps sending. Call it before the response is written. */
+/** Drops the rest of a rejected body, and calls `cut` if the client keeps sending. Must be called before the response is written. */
 export const discard = (source: IncomingMessage, cut: () => void): void => {
   let size = 0
   const data = (part: Uint8Array): void => {
@@ -109,10 +109,10 @@ export const discard = (source: IncomingMessage, cut: () => void): void => {
 
 const nothing = new Uint8Array(0)
 const ignored = (): void => {}
-/** Parts of a body before they are joined: each costs some hundred bytes, however small it is. */
+/** Number of parts after which they are joined: each costs about a hundred bytes, however small it is. */
 const tooMany = 1024
 
-/** Node's request, for HTTP/1.1 with an unread body and without `Expect` and `Upgrade` headers. */
+/** Returns Node's request for HTTP/1.1 with an unread body and without `Expect` and `Upgrade` headers. */
 const nodeSource = ({ headers, source }: HttpServerRequest): IncomingMessage | undefined =>
   isIncomingMessage(source) &&
   source.httpVersionMajor === 1 &&
@@ -125,7 +125,10 @@ const nodeSource = ({ headers, source }: HttpServerRequest): IncomingMessage | u
 const isIncomingMessage = (source: object): source is IncomingMessage =>
   "httpVersionMajor" in source && "readableFlowing" in source
 
-/** The messages of a body, or the error response to one that is no text. A text that is no JSON-RPC is an `InvalidMessage`. */
+/**
+ * Decodes the messages in a body, or returns the error response if it is not text. Text that is not JSON-RPC becomes an
+ * `InvalidMessage`.
+ */
 export const decode = (
   body: Read,
   envelope: Envelope,
@@ -142,13 +145,13 @@ export const decode = (
   return Framing.decode(text, envelope, maxMessageDepth)
 }
 
-/** Drops the body of a request that was refused before it was read, as `discard` does. */
+/** Drops the body of a request that was rejected before it was read, like `discard`. */
 export const discardUnread = (request: HttpServerRequest): void => {
   const source = nodeSource(request)
   if (source !== undefined) discard(source, () => source.destroy())
 }
 
-/** Reads a stream to its end, or to the part that makes it too large. */
+/** Reads a stream to its end, or up to the part that exceeds the limit. */
 const readStream = (request: HttpServerRequest, limit: number, received: OnPart): Effect.Effect<Read> =>
   Effect.suspend(() => {
     const parts = new Parts(limit)
@@ -164,8 +167,8 @@ const readStream = (request: HttpServerRequest, limit: number, received: OnPart)
   })
 
 /**
- * Reads a body and continues with `then`. `received` counts its parts. `gone` is called when that is interrupted before `then` has begun,
- * and maybe later.
+ * Creates a function that reads a body and continues with `then`. `received` counts its parts. `gone` is called if reading is interrupted
+ * before `then` begins, and may be called later too.
  */
 export const reader =
   ({ maxMessageBytes }: Admission) =>
@@ -190,7 +193,7 @@ export const reader =
         },
         received
       )
-      // A connection in the middle of a body cannot be used again.
+      // A connection cannot be reused if its body was not read to the end.
       return Effect.sync(() => {
         stop()
         source.destroy()

@@ -1,31 +1,34 @@
 /**
- * Protection from DNS rebinding (spec: basic/transports/streamable-http, security): a web page must not reach a server through a name
- * that its author made to point to it.
+ * Protects against DNS rebinding (spec: basic/transports/streamable-http, security): a web page must not be able to reach a server through
+ * a name that the page's author pointed to it.
  *
- * Both headers are checked: `Host` is the name by which the server was reached, `Origin` the page that asks. Loopback names are always
- * allowed; every other name of the server has to be listed.
+ * Both headers are checked. `Host` is the name that was used to reach the server, and `Origin` is the page that sent the request. Loopback
+ * names are always allowed; all of the server's other names must be listed.
  */
 
 export interface Options {
-  /** Names of the server beside loopback: `example.com` (any port) or `example.com:8443`; `*` for any. Default none; others get 403. */
+  /**
+   * The server's names besides loopback: `example.com` (any port), `example.com:8443`, or `*` for any name. Requests for other names
+   * receive a 403. Default: none.
+   */
   readonly allowedHosts?: ReadonlyArray<string> | undefined
   /**
-   * Origins of pages of other sites, as `https://example.com`; `*` for any. Default none; others get 403. The server's own origin and
-   * those of loopback are always allowed.
+   * Origins of other sites' pages, such as `https://example.com`, or `*` for any origin. Requests from other origins receive a 403. The
+   * server's own origin and loopback origins are always allowed. Default: none.
    */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
 }
 
 interface Place {
   readonly protocol: string
-  /** With the port, where it is not the default one. */
+  /** Includes the port, unless it is the default port. */
   readonly host: string
   readonly hostname: string
   readonly origin: string
 }
 
 const placeOf = (url: string): Place | undefined => {
-  // A URL with more than an origin is refused: the parser would drop the rest.
+  // Rejects a URL with more than an origin, because the parser would drop the rest.
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/\\?#@]+$/i.test(url) || !URL.canParse(url)) return undefined
   const { protocol, host, hostname, origin } = new URL(url)
   return { protocol, host, hostname, origin }
@@ -34,10 +37,10 @@ const placeOf = (url: string): Place | undefined => {
 const isLoopback = ({ hostname }: Place): boolean =>
   hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 
-/** The text of a client: quoted, and at most as long as a host name may be. */
+/** Quotes text chosen by the client, and truncates it to the maximum length of a host name. */
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 253))
 
-/** Why a request with these headers (names in lower case) is refused; undefined for one that is admitted. */
+/** Returns why a request with these headers (names in lower case) is rejected, or `undefined` if it is accepted. */
 export const check = (
   headers: { readonly [name: string]: string | undefined },
   { allowedHosts = [], allowedOrigins = [] }: Options
@@ -48,12 +51,12 @@ export const check = (
   if (!known) return `The host ${quoted(host)} is not allowed here`
   if (origin === undefined || isAllowed(origin, { allowedOrigins })) return undefined
   const page = placeOf(origin)
-  // The default port is that of the page's scheme: a proxy may have changed the server's.
+  // The default port depends on the page's scheme, because a proxy may have changed the server's.
   const isOwn = page !== undefined && isWeb(page) && placeOf(`${page.protocol}//${host}`)?.host === page.host
   return isOwn ? undefined : `The origin ${quoted(origin)} is not allowed here`
 }
 
-/** Whether a host has that name: with any port, or with the named one, which may be the default port. */
+/** True if a host has this name, with any port or with the given one, which may be the default port. */
 const isNamed = ({ host, hostname }: Place, header: string, name: string): boolean =>
   [host, hostname, header.toLowerCase(), "*"].includes(name.toLowerCase()) ||
   [`${host}:80`, `${host}:443`].includes(name.toLowerCase())
@@ -62,14 +65,14 @@ const isWeb = ({ protocol }: Place): boolean => /^https?:$/.test(protocol)
 
 type AllowedOrigins = Pick<Options, "allowedOrigins">
 
-/** Whether pages of that origin, of another site, are allowed. */
+/** True if pages from this other origin are allowed. */
 export const isAllowed = (origin: string, options: AllowedOrigins): boolean => {
   if (options.allowedOrigins?.includes("*") === true) return true
   const page = placeOf(origin)
   return page !== undefined && isWeb(page) && (isLoopback(page) || isListed(origin, options))
 }
 
-/** Whether that origin is listed by name. */
+/** True if this origin is listed by name. */
 export const isListed = (origin: string, { allowedOrigins = [] }: AllowedOrigins): boolean => {
   const page = placeOf(origin)
   return (

@@ -1,24 +1,35 @@
 /**
- * One HTTP request and its response, from admission until the response was written or cut off.
+ * An HTTP request and its response, from admission until the response has been written or cut off.
  *
- * Made for every request: it has no closures of its own, and drops its references at the end.
+ * One is created for every request, so it has no closures and drops its references at the end.
  */
+import type { ArrivingBody } from "../../internal/ArrivingBodies.ts"
+
 const nothing = (): void => {}
 
+/** A response waiting for its client to read it. */
+export interface UnreadAnswer extends ArrivingBody {
+  readonly exchange: HttpExchange
+  /** Closes the connection. */
+  readonly close: () => void
+}
+
 export class HttpExchange {
-  /** Whether it is a subscription, which stays open by design: set once, before the response. */
+  /** True for a subscription, which stays open by design. Set once, before the response. */
   isSubscription = false
-  /** For how many rounds of the deadline its body has been arriving. */
+  /** Number of deadline rounds for which its body has been arriving. */
   rounds = 0
   /** Bytes of its body that have arrived; see `partCost`. */
   bytes = 0
-  /** Interrupts the request that it carries; does nothing once the exchange has ended. */
+  /** Interrupts its request. Does nothing after the exchange has ended. */
   stop: () => void
-  /** Cuts the response off; does nothing once the exchange has ended. */
+  /** Cuts the response off. Does nothing after the exchange has ended. */
   cut: () => void
-  /** Called once, when the exchange ends. Undefined before the response needs it, and afterwards. */
+  /** Its response while that is waiting for the client, or `undefined`. */
+  unread: UnreadAnswer | undefined = undefined
+  /** Called once, when the exchange ends. `undefined` until the response needs it, and again afterwards. */
   left: (() => void) | undefined = undefined
-  /** The principal or the address; empty if neither is known, or if the exchange is not limited. */
+  /** The principal or the address. Empty if neither is known. */
   readonly caller: string
 
   constructor(cut: () => void, caller: string) {
@@ -27,7 +38,7 @@ export class HttpExchange {
     this.cut = cut
   }
 
-  /** Drops all references, so that a promoted object does not keep its request alive. */
+  /** Drops all references, so that an object in the old generation doesn't keep its request alive. */
   end(): void {
     const { left } = this
     this.stop = nothing

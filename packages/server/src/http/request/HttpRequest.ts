@@ -1,27 +1,27 @@
-/** An HTTP request as the endpoint sees it, whatever received it: Effect's router or `node:http`. */
+/** An HTTP request as the endpoint sees it, whether it came from Effect's router or from `node:http`. */
 import { anonymous, callerKey, type Principal } from "@effect-mcp/core/Principal"
 import type { Headers } from "@effect-mcp/protocol/Headers"
 import type * as Tracer from "effect/Tracer"
 
 export interface HttpRequest {
-  /** In upper case. */
+  /** HTTP method, in upper case. */
   readonly method: string
-  /** By names in lower case. */
+  /** Headers by lower-case name. */
   readonly headers: Headers
-  /** The path and query; the whole URL where the request has no `host` header. */
+  /** The path and query, or the entire URL if the request has no `host` header. */
   readonly originalUrl: string
-  /** The authenticated user; undefined for an anonymous one. */
+  /** The authenticated user, or `undefined` if anonymous. */
   readonly principal: Principal["Service"] | undefined
-  /** The address of the client, or of the proxy before it; undefined where the platform does not give it. */
+  /** Address of the client or of the proxy in front of it, or `undefined` if the platform doesn't report it. */
   readonly address: string | undefined
-  /** The span that the request belongs to, where there is a tracer. */
+  /** The span that the request belongs to, if there is a tracer. */
   readonly span: Tracer.AnySpan | undefined
 }
 
 export const principalOf = ({ principal }: HttpRequest): Principal["Service"] => principal ?? anonymous
 
-/** The principal as a key; empty for an anonymous one. */
+/** Returns a key for the principal, or an empty string if anonymous. */
 export const ownerOf = (http: HttpRequest): string => callerKey(principalOf(http)) ?? ""
 
-/** The principal, or else the address, as a key; empty where neither is known. */
+/** Returns a key for the principal, or else for the address. Empty if neither is known. */
 export const callerOf = (http: HttpRequest): string => callerKey(principalOf(http), http.address) ?? ""

@@ -1,12 +1,12 @@
 /**
- * The servers of `node:http` that an app listens with. They stop listening before a shutdown waits for what runs: a load balancer then gets
- * its connection refused, and sends the request elsewhere.
+ * The `node:http` servers that an app listens on. At shutdown they stop listening before the app waits for running requests, so a load
+ * balancer's connection is refused and it sends the request elsewhere.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
-/** A server of `node:http`, `node:https` or `node:http2`. */
+/** A `node:http`, `node:https` or `node:http2` server. */
 export interface NodeServer {
   readonly listening: boolean
   readonly close: () => unknown
@@ -15,15 +15,15 @@ export interface NodeServer {
   readonly off: (event: "close" | "connection", listener: () => void) => unknown
 }
 
-/** The longest that a turn of the event loop without events takes, in milliseconds. A longer one was interrupted by other processes. */
+/** Longest duration of an undisturbed event-loop turn without events, in milliseconds. A longer turn was interrupted by other processes. */
 const quiet = 0.05
-/** How many turns are tried, one per millisecond, before a busy server closes anyway. */
+/** Number of turns to try, one per millisecond, before a busy server is closed anyway. */
 const mostTurns = 500
 
 /**
- * Closes servers in a turn of the event loop that accepted no connection. Closing resets the connections that the system has accepted and
- * Node has not, and a balancer may have sent a call on them. Node accepts one per turn, so after a turn with none there are none, unless one
- * arrives within the microseconds until the server is closed.
+ * Closes servers in a turn of the event loop that accepted no connection. Closing resets the connections that the system has accepted but
+ * Node has not, and a load balancer may have sent a request on one. Node accepts one connection per turn, so a turn without one means that
+ * none is waiting, unless one arrives in the microseconds until the server is closed.
  */
 const closeQuietly = (servers: ReadonlyArray<NodeServer>): Effect.Effect<void> =>
   Effect.callback((resume) => {
@@ -32,7 +32,7 @@ const closeQuietly = (servers: ReadonlyArray<NodeServer>): Effect.Effect<void> =
     const connected = (): void => void connections++
     for (const server of servers) server.on("connection", connected)
     const turn = (): void => {
-      // `close` does this first, which would take time after the turn.
+      // `close` would do this first, and delay the close past the quiet turn.
       for (const server of servers) server.closeIdleConnections?.()
       const before = connections
       const began = performance.now()
@@ -49,14 +49,14 @@ const closeQuietly = (servers: ReadonlyArray<NodeServer>): Effect.Effect<void> =
         resume(Effect.void)
       })
     }
-    // A process that has just slept is not interrupted soon.
+    // A process that has just slept is unlikely to be interrupted soon.
     setTimeout(turn, 1)
   })
 
 const isNodeServer = (u: unknown): u is NodeServer =>
   typeof u === "object" && u !== null && "listening" in u && "close" in u && typeof u.close === "function" && "off" in u
 
-/** The server at which a request of Node arrived. */
+/** Returns the server that received a Node request. */
 export const serverOf = (request: object): NodeServer | undefined => {
   const socket: unknown = "socket" in request ? request.socket : undefined
   const server = typeof socket === "object" && socket !== null && "server" in socket ? socket.server : undefined
@@ -65,17 +65,17 @@ export const serverOf = (request: object): NodeServer | undefined => {
 
 export class HttpServers {
   private readonly servers = new Set<NodeServer>()
-  /** The servers that were stopped and may have connections. */
+  /** Stopped servers that may still have connections. */
   private readonly open = new Set<NodeServer>()
   private readonly ended = Deferred.makeUnsafe<void>()
-  /** Waits until the servers that were stopped have no connection any more. */
+  /** Waits until the stopped servers have no connections left. */
   readonly closed: Effect.Effect<void> = Deferred.await(this.ended)
 
   add(server: NodeServer | undefined): void {
     if (server !== undefined) this.servers.add(server)
   }
 
-  /** Stops listening. Returns false if no server is known: then requests still arrive. */
+  /** Stops listening. Returns false if no server is known, in which case requests keep arriving. */
   readonly stop: Effect.Effect<boolean> = Effect.suspend(() => {
     const listening = [...this.servers].filter(({ listening }) => listening)
     for (const server of listening) {
@@ -95,7 +95,7 @@ export class HttpServers {
   }
 }
 
-/** The servers of the app that is served, or `undefined` if they are not the app's to close. */
+/** The servers that the app is served on, or `undefined` if the app must not close them. */
 export const CurrentHttpServers = Context.Reference<HttpServers | undefined>("@effect-mcp/server/HttpServers", {
   defaultValue: () => undefined
 })

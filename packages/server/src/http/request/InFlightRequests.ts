@@ -1,83 +1,92 @@
 /**
- * The HTTP exchanges of an endpoint that are open: their limits, and how they end at a shutdown.
+ * An endpoint's open HTTP exchanges: their limits, and how they end at shutdown.
  *
- * Owns the counts of requests, subscriptions and bodies, of all callers and of each. Refuses to read a message.
+ * Counts requests, subscriptions and bodies, in total and per caller. Doesn't inspect messages.
  */
-import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
-import { Deadlines, type Entries, type Fork } from "@effect-mcp/core/internal/Deadlines"
-import { boundsOf, Shares } from "@effect-mcp/core/internal/Shares"
+import { boundsOf, BusyMap, Deadlines, type Entries, type Fork, Shares } from "@effect-mcp/core/internal/inFlight"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { type ErrorResponse, tooMany } from "../response/Responses.ts"
-import { ArrivingBodies } from "./ArrivingBodies.ts"
-import { HttpExchange } from "./HttpExchange.ts"
+import { ArrivingBodies } from "../../internal/ArrivingBodies.ts"
+import { HttpExchange, type UnreadAnswer } from "./HttpExchange.ts"
 import { callerOf, type HttpRequest } from "./HttpRequest.ts"
 
 export interface RequestLimits {
   /**
-   * Requests at once. Default 1024; one more is answered by 429. As many bodies may be arriving at once: for one more, a slow one is
-   * cut off.
+   * Maximum number of concurrent requests. Beyond it, clients receive a 429. The same number of bodies may be arriving at once; beyond it,
+   * a slow one is cut off. Default 1024.
    */
   readonly inFlight?: number | undefined
   /**
-   * Bytes of bodies that are arriving. Default 128 MiB; for more, a slow body of the caller that holds the most is cut off. Requests that
-   * run hold as many again: one more is answered by 429. `Infinity` switches it off. Should be several times `maxMessageBytes`.
+   * Maximum total bytes of bodies being received. Beyond it, a slow body of the heaviest caller is cut off. Running requests may hold the
+   * same amount again; beyond it, clients receive a 429. `Infinity` disables the limit. It should be several times `maxMessageBytes`.
+   * Default 128 MiB.
    */
   readonly bodyBytes?: number | undefined
   /**
-   * How much of `inFlight`, `subscriptions` and `bodyBytes` one caller may take, from 0 to 1: a principal, or else an address. Default
-   * 0.5. Behind a proxy all callers without a principal have one address. If no address is known, as on Workers, they are not limited.
+   * Maximum bytes of responses waiting for clients to read them. Beyond it, the heaviest caller loses the connection of its oldest unread
+   * response, unless it has only one. `Infinity` disables the limit. It only works on Node, because other platforms don't report unread
+   * bytes. Default 256 MiB.
+   */
+  readonly answerBytes?: number | undefined
+  /**
+   * Share of `inFlight`, `subscriptions`, `bodyBytes` and `answerBytes` that one caller (a principal, or else an address) may use, from 0
+   * to 1. Behind a proxy, all callers without a principal share one address. If no address is known, as on Workers, anonymous callers are
+   * not limited. Default 0.5.
    */
   readonly callerShare?: number | undefined
-  /** Subscriptions (2026-07-28) that are open at once, beside `inFlight`. Default 1024; one more is answered by 429. */
+  /** Maximum number of open subscriptions (2026-07-28), in addition to `inFlight`. Beyond it, clients receive a 429. Default 1024. */
   readonly subscriptions?: number | undefined
-  /** How long a body may take to arrive; at most twice as long passes until it is cut off. Default 30 seconds. */
+  /** How long a body may take to arrive. It is cut off after at most twice that time. Default 30 seconds. */
   readonly bodyTimeout?: Duration.Input | undefined
 }
 
 export const defaultBodyBytes = 128 * 1024 * 1024
+export const defaultAnswerBytes = 256 * 1024 * 1024
 
 export class InFlightRequests implements Entries {
   readonly inFlight: number
   private readonly bodyTimeout: number
-  /** The POSTs that are open. */
+  /** The open POSTs. */
   private readonly posts = new BusyMap<HttpExchange, HttpExchange>()
-  /** The other exchanges that are open: neither limited, nor waited for at a shutdown. */
+  /** Other open exchanges, which are not limited or waited for at shutdown. */
   private readonly others = new Set<HttpExchange>()
-  /** The POSTs that wait for their bodies. */
+  /** POSTs waiting for their bodies. */
   readonly arriving: ArrivingBodies<HttpExchange>
-  /** Requests that run: in a POST whose body has arrived, or after their POST has ended. */
+  /** Running requests: in a POST whose body has arrived, or after their POST has ended. */
   private readonly requests: Shares
   /** Bytes of the bodies of `requests`. */
   private readonly bytes: Shares
   private readonly subscriptions: Shares
-  /** Watches the bodies that are arriving, in rounds of `bodyTimeout`. */
+  /** Responses waiting for their clients to read them. */
+  readonly answers: ArrivingBodies<UnreadAnswer>
+  /** Watches the arriving bodies, in rounds of `bodyTimeout`. */
   private readonly bodies: Deadlines
   private readonly closed = Deferred.makeUnsafe<void>()
   private readonly noPosts = Deferred.makeUnsafe<void>()
   private readonly noExchanges = Deferred.makeUnsafe<void>()
-  /** Completes when the endpoint is about to end: subscriptions then end by themselves. */
+  /** Completes when the endpoint is about to stop, at which point subscriptions end. */
   readonly closing: Effect.Effect<void> = Deferred.await(this.closed)
-  /** Waits until no POST is open or expected, once it is closed. */
+  /** After `close`, waits until no POST is open or expected. */
   readonly settled: Effect.Effect<void> = Deferred.await(this.noPosts)
-  /** Waits until no response is open, once it is closed. */
+  /** After `close`, waits until no response is open. */
   readonly silent: Effect.Effect<void> = Deferred.await(this.noExchanges)
-  /** Whether `close` was called; never false again. */
+  /** True once `close` has been called. */
   draining = false
-  /** Whether the endpoint is about to end: each response closes its connection, so that clients connect elsewhere. */
+  /** True if the endpoint is about to stop. Every response then closes its connection, so that clients connect elsewhere. */
   leaving = false
-  /** Whether a connection that was accepted may still bring a request. */
+  /** True if an accepted connection may still bring a request. */
   private expects = false
-  /** Whether requests that still arrive are answered, though it is closed. */
+  /** True if requests that still arrive are handled although the endpoint is closed. */
   private serves = false
-  /** The same for requests of sessions that are held here. */
+  /** Same as above, for requests in sessions that this node holds. */
   private servesSessions = false
   private readonly drain: { readonly isDraining: boolean }
 
-  /** `fork` runs an effect in the scope of the endpoint. `drain` is that of the server. */
+  /** `fork` runs an effect in the endpoint's scope. `drain` is the server's. */
   constructor(limits: RequestLimits, clock: Clock.Clock, fork: Fork, drain: { readonly isDraining: boolean }) {
     const { bodyTimeout = "30 seconds", callerShare = 0.5, inFlight = 1024, subscriptions = 1024 } = limits
     const bytes = boundsOf(limits.bodyBytes ?? defaultBodyBytes, callerShare)
@@ -91,25 +100,36 @@ export class InFlightRequests implements Entries {
       this.leave(slow)
       cut()
     })
+    const answerBytes = boundsOf(limits.answerBytes ?? defaultAnswerBytes, callerShare)
+    const cutAnswer = (slow: UnreadAnswer): void => {
+      this.answers.leave(slow)
+      // Deferred, because a stream may be in the middle of adding an event.
+      queueMicrotask(() => {
+        this.leave(slow.exchange)
+        slow.close()
+      })
+    }
+    // One answer may be larger than the limit: its client may be reading it.
+    this.answers = new ArrivingBodies<UnreadAnswer>(Infinity, answerBytes, cutAnswer, true)
     this.bodyTimeout = Duration.toMillis(Duration.fromInputUnsafe(bodyTimeout))
     this.bodies = new Deadlines(clock, fork, this)
   }
 
-  /** Whether new sessions, and requests without one, are let in. */
+  /** True if the endpoint accepts new sessions and requests without a session. */
   get admits(): boolean {
     return (!this.draining || this.serves) && !this.drain.isDraining
   }
 
-  /** Whether requests of sessions are let in. */
+  /** True if the endpoint accepts requests in sessions. */
   get admitsInSessions(): boolean {
     return !this.draining || this.servesSessions
   }
 
   // ---- exchanges
 
-  /** Begins a POST whose body is still to arrive. */
+  /** Starts a POST whose body has not arrived yet. */
   enter(cut: () => void, http: HttpRequest): HttpExchange {
-    // Throws for a principal that cannot be compared, before anything has changed.
+    // Throws if the principal cannot be compared, so it must come before any change.
     const exchange = new HttpExchange(cut, callerOf(http))
     this.arriving.enter(exchange)
     this.posts.set(exchange, exchange)
@@ -117,14 +137,14 @@ export class InFlightRequests implements Entries {
     return exchange
   }
 
-  /** Begins an exchange of another method. */
-  open(cut: () => void): HttpExchange {
-    const exchange = new HttpExchange(cut, "")
+  /** Starts an exchange with another method. */
+  open(cut: () => void, http: HttpRequest): HttpExchange {
+    const exchange = new HttpExchange(cut, callerOf(http))
     this.others.add(exchange)
     return exchange
   }
 
-  /** The whole body has arrived. */
+  /** Called when the whole body has arrived. */
   arrived(exchange: HttpExchange): void {
     if (this.arriving.leave(exchange)) this.count(exchange.caller, 1, exchange.bytes)
   }
@@ -134,22 +154,39 @@ export class InFlightRequests implements Entries {
     this.bytes.add(caller, change * bytes)
   }
 
-  /** The response was written or cut off. A second call does nothing. */
+  /** Called when the response has been written or cut off. A second call does nothing. */
   leave(exchange: HttpExchange): void {
     if (!this.posts.delete(exchange)) {
       if (!this.others.delete(exchange)) return
     } else if (exchange.isSubscription) this.subscriptions.add(exchange.caller, -1)
     else if (!this.arriving.leave(exchange)) this.count(exchange.caller, -1, exchange.bytes)
+    if (exchange.unread !== undefined) this.answers.leave(exchange.unread)
     exchange.end()
     this.complete()
   }
 
-  /** A request runs on though its POST has ended (1), or has ended after that (-1). `bytes`: of its body. */
+  /** Sets how many bytes of the response are waiting for the client, or 0 once it has read them. `close` closes the connection. */
+  unread(exchange: HttpExchange, bytes: number, close: () => void): void {
+    if (bytes === 0) {
+      if (exchange.unread !== undefined) this.answers.leave(exchange.unread)
+      exchange.unread = undefined
+      return
+    }
+    if (exchange.unread === undefined) {
+      if (!this.posts.has(exchange) && !this.others.has(exchange)) return
+      exchange.unread = { caller: exchange.caller, bytes: 0, exchange, close }
+      this.answers.enter(exchange.unread)
+    }
+    const more = bytes - exchange.unread.bytes
+    if (more > 0) this.answers.received(exchange.unread, more)
+  }
+
+  /** Counts a request that continues after its POST has ended (1), or the end of such a request (-1). `bytes` is the size of its body. */
   leftBehind(change: 1 | -1, caller: string, bytes: number): void {
     this.count(caller, change, bytes)
   }
 
-  /** A body is cut off in the second round that finds it arriving. */
+  /** Cuts off each body that is still arriving in its second round. */
   look(now: number): number {
     for (const post of this.arriving.all()) if (++post.rounds > 1) post.cut()
     return this.posts.size > 0 ? now + this.bodyTimeout : Infinity
@@ -157,7 +194,7 @@ export class InFlightRequests implements Entries {
 
   // ---- limits
 
-  /** The error response if the request is one too many of all callers or of its own. */
+  /** Returns the error response if the request exceeds the total limit or its caller's limit. */
   busy({ caller }: HttpExchange, id: JsonRpc.Id | undefined): ErrorResponse | undefined {
     return (
       excess(this.requests, caller, 0, "requests", "are in flight", id) ??
@@ -165,12 +202,12 @@ export class InFlightRequests implements Entries {
     )
   }
 
-  /** Whether not even a body is to be read. Responses to questions have as much room again as requests. */
+  /** True if not even a body may be read. Responses to questions have as much room as requests, so the limit is doubled. */
   get crowded(): boolean {
     return this.posts.size - this.arriving.size - this.subscriptions.total >= this.inFlight * 2
   }
 
-  /** Counts the POST as a subscription, unless it is one too many; then returns the error response. */
+  /** Counts the POST as a subscription, or returns the error response if there are too many. */
   subscribe(exchange: HttpExchange, id: JsonRpc.Id): ErrorResponse | undefined {
     const { bytes, caller } = exchange
     const refused = excess(this.subscriptions, caller, 1, "subscriptions", "are open", id)
@@ -183,7 +220,7 @@ export class InFlightRequests implements Entries {
 
   // ---- shutdown
 
-  /** Begins the shutdown: subscriptions end at once. The options say what is still answered until `stop`. */
+  /** Begins the shutdown. Subscriptions end immediately. The options say which requests are still handled until `stop`. */
   close({ requests, sessions }: { readonly requests: boolean; readonly sessions: boolean }): void {
     this.draining = true
     this.leaving = true
@@ -194,13 +231,13 @@ export class InFlightRequests implements Entries {
     this.complete()
   }
 
-  /** All connections that were accepted have brought their requests, or have had the time for it. */
+  /** Called when all accepted connections have sent their requests, or have had enough time to. */
   expectNone(): void {
     this.expects = false
     this.complete()
   }
 
-  /** Whether no POST is open or expected. */
+  /** True if no POST is open or expected. */
   get isSettled(): boolean {
     return this.posts.size === 0 && !this.expects
   }
@@ -219,14 +256,16 @@ export class InFlightRequests implements Entries {
     for (const { stop } of this.posts.values()) stop()
   }
 
-  /** Cuts off the responses that clients do not read. */
+  /** Cuts off responses that clients aren't reading. */
   cut(): void {
-    for (const { cut } of this.posts.values()) cut()
-    for (const { cut } of this.others) cut()
+    for (const { cut, unread } of [...this.posts.values(), ...this.others]) {
+      cut()
+      unread?.close()
+    }
   }
 }
 
-/** 429 if a caller would exceed a bound by holding this much more. */
+/** Returns a 429 if holding this much more would exceed one of the caller's limits. */
 const excess = (
   shares: Shares,
   caller: string,

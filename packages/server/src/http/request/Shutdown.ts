@@ -1,4 +1,4 @@
-/** Serves an app: ends its endpoints before the HTTP server, which waits for open streams, and logs requests that fail. */
+/** Serves an app. Ends its endpoints before the HTTP server, which waits for open streams, and logs failed requests. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,12 +9,12 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { CurrentHttpServers, HttpServers } from "./HttpServers.ts"
 
-/** The effects that end the endpoints of one `serve`. */
+/** Effects that end the endpoints of one `serve`. */
 const Endpoints = Context.Reference<Set<Effect.Effect<void>>>("@effect-mcp/server/Shutdown/Endpoints", {
   defaultValue: () => new Set()
 })
 
-/** Runs `end` at shutdown, and at the end of the scope; its second run must do nothing. */
+/** Runs `end` at shutdown, and again when the scope closes; the second run must do nothing. */
 export const onShutdown = (end: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
   Effect.flatMap(Endpoints, (endpoints) =>
     Effect.acquireRelease(
@@ -27,7 +27,7 @@ export const onShutdown = (end: Effect.Effect<void>): Effect.Effect<void, never,
     )
   )
 
-/** Logs a cause that is answered by 500. A client that closes its connection is no failure. */
+/** Logs a cause that resulted in a 500. A client that closes its connection is not a failure. */
 const report = (cause: Cause.Cause<unknown>): Effect.Effect<void, never, HttpServerRequest> =>
   Effect.flatMap(HttpServerError.causeResponse(cause), ([{ status }, failure]) => {
     if (status < 500 || Cause.hasInterruptsOnly(failure)) return Effect.void
@@ -42,8 +42,9 @@ const report = (cause: Cause.Cause<unknown>): Effect.Effect<void, never, HttpSer
 const failures = HttpRouter.middleware((handled) => Effect.tapCause(handled, report), { global: true })
 
 /**
- * `HttpRouter.serve`, whose shutdown first ends the endpoints of the app in order: subscriptions at once, requests within `drain`. Logs
- * requests that fail. With `disableLogger: false` it logs every request: its path and status, which are the same for all calls of tools.
+ * Like `HttpRouter.serve`, but on shutdown it first ends the app's endpoints gracefully: subscriptions immediately, and requests within
+ * `drain`. Logs failed requests. With `disableLogger: false`, it also logs the path and status of every request, which are the same for all
+ * tool calls.
  */
 export const serve: typeof HttpRouter.serve = (app, options) =>
   Layer.unwrap(

@@ -1,7 +1,9 @@
 /**
- * A stream of server-sent events: holds what its body has not written, so it may outlive a body and have another.
+ * A stream of server-sent events. It holds the events that its body has not written yet, so it can outlive one body and
+ * continue with another.
  *
- * Owns the order of events, the room for senders and which body is written. Refuses ids and resumption: those are `ResumableStream`'s.
+ * Owns the order of events, the back-pressure on senders, and the choice of the body that writes. `ResumableStream`
+ * adds ids and resumption.
  */
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
@@ -10,43 +12,46 @@ import { batchSize, EventBatch } from "./EventBatch.ts"
 import { type EventSource, SseBody } from "./SseBody.ts"
 
 export class EventStream implements EventSource {
-  /** Bytes that may wait before senders do. */
+  /** Bytes that may wait before senders are suspended. */
   readonly highWater: number
-  /** Events that no body has taken, oldest first; only the last batch may be open. */
+  /** Events that no body has taken yet, oldest first. Only the last batch may be open. */
   protected waiting: Array<EventBatch> = []
   /** Length of `waiting` and `writing`. */
   protected bytes = 0
-  /** Length of what the body has taken last: it counts until the wire asks for more, so that a slow reader is noticed. */
+  /**
+   * Length of the last text that the body took. It counts until the wire asks for more, so that a slow reader is
+   * noticed.
+   */
   private writing = 0
-  /** The body that takes events; undefined before the first, and after its response ended. */
+  /** The body that takes events, or `undefined` before the first and after its response ended. */
   protected body: SseBody | undefined = undefined
-  /** Whether there ever was a body. */
+  /** True once there was a body. */
   wasAttached = false
-  /** Whether no event will follow; never false again. */
+  /** True once no more events will follow. */
   ended = false
-  /** What senders wait for; undefined while none waits. */
+  /** Wakes the waiting senders, or `undefined` if none waits. */
   private room: Latch.Latch | undefined = undefined
-  /** Opened when it has no body any more; undefined while nothing waits for that. */
+  /** Opens when the stream loses its body, or `undefined` if nothing waits for that. */
   private leaving: Latch.Latch | undefined = undefined
 
-  /** `highWater` is as low as its use allows: of bytes that wait long the garbage is collected late. */
+  /** `highWater` should be as low as its use allows, because bytes that wait long are garbage-collected late. */
   constructor(highWater: number) {
     this.highWater = highWater
   }
 
   // ---- for senders
 
-  /** A message, as JSON. */
+  /** Sends a message, as JSON. */
   write(json: string): void {
     this.push(0, `data: ${json}\n\n`)
   }
 
-  /** An event of a type. */
+  /** Sends an event of a type. */
   event(type: string, data: string): void {
     this.push(0, `event: ${type}\ndata: ${data}\n\n`)
   }
 
-  /** `seq`: the place of the event, for a stream that numbers them. Nothing is sent after the end. */
+  /** Adds an event. `seq` is its position, for a stream that numbers its events. Nothing is sent after the end. */
   protected push(seq: number, text: string): EventBatch | undefined {
     if (this.ended) return undefined
     let batch = this.waiting.at(-1)
@@ -57,7 +62,7 @@ export class EventStream implements EventSource {
     return batch
   }
 
-  /** Whether a sender need not wait. */
+  /** True if a sender does not have to wait. */
   writable(): boolean {
     return this.bytes < this.highWater || this.ended
   }
@@ -67,7 +72,7 @@ export class EventStream implements EventSource {
     return this.bytes
   }
 
-  /** Waits until it is writable. */
+  /** Waits until the stream is writable. */
   get ready(): Effect.Effect<void> {
     return Effect.suspend(() => (this.writable() ? Effect.void : (this.room ??= Latch.makeUnsafe(false)).await))
   }
@@ -79,14 +84,14 @@ export class EventStream implements EventSource {
     room.openUnsafe()
   }
 
-  /** No event will follow; those that wait are still written. */
+  /** Ends the stream. Waiting events are still written. */
   end(): void {
     this.ended = true
     this.makeRoom()
     this.body?.wake()
   }
 
-  /** Ends the stream and drops what waits: no client can receive it. */
+  /** Ends the stream and drops waiting events, because no client can receive them. */
   discard(): void {
     this.clear()
     this.end()
@@ -109,7 +114,7 @@ export class EventStream implements EventSource {
     return Effect.suspend(() => (this.attached ? (this.leaving ??= Latch.makeUnsafe(false)).await : Effect.void))
   }
 
-  /** The body of a response, which takes events from now on; an older body ends. */
+  /** Creates the body of a response, which takes events from now on. The previous body ends. */
   attach(): SseBody {
     this.body?.close("")
     this.release()
@@ -117,7 +122,7 @@ export class EventStream implements EventSource {
     return (this.body = new SseBody(this))
   }
 
-  /** `detach`, which first interrupts the fiber. */
+  /** Returns a function that interrupts the fiber, then detaches the body. */
   detaching(body: SseBody, fiber?: Fiber.Fiber<void>): () => void {
     return () => {
       fiber?.interruptUnsafe()
@@ -125,7 +130,7 @@ export class EventStream implements EventSource {
     }
   }
 
-  /** The response of that body is over. */
+  /** Called when the body's response is over. */
   detach(body: SseBody): void {
     body.close("")
     if (this.body !== body) return
@@ -149,12 +154,12 @@ export class EventStream implements EventSource {
       this.waiting.shift()
     }
     this.writing = text.length
-    // An emptied array keeps its capacity.
+    // An emptied array would keep its capacity.
     if (this.isEmpty) this.waiting = []
     return text
   }
 
-  /** What was taken last has been written, or never will be. */
+  /** Called when the last taken text has been written, or never will be. */
   private release(): void {
     if (this.writing === 0) return
     this.bytes -= this.writing
@@ -163,7 +168,7 @@ export class EventStream implements EventSource {
   }
 }
 
-/** The body of a response whose events are all there, as text. */
+/** Creates the body of a response whose events are all available, as text. */
 export const wholeBody = (events: string): SseBody => {
   const stream = new EventStream(0)
   stream.end()

@@ -1,17 +1,18 @@
 /**
- * The responses that an HTTP endpoint gives by itself: a status, and a JSON-RPC error with the reason.
+ * Responses that an HTTP endpoint sends itself: a status, and a JSON-RPC error with the reason.
  *
- * The status follows the stage that refused, never the code: an error that a handler answers is 200.
+ * The status depends on the stage that rejected the request, never on the error code. An error returned by a handler is a 200.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { bytesOf } from "../../internal/bytesOf.ts"
+import { notBegun } from "../../internal/notBegun.ts"
 
-/** A response with a JSON-RPC error, or with a status alone. */
+/** A response with a JSON-RPC error, or only a status. */
 export type ErrorResponse = HttpServerResponse.HttpServerResponse
 
-/** `id`: of the refused request, if it is known; `null` where the revision wants that for a message that could not be read. */
+/** Creates an error response. `id` is the request's ID if known, or `null` if the revision requires that for an unreadable message. */
 export const refuse = (
   status: number,
   error: McpError.McpError,
@@ -19,10 +20,10 @@ export const refuse = (
   headers?: { readonly [name: string]: string }
 ): ErrorResponse => json(JsonRpc.encode(JsonRpc.failure(id, error)), status, headers)
 
-/** From this length on a text is sent as bytes: as text it is joined with the head, and copied for that. */
+/** Length above which text is sent as bytes. As text, it would be copied in order to join it with the head. */
 const longText = 64 * 1024
 
-/** A message, or an array of them, as text. */
+/** Sends a message, or an array of messages, as text. */
 export const json = (
   text: string,
   status = 200,
@@ -39,43 +40,46 @@ export const accepted = HttpServerResponse.empty({ status: 202, headers: { "cont
 
 const soon = { "retry-after": "1" }
 
-/** 429: the caller, or the endpoint, has as many of them as it may. */
+/** 429: the caller or the endpoint has reached its limit on `what`. */
 export const tooMany = (what: string, limit: number, id?: JsonRpc.Id): ErrorResponse =>
   refuse(429, McpError.limitExceeded(`More than ${limit} ${what}`), id, soon)
 
-/** 503: the endpoint has as many of them as it may, of all callers. */
+/** 503: the endpoint has reached its limit on `what`, across all callers. */
 export const full = (what: string, limit: number, id?: JsonRpc.Id): ErrorResponse =>
   refuse(503, McpError.limitExceeded(`More than ${limit} ${what}`), id, soon)
 
-/** 503: the endpoint is ending, and has not begun the request. */
-export const shuttingDown = (id?: JsonRpc.Id): ErrorResponse =>
-  refuse(503, McpError.interrupted("The server is shutting down: the request was not begun, send it again"), id, soon)
+/** 503: the endpoint is shutting down and has not started the request. */
+export const shuttingDown = (id?: JsonRpc.Id): ErrorResponse => refuse(503, notBegun, id, soon)
 
-/** 503: the store of events failed. */
+/** 503: the event store failed. */
 export const storeFailed = refuse(
   503,
-  McpError.interrupted("The events cannot be read now: resume the stream again"),
+  McpError.interrupted("The event store failed. Resume the stream again later"),
   undefined,
   soon
 )
 
-/** 404: no session of that id is open for this caller. The client has to initialize anew. */
+/** 404: this caller has no open session with this ID. The client has to initialize again. */
 export const noSession = (id?: JsonRpc.Id): ErrorResponse =>
-  refuse(404, McpError.invalidRequest("There is no such session: it has expired or was ended"), id)
+  refuse(
+    404,
+    McpError.invalidRequest("Session not found: it has expired or was ended. Send initialize to open a new one"),
+    id
+  )
 
-/** The answer of a server as JSON: with the status that its error asks for, else with `status`. */
+/** Sends a server's response as JSON, with the status that its error requires, or else with `status`. */
 export const answered = (text: string, refusal: JsonRpc.HttpRefusal | undefined, status = 200): ErrorResponse => {
   if (refusal === undefined) return json(text, status)
   const { challenge } = refusal
   return json(text, refusal.status, challenge === undefined ? undefined : { "www-authenticate": challenge })
 }
 
-/** What HTTP says of the error of a response; undefined where that is nothing of its own. */
+/** Returns the HTTP status and headers that a response's error requires, or `undefined` if there are none. */
 export const refusalOf = (message: JsonRpc.Message): JsonRpc.HttpRefusal | undefined =>
   "error" in message ? message.error[JsonRpc.httpRefusal] : undefined
 
-/** Of an endpoint without sessions. */
+/** Answers a posted response at an endpoint without sessions. */
 export const unexpectedResponse = refuse(
   400,
-  McpError.invalidRequest("This endpoint has no sessions and asks nothing: no response is expected")
+  McpError.invalidRequest("This endpoint has no sessions and asks no questions, so it does not accept responses")
 )

@@ -1,10 +1,11 @@
 /**
- * The body of one response of server-sent events: writes what its source has, and a comment after each silence that is too long.
+ * The body of one response with server-sent events. It writes its source's events, and a comment whenever the source is
+ * silent for too long.
  *
- * Owns the wait. On `node:http` a body that waits is one callback (`drive`); for other platforms it is a Stream (`stream`), which costs
- * a fiber and some KiB.
+ * Owns the waiting. On `node:http`, a waiting body is one callback (`drive`). On other platforms it is a Stream
+ * (`stream`), which costs a fiber and a few KiB.
  */
-import { DeadlineQueue, type Fork } from "@effect-mcp/core/internal/Deadlines"
+import { DeadlineQueue, type Fork } from "@effect-mcp/core/internal/inFlight"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -16,72 +17,84 @@ type Pull = Effect.Effect<readonly [Uint8Array], Cause.Done>
 const keepAliveComment = ": keep-alive\n\n"
 const pullComment: Pull = Effect.succeed([bytesOf(keepAliveComment)])
 
-/** What a body writes. */
+/** The source of a body's events. */
 export interface EventSource {
-  /** Removes the text that the body writes next; empty where nothing waits. What was taken before has been written. */
+  /** Removes and returns the text to write next, or an empty text if nothing waits. The text taken before has been written. */
   take(body: SseBody): string
-  /** Whether no event will follow those that wait. */
+  /** True if no more events will follow the waiting events. */
   readonly ended: boolean
-  /** Whether no event waits. */
+  /** True if no event waits. */
   readonly isEmpty: boolean
+  /** Length of the waiting events and of the last taken text. */
+  readonly backlog: number
 }
 
-/** A response that is written to directly. */
-interface Outlet {
-  /** `false` where there is no room for more, as for Node's pipes. A replaced `write` of middleware may return nothing. */
+/** A response that can be written to directly. */
+interface EventWriter {
+  /**
+   * Returns `false` if there is no room for more, like Node's streams. Middleware may replace `write` with a function that returns nothing.
+   */
   readonly write: (text: string) => unknown
   readonly end: () => void
   /** Cuts the response off. */
   readonly destroy: () => void
 }
 
-/** The timer by which all bodies of an endpoint send comments. */
+/** The timer that makes all of an endpoint's bodies send comments. */
 export type KeepAliveTimer = DeadlineQueue<SseBody>
 
-/** `every`: 0 is never. `fork` runs an effect in the scope of the endpoint. */
+/** Creates the timer. 0 for `every` means never. `fork` runs an effect in the endpoint's scope. */
 export const keepAliveTimer = (every: Duration.Input, clock: Clock.Clock, fork: Fork): KeepAliveTimer =>
   new DeadlineQueue(Duration.toMillis(Duration.fromInputUnsafe(every)) || Infinity, clock, fork, (body) =>
     body.overdue()
   )
 
 export class SseBody {
-  /** Written before anything of the source; empty once it was. */
+  /** Text to write before the source's events. Empty once it has been written. */
   prefix = ""
-  /** Called with what is written, where that is observed. */
+  /** Called with each text that is written, if there is an observer. */
   written: ((text: string) => void) | undefined = undefined
   private readonly source: EventSource
-  /** Written at the end; once it is set, the source keeps the rest for another body. */
+  /** Text to write at the end. Once it is set, the source keeps its remaining events for another body. */
   private suffix: string | undefined = undefined
-  /** Whether nothing is written any more. */
+  /** True if nothing more will be written. */
   private done = false
-  /** Continues to write; undefined while it does not wait. `true`: with a comment, since the silence was too long. */
+  /**
+   * Function that resumes writing, or `undefined` while the body is not waiting. Pass `true` to write a comment first,
+   * because the source was silent for too long.
+   */
   private resume: ((overdue: boolean) => void) | undefined = undefined
-  /** Holds this body while `resume` is set; undefined before the first wait. */
+  /** Function that reports how much is waiting for the reader, or `undefined` while the response has room. */
+  private full: (() => void) | undefined = undefined
+  /** Holds this body while `resume` is set, or `undefined` before the first wait. */
   private keepAlive: KeepAliveTimer | undefined = undefined
 
   constructor(source: EventSource) {
     this.source = source
   }
 
-  /** Ends the body, with a last text; the source lives on. Only the first call counts. */
+  /** Ends the body with a final text, but not the source. Only the first call has an effect. */
   close(suffix: string): void {
     this.suffix ??= suffix
     this.wake()
   }
 
-  /** Called when the source has more, or has ended. Runs on after this turn, so that events of one turn are one write. */
+  /**
+   * Called when the source has more events, or has ended. Continues after this turn, so that events from one turn
+   * become one write.
+   */
   wake(): void {
     const { resume } = this
-    if (resume === undefined) return
+    if (resume === undefined) return this.full?.()
     this.resume = undefined
     queueMicrotask(() => {
       resume(false)
-      // Most bodies wait again at once, which starts their deadline anew.
+      // Most bodies wait again immediately, which restarts their deadline.
       if (this.resume === undefined) this.keepAlive?.remove(this)
     })
   }
 
-  /** Called by the timer, which has forgotten this body. */
+  /** Called by the timer, which has already removed this body. */
   overdue(): void {
     const { resume } = this
     this.resume = undefined
@@ -94,7 +107,7 @@ export class SseBody {
     keepAlive.add(this)
   }
 
-  /** The text that is written next: empty where it has to wait, undefined at the end. */
+  /** Returns the text to write next, which is empty if the body has to wait, or `undefined` at the end. */
   private next(): string | undefined {
     if (this.done) return undefined
     const { source, suffix } = this
@@ -106,34 +119,52 @@ export class SseBody {
   }
 
   /**
-   * Writes the body to one response. The result is to be called when the response has room again. A response that ends otherwise has to
-   * end the source. Where `write` throws, the response is cut off, and `failed` is called with the error.
+   * Writes the body to one response. Returns a function to call when the response has room again. If the response ends
+   * for any other reason, the caller must end the source. If `write` throws, the response is cut off and `failed` is
+   * called with the error. `unread` receives the length of the text that is waiting for a slow reader, and 0 when the
+   * response has room again.
    */
-  drive(keepAlive: KeepAliveTimer, outlet: Outlet, failed: (defect: unknown) => void): () => void {
+  drive(
+    keepAlive: KeepAliveTimer,
+    writer: EventWriter,
+    failed: (defect: unknown) => void,
+    unread?: (bytes: number) => void
+  ): () => void {
+    let writing = 0
+    const full = (): void => unread?.(Math.max(writing, this.source.backlog))
     const run = (overdue: boolean): void => {
       // Room may be reported while a microtask of `wake` is about to run.
       this.resume = undefined
+      if (this.full !== undefined) {
+        this.full = undefined
+        unread?.(0)
+      }
       try {
-        let hasRoom = !overdue || outlet.write(keepAliveComment) !== false
+        let hasRoom = !overdue || writer.write(keepAliveComment) !== false
         while (hasRoom) {
           const text = this.next()
-          if (text === undefined) return outlet.end()
+          if (text === undefined) return writer.end()
           if (text === "") return this.wait(keepAlive, run)
-          hasRoom = outlet.write(text) !== false
+          writing = text.length
+          hasRoom = writer.write(text) !== false
         }
+        this.full = full
+        full()
       } catch (defect) {
-        outlet.destroy()
+        writer.destroy()
         failed(defect)
       }
     }
     run(false)
     return () => {
-      // A body that waits for its source is not out of room.
+      // A body that waits for its source is not waiting for room.
       if (this.resume === undefined) run(false)
     }
   }
 
-  /** The same for one response of another platform. Little is made before it runs: it may never. */
+  /**
+   * Same as above, for a response on another platform. Little is allocated up front, because the stream may never run.
+   */
   stream(keepAlive: KeepAliveTimer): Stream.Stream<Uint8Array> {
     return Stream.fromPull(Effect.sync(() => this.pulled(keepAlive)))
   }

@@ -1,16 +1,16 @@
 /**
- * A response of server-sent events. Its body is a Stream that any platform can send; on `node:http` the `SseBody` in it is written
- * directly instead (`NodeResponseWriter`).
+ * A response with server-sent events. Its body is a Stream that any platform can send. On `node:http`, its `SseBody` is written directly
+ * instead (`NodeResponseWriter`).
  */
 import * as HttpBody from "effect/http/HttpBody"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { KeepAliveTimer, SseBody } from "./SseBody.ts"
 
 const contentType = "text/event-stream"
-// Proxies must neither cache nor buffer it.
+// Proxies must neither cache nor buffer the response.
 const headers = { "content-type": contentType, "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
 
-/** The body as Effect's HTTP servers know it. */
+/** The body in the form that Effect's HTTP servers expect. */
 export class SseHttpBody extends HttpBody.Stream {
   readonly sse: SseBody
   readonly keepAlive: KeepAliveTimer
@@ -22,7 +22,7 @@ export class SseHttpBody extends HttpBody.Stream {
   }
 }
 
-/** `more`: headers beside those of every event stream. */
+/** Creates the response. `more` are headers besides the standard ones of an event stream. */
 export const sseResponse = (
   sse: SseBody,
   keepAlive: KeepAliveTimer,
@@ -33,5 +33,5 @@ export const sseResponse = (
     new SseHttpBody(sse, keepAlive)
   )
 
-/** An event stream without an event. */
+/** An event stream without events. */
 export const emptySseResponse = HttpServerResponse.empty({ status: 200, headers })

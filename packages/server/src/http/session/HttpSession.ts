@@ -1,7 +1,8 @@
 /**
- * A session over HTTP (spec: basic/transports, session management), from `initialize` to its end: what its POSTs and its streams share.
+ * An HTTP session (spec: basic/transports, session management), from `initialize` to its end, with the state shared by its POSTs and
+ * streams.
  *
- * Owns what arrives; `SessionSink` owns what leaves. The conversation itself is the server's `Session`.
+ * Owns incoming messages; `SessionSink` owns outgoing ones. The protocol session itself is the server's `Session`.
  */
 import * as Principal from "@effect-mcp/core/Principal"
 import type * as Transport from "@effect-mcp/core/Transport"
@@ -17,15 +18,15 @@ import type { SessionEntry } from "./SessionTable.ts"
 import { epochOf, firstIdIn } from "./StreamName.ts"
 import { UnreadMessages } from "./UnreadMessages.ts"
 
-/** What the sessions of an endpoint have in common, and what is told of their ends. */
+/** Configuration shared by all of an endpoint's sessions. */
 export interface Config extends SessionConfig {
-  /** Called when a session is over, maybe more than once. */
+  /** Called when a session has ended, possibly more than once. */
   readonly ended: (session: HttpSession) => void
 }
 
 type Connect = (transport: Transport.Transport, options: ConnectOptions) => Effect.Effect<Session, never, Scope.Scope>
 
-/** How a session is connected. A class, since each session keeps it: it costs one reference. */
+/** Options for connecting a session. A class, because each session keeps one: this costs a single reference. */
 class SessionOptions implements ConnectOptions {
   readonly kind = "http"
   private readonly of: HttpSession
@@ -70,27 +71,27 @@ class SessionOptions implements ConnectOptions {
 
 export class HttpSession implements SendingSession, SessionEntry {
   readonly id: string
-  /** The principal that opened it: no other caller finds it. Empty for an anonymous one. */
+  /** The principal that opened it. No other caller can find it. Empty if anonymous. */
   readonly owner: string
-  /** The principal, or else the address that opened it; empty where neither is known. */
+  /** The principal that opened it, or else the address. Empty if neither is known. */
   readonly caller: string
   readonly principal: Principal.Principal["Service"]
   readonly address: string | undefined
   readonly config: Config
-  /** How many nodes have held it, this one included: names of streams and ids of requests differ between them. */
+  /** Number of nodes that have held it, including this one. Stream names and request IDs differ between them. */
   readonly epoch: number
-  /** The peer, its requests and its subscriptions end with it. */
+  /** Its peer, requests and subscriptions end when this scope closes. */
   readonly scope: Scope.Closeable = Scope.makeUnsafe()
-  /** What arrives, until the server reads it. */
+  /** Incoming messages that the server has not read yet. */
   readonly unread = new UnreadMessages()
   readonly sink: SessionSink
-  /** Whether the other nodes may not know it yet. */
+  /** True while other nodes may not know about it yet. */
   isOpening = false
-  /** Connects the session; undefined once that has ended. */
+  /** Connects the session, or `undefined` after that has ended. */
   private opening: Fiber.Fiber<Session> | undefined = undefined
-  /** The conversation, or `undefined` before it is connected. */
+  /** The protocol session, or `undefined` before it is connected. */
   session: Session | undefined = undefined
-  /** Closes the scope; undefined before the end. */
+  /** Closes the scope, or `undefined` before the end. */
   private closing: Fiber.Fiber<void> | undefined = undefined
 
   constructor(
@@ -113,8 +114,8 @@ export class HttpSession implements SendingSession, SessionEntry {
   // ---- its life
 
   /**
-   * Opens the conversation. `session` stays `undefined` if that fails. Interrupting it ends the session. It is opened in the endpoint's
-   * context, because it outlives the request that opens it.
+   * Opens the protocol session. If that fails, `session` stays `undefined`. Interrupting this effect ends the session. It runs in the
+   * endpoint's context, because the session outlives the request that opened it.
    */
   start(connect: Connect): Effect.Effect<void> {
     return Effect.suspend(() => {
@@ -144,12 +145,12 @@ export class HttpSession implements SendingSession, SessionEntry {
     this.config.ended(this)
   }
 
-  /** Closes the scope, in a fiber that nothing interrupts. */
+  /** Closes the scope in a fiber that nothing can interrupt. */
   private closed(): Fiber.Fiber<void> {
     return (this.closing ??= this.config.runFork(Scope.close(this.scope, Exit.void)))
   }
 
-  /** Requests that run are answered by an error with the reason; then all of the session ends. */
+  /** Responds to running requests with an error containing the reason, then ends the rest of the session. */
   close(reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.session?.peer.interrupt(reason)
@@ -158,16 +159,16 @@ export class HttpSession implements SendingSession, SessionEntry {
     })
   }
 
-  /** Forgets the session where other nodes would find it, or `undefined` if there are none. */
+  /** Removes the session for the other nodes. `undefined` if there are none. */
   get ended(): (() => Effect.Effect<void>) | undefined {
     const { manager, store } = this.config
     if (manager === undefined) return undefined
     const forgotten = Effect.suspend(() => store?.forget(this.id) ?? Effect.void)
-    // Otherwise the events belong to the node that took the session over.
+    // If another node took the session over, the events belong to that node.
     return () => Effect.flatMap(manager.close(this), (held) => (held ? Effect.ignoreCause(forgotten) : Effect.void))
   }
 
-  /** Waits until no request runs. */
+  /** Waits until no request is running. */
   get idle(): Effect.Effect<void> {
     return this.session?.peer.idle ?? Effect.void
   }
@@ -176,18 +177,22 @@ export class HttpSession implements SendingSession, SessionEntry {
     return this.sink.idleSince
   }
 
+  get isRunning(): boolean {
+    return this.sink.running > 0
+  }
+
   prune(): void {
     this.sink.prune()
   }
 
   // ---- what arrives
 
-  /** Hands over what a POST brought; its answers go to `response`. */
+  /** Passes a POST's message to the server, whose responses go to `response`. */
   receive(inbound: Transport.Single | Transport.RequestAborted, response?: SessionResponse): void {
     this.unread.push(response === undefined || inbound._tag !== "Message" ? inbound : { ...inbound, replyTo: response })
   }
 
-  /** Whether that is the name of a stream of this node, though it may not know it. */
+  /** True if this is the name of one of this node's streams, even if the node has forgotten the stream. */
   names(stream: string): boolean {
     return epochOf(stream) >= this.epoch
   }

@@ -1,4 +1,4 @@
-/** The sessions of an endpoint (spec 2025-11-25: basic/transports, session management): how one is opened, found and ended. */
+/** An endpoint's sessions (spec 2025-11-25: basic/transports, session management): opens, finds and ends them. */
 import * as Headers from "@effect-mcp/protocol/Headers"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -12,23 +12,27 @@ import type { SessionTable } from "./SessionTable.ts"
 
 export const sessionIdHeader = "mcp-session-id"
 
-/** A session whose conversation was opened. */
+/** A session that has been opened. */
 export type OpenedSession = HttpSession & { readonly session: Session }
 
 const isConnected = (session: HttpSession): session is OpenedSession => session.session !== undefined
 
-/** Whether it is a session, and no error response. */
+/** True if this is a session and not an error response. */
 export const isOpened = (found: OpenedSession | ErrorResponse): found is OpenedSession => found instanceof HttpSession
 
-/** The error response if a table has no room for a session of that caller: 503 for all callers, 429 for its own limit. */
+/**
+ * Returns the error response if the table has no room for another of the caller's sessions: 429 if the caller's own limit is exceeded, and
+ * 503 otherwise.
+ */
 export const refusalOf = (
   table: SessionTable<HttpSession>,
   http: HttpRequest,
   id: JsonRpc.Id | undefined
 ): ErrorResponse | undefined => {
-  if (table.full) return full("sessions are open", table.capacity, id)
-  const reached = table.reached({ owner: ownerOf(http), caller: callerOf(http) })
-  return reached && tooMany(reached.what, reached.limit, id)
+  const caller = callerOf(http)
+  const reached = table.reached({ owner: ownerOf(http), caller })
+  if (reached !== undefined) return tooMany(reached.what, reached.limit, id)
+  return table.isFullFor(caller) ? full("sessions are open", table.capacity, id) : undefined
 }
 
 export interface Options {
@@ -36,13 +40,13 @@ export interface Options {
   readonly table: SessionTable<HttpSession>
   readonly config: Config
   readonly exchanges: { readonly admitsInSessions: boolean; readonly draining: boolean }
-  /** Requests of one session at once. */
+  /** Maximum number of concurrent requests per session. */
   readonly inFlight: number
 }
 
 export class HttpSessions {
   private readonly options: Options
-  /** The versions with sessions that are served. */
+  /** Supported versions that have sessions. */
   private readonly served: ReadonlyArray<string>
 
   constructor(options: Options) {
@@ -50,18 +54,18 @@ export class HttpSessions {
     this.served = options.server.revisions.flatMap(({ era, version }) => (era === "stateful" ? [version] : []))
   }
 
-  /** Whether a revision with sessions is served. */
+  /** True if at least one revision with sessions is supported. */
   get areServed(): boolean {
     return this.served.length > 0
   }
 
-  /** The response (400) to a version that is not served. */
+  /** The response (400) to an unsupported version. */
   unserved(version: string, id: JsonRpc.Id | undefined): ErrorResponse {
-    const error = McpError.invalidRequest(`${Headers.version}: ${version} is not served`, { supported: this.served })
+    const error = McpError.invalidRequest(`${Headers.version}: ${version} is not supported`, { supported: this.served })
     return refuse(400, error, id)
   }
 
-  /** Opens a session for the caller, under a new id. The error response is 500 if it cannot be connected, or ends meanwhile. */
+  /** Opens a session for the caller under a new ID. Returns a 500 response if the session can't be connected, or ends in the meantime. */
   create(http: HttpRequest, id: JsonRpc.Id | undefined): Effect.Effect<OpenedSession | ErrorResponse> {
     return Effect.suspend(() => {
       const { config, server, table } = this.options
@@ -74,8 +78,8 @@ export class HttpSessions {
   }
 
   /**
-   * Returns the session that the request names, which counts as a use of it. The error response is 400 without an id and for a version that
-   * is not served, and 404 for a session that is not open, or that belongs to another principal.
+   * Returns the session that the request names, and marks it as used. Otherwise returns an error response: 400 if the ID is missing or the
+   * version is not supported, and 404 if the session is not open or belongs to another principal.
    */
   find(http: HttpRequest, request?: JsonRpc.Id): OpenedSession | ErrorResponse {
     const id = http.headers[sessionIdHeader]
@@ -84,7 +88,7 @@ export class HttpSessions {
     }
     const found = this.options.table.get(id)
     if (found === undefined || !isConnected(found) || found.owner !== ownerOf(http)) {
-      // The shutdown has ended the sessions: after it the client may find this one again.
+      // The shutdown has ended the sessions, but after the restart the client may find this one again.
       return this.options.exchanges.draining ? shuttingDown(request) : noSession(request)
     }
     const version = http.headers[Headers.version]
@@ -94,8 +98,8 @@ export class HttpSessions {
   }
 
   /**
-   * The error response to requests of a session, whatever they ask: at the shutdown, beyond the limit of the session, and for ids that are
-   * in use. Requests of one batch are refused together, by an error without an id.
+   * Returns the error response to a session's requests during shutdown, beyond the session's limit, or if an ID is already in use. A
+   * batch's requests are rejected together, with an error that has no ID.
    */
   conflict({ sink }: HttpSession, requests: ReadonlyArray<JsonRpc.Request>): ErrorResponse | undefined {
     const [first] = requests
@@ -108,7 +112,7 @@ export class HttpSessions {
       (one, at) => sink.isRunning(one.id) || requests.findIndex((other) => other.id === one.id) < at
     )
     if (twice === undefined) return undefined
-    return refuse(400, McpError.invalidRequest(`Request id ${JSON.stringify(twice.id)} is in flight already`), id)
+    return refuse(400, McpError.invalidRequest(`Request id ${JSON.stringify(twice.id)} is already in flight`), id)
   }
 
   /** Ends the standalone GET streams of all sessions. */
@@ -116,7 +120,7 @@ export class HttpSessions {
     for (const { sink } of this.options.table.all()) sink.endGetStream()
   }
 
-  /** Waits until no request of any session runs. */
+  /** Waits until no session has a running request. */
   readonly idle: Effect.Effect<void> = Effect.suspend(() =>
     Effect.forEach(this.options.table.all(), (session) => session.idle, { concurrency: "unbounded", discard: true })
   )

@@ -1,5 +1,8 @@
-/** An endpoint whose sessions a `SessionManager` shares with other nodes: what it lends to the manager, and the requests it forwards. */
-import type { Fork } from "@effect-mcp/core/internal/Deadlines"
+/**
+ * An endpoint that shares its sessions with other nodes through a `SessionManager`: the functions that the manager uses, and the forwarding
+ * of requests.
+ */
+import type { Fork } from "@effect-mcp/core/internal/inFlight"
 import type { Decoded } from "@effect-mcp/core/Transport"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -28,25 +31,25 @@ export interface ManagedEndpoint {
   readonly admission: Admission
   readonly exchanges: InFlightRequests
   readonly keepAlive: KeepAliveTimer
-  /** Runs an effect in the scope of the endpoint. */
+  /** Runs an effect in the endpoint's scope. */
   readonly fork: Fork
-  /** Runs an effect until the endpoint has ended; `fork` ends with the beginning of its end. */
+  /** Runs an effect until the endpoint has ended, whereas `fork` stops when the endpoint starts to end. */
   readonly passOn: Fork
-  /** True if the body is a request that needs no session, whichever one its headers name. */
+  /** Returns true if the body is a request that needs no session, whichever session its headers name. */
   readonly isStateless: (http: HttpRequest, body: Decoded) => boolean
-  /** Answers a POST of a session that is held here, once its body was read. */
+  /** Handles a POST for a session that this node holds, after its body has been read. */
   readonly post: (http: HttpRequest, body: Read, exchange: HttpExchange) => Answer
-  /** Answers a request of any other method. */
+  /** Handles a request with any other method. */
   readonly other: (http: HttpRequest, exchange: HttpExchange) => Answer
 }
 
-/** Makes the manager of an endpoint, which lasts until the scope closes. `Nodes` carries it to the endpoints of its server. */
+/** Creates an endpoint's manager, which lasts until the scope closes. `Nodes` provides it to its server's endpoints. */
 export class SessionManagers extends Context.Service<
   SessionManagers,
   { readonly make: (endpoint: ManagedEndpoint) => Effect.Effect<SessionManager, never, Scope.Scope> }
 >()("@effect-mcp/server/SessionManagers") {}
 
-/** The same endpoint, which forwards requests of sessions that other nodes hold. */
+/** Wraps an endpoint so that it forwards requests for sessions that other nodes hold. */
 export const forwarding = (
   { other, post }: Pick<ManagedEndpoint, "other" | "post">,
   { forward, isElsewhere }: SessionManager

@@ -1,9 +1,9 @@
 /**
- * A stream of a session that clients may come back to (spec: basic/transports, resumability and redelivery): that of one POST, or the
- * standalone GET stream.
+ * A session's stream that clients may resume (spec: basic/transports, resumability and redelivery): the stream of one
+ * POST, or the standalone GET stream.
  *
- * Owns the ids of events, which it assigns when they are sent. With a log each event goes there too: a client whose connection was cut
- * receives what it missed, nothing lost and nothing twice.
+ * Assigns event ids when events are sent. If there is a log, each event is also logged, so that a client that lost its
+ * connection receives every missed event exactly once.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Duration from "effect/Duration"
@@ -13,42 +13,50 @@ import { EventStream } from "../response/EventStream.ts"
 import type { SseBody } from "../response/SseBody.ts"
 import { EventsGone, type Event } from "../../session/EventStore.ts"
 
-/** Bytes that may wait before senders do: there are many streams, and each may hold as much for a client that stopped reading. */
+/**
+ * Bytes that may wait before senders are suspended. There are many streams, and each may hold this much for a client that stopped reading.
+ */
 const highWater = 256 * 1024
 
-/** Where the events of one stream are kept. */
+/** The store of one stream's events. */
 export interface EventLog {
-  /** Called for each event, which is the last one of its batch. */
+  /** Called for each event, which is the last event of its batch. */
   append(batch: EventBatch): void
-  /** The events after a place, up to the newest that was appended, but for those that were not kept. */
+  /** Returns the events after a position, up to the newest that was appended, without events that could not be stored. */
   after(seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone>
 }
 
-/** What a stream belongs to. */
+/** The owner of a stream. */
 export interface StreamOwner {
   /** Called when the stream gets a body and had none. */
   attached(): void
-  /** Called when the stream has no body any more. */
+  /** Called when the stream has lost its body. */
   detached(): void
 }
 
 export interface Options {
   /** Unique in its session: digits and small letters. */
   readonly name: string
-  /** Undefined where nothing is kept: then events have no ids, and what a cut loses is lost. */
+  /**
+   * The log, or `undefined` if nothing is stored. Without a log, events have no ids, and events on a broken connection
+   * are lost.
+   */
   readonly log: EventLog | undefined
   readonly owner: StreamOwner
-  /** The requests of its POST, which its events name in a comment, for another node to read. Default: they do not. */
+  /** IDs of its POST's requests, which its events list in a comment for other nodes. Default: no requests. */
   readonly requests?: ReadonlyArray<JsonRpc.Id> | undefined
 }
 
 const retryField = (retry: Duration.Input): string =>
   `retry: ${Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(retry)))}\n`
 
-/** What each event begins with, where another node may have to know the requests: the first events of a long stream are not kept. */
+/**
+ * Text at the start of each event if another node may need the request IDs. Every event has it, because a long stream's
+ * first events are not kept.
+ */
 const commentOf = (requests: ReadonlyArray<JsonRpc.Id>): string => `: for ${JSON.stringify(requests)}\n`
 
-/** The requests that an event names; undefined where it names none. */
+/** Returns the request IDs listed in an event, or `undefined` if it lists none. */
 export const requestsOf = ({ text }: Event): ReadonlyArray<JsonRpc.Id> | undefined => {
   const [, ids] = /^: for (\[.*\])\n/.exec(text) ?? []
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the event was written by `commentOf`, of this node or another
@@ -57,16 +65,16 @@ export const requestsOf = ({ text }: Event): ReadonlyArray<JsonRpc.Id> | undefin
 
 export class ResumableStream extends EventStream {
   readonly name: string
-  /** How the id field of each event begins. */
+  /** Start of the id field of each event. */
   private readonly id: string
   private readonly log: EventLog | undefined
   private readonly owner: StreamOwner
   private readonly comment: string
-  /** The place of the next event: also how many were sent. */
+  /** Position of the next event, which is also the number of events sent. */
   private next = 0
-  /** What the first body ends with, where `closeStream` was called before there is one; undefined afterwards. */
+  /** How to end the first body, if `closeStream` is called before there is one. */
   private firstSuffix: string | undefined = undefined
-  /** Whether a body has taken an event with an id: only then can its client come back. Never false again. */
+  /** True once a body has taken an event with an id. Only then can its client resume the stream. */
   resumable = false
 
   constructor({ log, name, owner, requests }: Options) {
@@ -80,7 +88,7 @@ export class ResumableStream extends EventStream {
 
   // ---- what is sent
 
-  /** An event without data, so that the client has an id to come back with (spec: priming event). */
+  /** Sends an event without data, so that the client has an id to resume from (spec: priming event). */
   sendPrimingEvent(retry: Duration.Input): void {
     this.append("", retryField(retry))
   }
@@ -98,12 +106,19 @@ export class ResumableStream extends EventStream {
     if (!this.attached) this.trim()
   }
 
-  /** Without a body the oldest events are dropped, since not every sender waits; the log may still have them. */
+  /** Drops the oldest events while there is no body, because not every sender waits. The log may still have them. */
   private trim(): void {
-    while (this.bytes > highWater * 2 && this.waiting.length > 1) this.bytes -= this.waiting.shift()?.text.length ?? 0
+    while (this.bytes > highWater * 2 && this.dropOldest());
   }
 
-  /** Whether an event of that place was sent. */
+  /** Drops the oldest waiting events, but not the newest. Returns false if there are no others. */
+  dropOldest(): boolean {
+    if (this.waiting.length < 2) return false
+    this.bytes -= this.waiting.shift()?.text.length ?? 0
+    return true
+  }
+
+  /** True if an event with this position was sent. */
   has(seq: number): boolean {
     return seq < this.next
   }
@@ -113,7 +128,10 @@ export class ResumableStream extends EventStream {
     this.dropBuffer()
   }
 
-  /** The log alone keeps an ended stream whose client has gone: events that no client comes for are not kept twice. */
+  /**
+   * If the stream has ended and its client is gone, keeps its events only in the log, so that events that may never be
+   * fetched are not held twice.
+   */
   private dropBuffer(): void {
     if (this.ended && this.wasAttached && !this.attached && this.log !== undefined) this.clear()
   }
@@ -137,30 +155,30 @@ export class ResumableStream extends EventStream {
     this.owner.detached()
   }
 
-  /** Ends the connection and not the stream: the client is told when to come back for the rest. */
+  /** Ends the connection but not the stream, and tells the client when to reconnect for the rest. */
   closeStream(retry: Duration.Input): void {
     const suffix = `${retryField(retry)}\n`
     if (this.wasAttached) this.body?.close(suffix)
     else this.firstSuffix = suffix
   }
 
-  /** Has a body, which attached just now, begin with the events after one that the client has. */
+  /** Makes a newly attached body start with the events after the client's last event. */
   resume(body: SseBody, seq: number): Effect.Effect<void, EventsGone> {
     return Effect.flatMap(this.log?.after(seq) ?? Effect.succeed([]), (events) => {
-      // A newer body took over while the log was read: what waits is for that one.
+      // A newer body took over while the log was read, and the waiting events are for that body.
       if (this.body !== body) return Effect.void
       const last = events.at(-1)?.seq ?? seq
       const first = this.waiting[0]?.first ?? this.next
       const isWhole = last + 1 >= first && events.every((event, at) => event.seq === seq + 1 + at)
-      if (!isWhole) return Effect.fail(new EventsGone({ message: "Not all of these events were kept" }))
+      if (!isWhole) return Effect.fail(new EventsGone({ message: "Some of these events are no longer stored" }))
       body.prefix = events.map(({ text }) => text).join("")
-      // Events that were sent while the log was read may be in it already.
+      // Events that were sent while the log was read may already be in it.
       this.drop(last)
       return Effect.void
     })
   }
 
-  /** Drops the events up to a place. */
+  /** Drops the events up to a position. */
   private drop(last: number): void {
     const left = this.waiting.flatMap((batch) =>
       batch.first > last ? [batch] : batch.last > last ? [batch.after(last)] : []

@@ -1,10 +1,10 @@
 /**
- * POST, GET and DELETE of the stateful era (spec 2025-11-25: basic/transports, streamable HTTP): the handshake that opens a session, the
- * messages that are posted to it, the standalone GET stream, resumption, and the end.
+ * POST, GET and DELETE for stateful revisions (spec 2025-11-25: basic/transports, streamable HTTP): the handshake that opens a session,
+ * messages posted to the session, the standalone GET stream, resumption, and the end of the session.
  *
- * Without sessions (`sessionless`) each POST has a session of its own, which ends with its answers.
+ * Without sessions (`sessionless`), each POST opens a session that ends with its responses.
  */
-import type { DeadlineQueue } from "@effect-mcp/core/internal/Deadlines"
+import type { DeadlineQueue } from "@effect-mcp/core/internal/inFlight"
 import type { Decoded, Single } from "@effect-mcp/core/Transport"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -48,12 +48,12 @@ import { type EventCursor, cursorOf, isGetStream, lastEventIdHeader } from "./St
 
 export interface Options extends SessionsOptions {
   readonly exchanges: InFlightRequests
-  /** Messages of one session that wait for the reader of a changed transport, beside its requests. */
+  /** Maximum number of a session's messages, besides its requests, that may wait for a customized transport's reader. */
   readonly unread: number
   readonly keepAlive: KeepAliveTimer
-  /** Makes a stream of each response that can be resumed and was not decided in time. */
+  /** Turns a resumable response into a stream if no answer has decided its form in time. */
   readonly slow: DeadlineQueue<SessionResponse>
-  /** How long a connection lasts whose client can come back; undefined: as long as its stream. */
+  /** How long a connection lasts if its client can reconnect, or `undefined` for as long as its stream. */
   readonly lifetime: Duration.Input | undefined
 }
 
@@ -65,19 +65,19 @@ type InvalidMessage = Extract<Single, { readonly _tag: "InvalidMessage" }>
 const requestOf = (single: Single): JsonRpc.Request | undefined =>
   single._tag === "Message" && JsonRpc.isRequest(single.message) ? single.message : undefined
 
-/** The response to an `initialize` that failed: an error may have a status of its own. */
+/** The response to a failed `initialize`, whose error may require a status. */
 const notOpened = (response: Response): Response =>
   response.status === 200 ? HttpServerResponse.setStatus(response, 400) : response
 
 type Resumed = Effect.Effect<Response, EventsGone>
 
-const notKept = new EventsGone({ message: "These events are not kept" })
+const notKept = new EventsGone({ message: "These events are not stored" })
 
-/** The response if the store failed, which is logged. */
+/** Returns the response to a failure of the store, and logs the failure. */
 const failedStore = (defect: unknown): Answer =>
   Effect.as(Effect.logError("The event store failed", defect), storeFailed)
 
-/** Of requests in a session: the end of the session answers them, not the shutdown. */
+/** Does nothing here: closing the session answers its requests, so shutdown must not. */
 const endsWithSession = (): void => {}
 
 export class SessionEndpoint {
@@ -91,7 +91,7 @@ export class SessionEndpoint {
 
   // ---- the handshake
 
-  /** A POST of `initialize` without a session id. */
+  /** Handles an `initialize` POST without a session ID. */
   initialize(initialize: Message, request: JsonRpc.Request, http: HttpRequest, exchange: HttpExchange): Answer {
     if (!this.options.exchanges.admits) return Effect.succeed(shuttingDown(request.id))
     if (!this.options.config.sessionless) return this.open(initialize, request, http, exchange)
@@ -118,7 +118,7 @@ export class SessionEndpoint {
     const { manager } = config
     opened.isOpening = true
     const answered = this.request(opened, initialize, request, exchange)
-    // The client sends the id to any node, so they know it before the client does.
+    // The other nodes must know the id before the client does, because the client may send it to any node.
     const refusal = (error: McpError.McpError) => refuse(503, error, request.id, { "retry-after": "1" })
     const kept =
       manager === undefined
@@ -127,7 +127,7 @@ export class SessionEndpoint {
             Effect.match(manager.open(opened), { onSuccess: () => response, onFailure: refusal })
           )
     const response = yield* Effect.onInterrupt(kept, () =>
-      // The client never learns the session's id.
+      // The client never receives the session's id.
       Effect.sync(() => table.end(opened, "The client has disconnected"))
     )
     opened.isOpening = false
@@ -140,7 +140,7 @@ export class SessionEndpoint {
 
   // ---- POST
 
-  /** Any other POST. */
+  /** Handles any other POST. */
   post(http: HttpRequest, body: Decoded, exchange: HttpExchange): Answer {
     const id = body._tag === "Batch" ? undefined : requestOf(body)?.id
     if (this.options.config.sessionless) return this.postOnce(http, body, id, exchange)
@@ -148,7 +148,7 @@ export class SessionEndpoint {
     return isOpened(opened) ? this.receive(opened, body, exchange) : Effect.succeed(opened)
   }
 
-  /** Answers what was posted to a session. */
+  /** Handles a message posted to a session. */
   private receive(opened: OpenedSession, body: Decoded, exchange: HttpExchange): Answer {
     if (body._tag === "Message") return this.single(opened, body, exchange)
     const crowded = this.crowded(opened)
@@ -159,10 +159,10 @@ export class SessionEndpoint {
     return Effect.succeed(refuse(400, body.error, body.response ? undefined : (body.id ?? unreadableId)))
   }
 
-  /** The error response where too many messages wait. Requests have a limit of their own. */
+  /** Returns the error response if too many messages are waiting. Requests have a separate limit. */
   private crowded(opened: OpenedSession): ErrorResponse | undefined {
     const { unread } = this.options
-    return opened.unread.waiting >= unread ? tooMany("messages of a session wait to be read", unread) : undefined
+    return opened.unread.waiting >= unread ? tooMany("session messages are waiting to be read", unread) : undefined
   }
 
   private single(opened: OpenedSession, message: Message, exchange: HttpExchange): Answer {
@@ -188,7 +188,7 @@ export class SessionEndpoint {
     const rules = opened.session.negotiated?.revision.rules
     const invalid =
       rules?.batches !== true
-        ? "A body is one message, not a batch"
+        ? "The body must be one message, not a batch"
         : members.length === 0
           ? "A batch must not be empty"
           : undefined
@@ -211,7 +211,7 @@ export class SessionEndpoint {
     const expected = requests.length + members.filter(isRefused).length
     const response = new SessionResponse(opened.sink, ids, expected, true)
     for (const member of members) {
-      // Not by the peer: its id may be that of a request that runs.
+      // Not sent through the peer, because its id may also belong to a running request.
       if (isRefused(member)) {
         response.refuse(
           JsonRpc.failure(member.id ?? opened.session.negotiated?.revision.rules.unreadableId, member.error)
@@ -223,7 +223,10 @@ export class SessionEndpoint {
 
   // ---- POST without sessions
 
-  /** Whether the member of a batch is a notification that its session, which ends with the batch, does not handle. */
+  /**
+   * True if a batch's member is a notification that may outlast the batch and its session, and must therefore be handled outside the
+   * session.
+   */
   private outlasts({ config, session: { negotiated } }: OpenedSession, member: Single): boolean {
     if (!config.sessionless || member._tag !== "Message" || negotiated === undefined) return false
     const { message } = member
@@ -232,7 +235,7 @@ export class SessionEndpoint {
   }
 
   private postOnce(http: HttpRequest, body: Decoded, id: JsonRpc.Id | undefined, exchange: HttpExchange): Answer {
-    // A session of an endpoint that has sessions: its client has to initialize anew.
+    // The session belongs to an endpoint that has sessions, so the client has to initialize again.
     if (http.headers[sessionIdHeader] !== undefined) return Effect.succeed(noSession(id))
     const version = http.headers[Headers.version] ?? "2025-03-26" // spec 2025-06-18: basic/transports, protocol version header
     const revision = this.options.server.revisions.find((one) => one.era === "stateful" && one.version === version)
@@ -247,7 +250,7 @@ export class SessionEndpoint {
     })
   }
 
-  /** Hands a notification to the server, since it may be handled for longer than its POST lasts. False for other messages. */
+  /** Passes a notification to the server, because handling it may take longer than its POST. Returns false for other messages. */
   private notified({ envelope, message }: Message, revision: Revision.Revision): boolean {
     if (!JsonRpc.isNotification(message)) return false
     const { exchanges, server } = this.options
@@ -256,7 +259,7 @@ export class SessionEndpoint {
     return true
   }
 
-  /** A session that ends with the answers to its POST. */
+  /** Opens a session that ends with the responses to its POST. */
   private once(http: HttpRequest, id: JsonRpc.Id | undefined, answer: (opened: OpenedSession) => Answer): Answer {
     return Effect.flatMap(this.sessions.create(http, id), (opened) =>
       isOpened(opened)
@@ -271,7 +274,7 @@ export class SessionEndpoint {
 
   // ---- responses
 
-  /** The response, at once where it is decided already. */
+  /** Returns the response, synchronously if it is already decided. */
   private answer(session: HttpSession, response: SessionResponse, exchange: HttpExchange): Answer {
     if (response.isDecided) return Effect.succeed(this.responseOf(session, response, exchange))
     const { slow } = this.options
@@ -290,13 +293,13 @@ export class SessionEndpoint {
 
   private responseOf(session: HttpSession, response: SessionResponse, exchange: HttpExchange): Response {
     if (response.json !== undefined) return answered(response.json, response.refusal)
-    // A request that was cancelled has no answer.
+    // A cancelled request has no answer.
     if (response.stream === undefined) return emptySseResponse
     exchange.stop = endsWithSession
     return this.events(session, response.stream, response.stream.attach(), exchange)
   }
 
-  /** A response that carries a stream until the exchange ends. */
+  /** Returns a response that carries a stream until the exchange ends. */
   private events(session: HttpSession, stream: ResumableStream, body: SseBody, exchange: HttpExchange): Response {
     const { config, keepAlive, lifetime } = this.options
     const timer =
@@ -312,7 +315,10 @@ export class SessionEndpoint {
     return sseResponse(body, keepAlive, config.sessionless ? undefined : { [sessionIdHeader]: session.id })
   }
 
-  /** The same for a GET, which begins with a comment: otherwise the client waits for the response's head. */
+  /**
+   * Same as above, for a GET. It begins with a comment, because otherwise the client would wait for the response's
+   * head.
+   */
   private opening(session: HttpSession, stream: ResumableStream, body: SseBody, exchange: HttpExchange): Response {
     body.prefix = `: here\n\n${body.prefix}`
     return this.events(session, stream, body, exchange)
@@ -320,14 +326,14 @@ export class SessionEndpoint {
 
   // ---- GET and DELETE
 
-  /** GET: the standalone stream, or with `Last-Event-ID` the stream of that event. */
+  /** GET: opens the standalone stream, or with `Last-Event-ID`, resumes the stream that the event belongs to. */
   get(http: HttpRequest, exchange: HttpExchange): Answer {
     const opened = this.sessions.find(http)
     if (!isOpened(opened)) return Effect.succeed(opened)
     const { config, exchanges } = this.options
     const eventId = config.store === undefined ? undefined : http.headers[lastEventIdHeader]
     if (eventId !== undefined) return this.resume(opened, eventId, exchange)
-    // During a shutdown requests that run may be resumed, no more.
+    // During a shutdown, only running requests may be resumed.
     if (!exchanges.admitsInSessions) return Effect.succeed(shuttingDown())
     const stream = opened.sink.standaloneStream()
     const body = stream.attach()
@@ -336,9 +342,9 @@ export class SessionEndpoint {
     return Effect.succeed(this.events(opened, stream, body, exchange))
   }
 
-  /** Resumes the stream of an event. */
+  /** Resumes an event's stream. */
   private resume(session: HttpSession, eventId: string, exchange: HttpExchange): Answer {
-    const gone = refuse(410, McpError.invalidRequest(`The events after ${eventId} are not kept any more`))
+    const gone = refuse(410, McpError.invalidRequest(`The events after ${eventId} are no longer stored`))
     const cursor = cursorOf(eventId)
     if (cursor === undefined) return Effect.succeed(gone)
     const resumed = session.names(cursor.stream)
@@ -354,12 +360,12 @@ export class SessionEndpoint {
     const stream = session.sink.findStream(name)
     if (stream?.has(seq) !== true) return Effect.fail(notKept)
     const body = stream.attach()
-    // A client that hangs up does not wait for the store.
+    // If the client hangs up, stop waiting for the store.
     exchange.left = stream.detaching(body)
     return Effect.map(stream.resume(body, seq), () => this.opening(session, stream, body, exchange))
   }
 
-  /** Resumes a stream of a node that held the session before this one. */
+  /** Resumes a stream from a node that held the session before this one. */
   private resumeElsewhere(session: HttpSession, cursor: EventCursor, exchange: HttpExchange): Resumed {
     const { manager } = session.config
     if (manager === undefined) return Effect.fail(notKept)
@@ -370,7 +376,7 @@ export class SessionEndpoint {
       const stream = session.sink.standaloneStream()
       const body = stream.attach()
       exchange.left = stream.detaching(body)
-      // All that this node has sent on it follows.
+      // Everything that this node has sent on the stream follows.
       return Effect.map(stream.has(0) ? stream.resume(body, -1) : Effect.void, () => {
         body.prefix = missed + body.prefix
         return this.opening(session, stream, body, exchange)
@@ -382,7 +388,7 @@ export class SessionEndpoint {
   delete(http: HttpRequest): Answer {
     const opened = this.sessions.find(http)
     if (!isOpened(opened)) return Effect.succeed(opened)
-    this.options.table.end(opened, "The session was ended by its client")
+    this.options.table.end(opened, "The client closed the session")
     return Effect.succeed(HttpServerResponse.empty({ status: 204 }))
   }
 }

@@ -1,24 +1,37 @@
 /**
- * Writes the events of a session's streams to the `EventStore`: one write after the other, and no sender waits for one. The events that
- * a stream sends in one turn, or while the store is busy, are one write.
+ * Writes events from a session's streams to the `EventStore`, one write at a time, without making senders wait. Events
+ * that a stream sends in one turn, or while the store is busy, become one write.
  *
- * Owns the faults of a store. One that is slow, fails or hangs leaves a gap, and never blocks the session: a
- * resumption across the gap is answered by 410.
+ * Handles all of the store's faults. A store that is slow, fails or hangs leaves a gap but never blocks the session.
+ * Resuming across the gap is answered with 410.
  */
+import type { Shares } from "@effect-mcp/core/internal/inFlight"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { EventBatch } from "../response/EventBatch.ts"
 import type { Event, EventsGone, EventStore, StreamKey } from "../../session/EventStore.ts"
 import type { EventLog } from "./ResumableStream.ts"
 
-/** Bytes that may wait to be written; events that are sent beyond that are not kept. */
+/** Maximum number of bytes waiting to be written. Events beyond it are not stored. */
 const maxBehind = 4 * 1024 * 1024
-/** Bytes that wait at most until the turn is over, and most of one write: smaller strings are copied by the garbage collector. */
+/** Maximum bytes that wait until the end of the turn, and maximum size of a write. The garbage collector copies smaller strings. */
 const maxBatch = 256 * 1024
-/** Writes that may wait before streams are no longer forgotten. */
+/** Number of waiting writes above which the store is no longer asked to forget streams. */
 const maxWaiting = 4096
 /** How long a store may take for a read. */
 const readTimeout = "10 seconds"
+
+/** The part of a session that its log uses. */
+export interface LoggedSession {
+  readonly id: string
+  /** The caller whose limit the events count against. */
+  readonly caller: string
+  readonly config: {
+    readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+    /** Number of bytes waiting to be written, in total and per caller. */
+    readonly unwritten: Shares
+  }
+}
 
 /** A batch of a stream. */
 interface Entry {
@@ -29,84 +42,103 @@ interface Entry {
 type Write = Entry | (() => Effect.Effect<void>)
 
 export class SessionLog {
-  private readonly session: string
+  private readonly session: LoggedSession
   private readonly store: EventStore["Service"]
-  private readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  /** What is to be written, in order; without the write that runs. */
+  /** Pending writes in order, without the write that is running. */
   private writes: Array<Write> = []
-  /** Bytes of the batches that are not written yet. */
+  /** Total size in bytes of the batches that are not written yet. */
   private behind = 0
-  /** The fiber that writes, where the store made it wait; else undefined or ended. */
+  /** The fiber that writes, if the store made it wait; otherwise `undefined` or ended. */
   private writer: Fiber.Fiber<void> | undefined = undefined
-  /** Whether a write runs. */
+  /** True while a write runs. */
   private writing = false
-  /** Whether a microtask will start the writer. */
+  /** True if a microtask will start the writer. */
   private scheduled = false
-  /** Whether `close` was called: nothing is appended from then on. */
+  /** True once `close` was called, after which nothing is appended. */
   private over = false
-  /** Whether a failure of the store was reported. */
+  /** True if the writer stopped before writing everything. Later events are dropped. */
+  private abandoned = false
+  /** True if a store failure has been reported. */
   private reported = false
 
-  constructor(store: EventStore["Service"], session: string, runFork: SessionLog["runFork"]) {
+  constructor(store: EventStore["Service"], session: LoggedSession) {
     this.store = store
     this.session = session
-    this.runFork = runFork
   }
 
-  /** Bytes that the store has not kept yet. */
+  /** Bytes that the store has not stored yet. */
   get unkept(): number {
     return this.behind
   }
 
   // ---- for streams
 
-  /** The log of one stream. */
+  /** Returns one stream's log. */
   of(stream: string): EventLog {
-    return new StreamLog(this, { session: this.session, stream })
+    const { caller, id } = this.session
+    return new StreamLog(this, { session: id, stream, caller })
   }
 
-  /** Keeps a batch, or what was added to it since. */
+  /** Stores a batch, or the events added to it since. */
   append(key: StreamKey, batch: EventBatch): void {
-    if (this.over || (batch.counted === 0 && this.behind > maxBehind)) return
+    if (this.over || this.abandoned || (batch.counted === 0 && this.isBehind)) return
     if (batch.counted === 0) this.write({ key, batch })
-    this.behind += batch.text.length - batch.counted
+    this.count(batch.text.length - batch.counted)
     batch.counted = batch.text.length
     if (this.behind > maxBatch) this.start()
   }
 
-  /** Reads after all that was appended is written. Dies where the store fails, or takes too long. */
+  private get isBehind(): boolean {
+    const { caller, config } = this.session
+    return this.behind > maxBehind || config.unwritten.exceededBy(caller, 0) !== undefined
+  }
+
+  private count(bytes: number): void {
+    this.behind += bytes
+    this.session.config.unwritten.add(this.session.caller, bytes)
+  }
+
+  /** Reads after everything appended was written. Dies if the store fails or takes too long. */
   after(key: StreamKey, seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone> {
     return Effect.timeoutOrElse(
       Effect.andThen(
         this.written,
         Effect.suspend(() => this.store.after(key, seq))
       ),
-      { duration: readTimeout, orElse: () => Effect.die(new Error("The event store does not answer")) }
+      { duration: readTimeout, orElse: () => Effect.die(new Error("The event store is not responding")) }
     )
   }
 
-  /** Drops a stream. A store that hangs is not asked: the stream goes with the session. */
+  /** Drops a stream. Skipped if the store hangs, because the stream is dropped with the session anyway. */
   forget(stream: string): void {
-    if (this.writes.length < maxWaiting) this.write(() => this.store.forget(this.session, stream))
+    if (this.writes.length < maxWaiting) this.write(() => this.store.forget(this.session.id, stream))
   }
 
-  /** Drops all streams of the session; waits for that for a second at most. */
+  /** Drops all of the session's streams, and waits up to a second for that. */
   get close(): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.over = true
-      this.write(() => this.store.forget(this.session))
+      this.write(() => this.store.forget(this.session.id))
       return this.end
     })
   }
 
-  /** Waits until what was appended is written, for a second at most: the streams stay in the store. */
+  /** Waits up to a second until everything appended is written. The streams stay in the store. */
   get end(): Effect.Effect<void> {
     return Effect.suspend(() => {
       return Effect.andThen(
         Effect.timeoutOption(Effect.interruptible(this.written), "1 second"),
-        Effect.sync(() => this.writer?.interruptUnsafe())
+        Effect.sync(() => this.abandon())
       )
     })
+  }
+
+  /** Stops the writer. Events that a hanging store has not stored by now are lost. */
+  private abandon(): void {
+    this.writer?.interruptUnsafe()
+    if (this.behind === 0) return
+    this.abandoned = true
+    this.count(-this.behind)
   }
 
   // ---- the writer
@@ -121,17 +153,17 @@ export class SessionLog {
   private start(): void {
     this.scheduled = false
     if (this.writing || this.writes.length === 0) return
-    const writer = this.runFork(this.writeAll())
+    const writer = this.session.config.runFork(this.writeAll())
     this.writer = this.writing ? writer : undefined
   }
 
-  /** Writes until nothing waits. */
+  /** Writes until nothing is pending. */
   private writeAll(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const write = this.writes.shift()
       this.writing = write !== undefined
       if (write === undefined) {
-        // An emptied array keeps its capacity.
+        // An emptied array would keep its capacity.
         this.writes = []
         return Effect.void
       }
@@ -149,19 +181,19 @@ export class SessionLog {
     if (typeof write === "function") return write()
     const { key } = write
     const batches = this.following(write)
-    // The text of one batch is the one that is sent: `join` would copy it.
+    // The text of a single batch is the same string that is sent, and `join` would copy it.
     const text = batches.length === 1 ? write.batch.close() : batches.map((batch) => batch.close()).join("")
     const events = batches.flatMap(({ events }) => events)
     return Effect.ensuring(
-      // A write after the end of the session would bring its events back.
+      // A write after the session has ended would bring its events back.
       Effect.suspend(() => (this.over ? Effect.void : this.store.append(key, events, text))),
       Effect.sync(() => {
-        for (const batch of batches) this.behind -= batch.counted
+        if (!this.abandoned) for (const batch of batches) this.count(-batch.counted)
       })
     )
   }
 
-  /** The batch, and those that wait and follow it in its stream: one write where the store was busy. */
+  /** Returns the batch and the pending batches that directly follow it in its stream, to become one write. */
   private following({ batch, key }: Entry): ReadonlyArray<EventBatch> {
     const batches = [batch]
     let { last } = batch
@@ -176,19 +208,19 @@ export class SessionLog {
     return batches
   }
 
-  /** Reports the first failure: a store that is down fails for every event. */
+  /** Reports only the first failure, because a store that is down fails for every event. */
   private report(defect: unknown): Effect.Effect<void> {
     if (this.reported) return Effect.void
     this.reported = true
     return Effect.logError("The event store failed", defect)
   }
 
-  /** Waits until all is written that waits by now. */
+  /** Waits until everything that is pending now is written. */
   private get written(): Effect.Effect<void> {
     return Effect.callback<void>((resume) => {
       const done = () => Effect.sync(() => resume(Effect.void))
       this.write(done)
-      // An interrupted wait is removed, however long the store hangs.
+      // An interrupted wait must be removed, however long the store hangs.
       return Effect.sync(() => {
         const at = this.writes.indexOf(done)
         if (at >= 0) this.writes.splice(at, 1)

@@ -1,6 +1,6 @@
 /**
- * How an endpoint shares its sessions with the other nodes of its server. `@effect-mcp/nodes` implements it. An endpoint without it keeps
- * its sessions to itself, and never looks for others.
+ * Shares an endpoint's sessions with the server's other nodes. `@effect-mcp/nodes` implements it. Without it, an endpoint keeps its
+ * sessions to itself and never looks for others.
  */
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Effect from "effect/Effect"
@@ -13,30 +13,30 @@ import type { EventCursor } from "./StreamName.ts"
 
 type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse>
 
-/** A session that is held here. */
+/** A session that this node holds. */
 export interface HeldSession {
   readonly id: string
-  /** The principal that opened it, as a key; empty for an anonymous one. */
+  /** Key of the principal that opened it. Empty if anonymous. */
   readonly owner: string
-  /** How many nodes have held it, this one included. */
+  /** Number of nodes that have held it, including this one. */
   readonly epoch: number
-  /** The conversation, or `undefined` before it is connected. */
+  /** The protocol session, or `undefined` before it is connected. */
   readonly session: Session | undefined
 }
 
 export interface SessionManager {
-  /** Lets every node find a session that was opened here. */
+  /** Makes a session that was opened here visible to all nodes. */
   readonly open: (session: HeldSession) => Effect.Effect<void, McpError.McpError>
-  /** Stores what changed in a session, for the node that opens it next. */
+  /** Saves a session's changes for the node that reopens it. */
   readonly save: (session: HeldSession) => Effect.Effect<void, McpError.McpError>
   /**
-   * Lets no node find a session that ended here: it counts as ended from the call on, before the effect runs. Returns whether this node
-   * still held it, since another node may have taken it over.
+   * Hides a session that ended here from all nodes. The session counts as ended as soon as this is called, before the effect runs. Returns
+   * true if this node still held it; another node may have taken it over.
    */
   readonly close: (session: HeldSession) => Effect.Effect<boolean>
-  /** True if the request names a session that is not held here and may be held by another node. */
+  /** Returns true if the request names a session that this node doesn't hold but another node may. */
   readonly isElsewhere: (http: HttpRequest) => boolean
-  /** Answers such a request: by the node that holds the session, or by `here` if this node holds it by then, or no node does. */
+  /** Lets the node that holds the session handle the request. Calls `here` if by then this node holds it, or no node does. */
   readonly forward: (
     http: HttpRequest,
     body: Uint8Array | undefined,
@@ -44,10 +44,10 @@ export interface SessionManager {
     here: () => Answer
   ) => Answer
   /**
-   * Returns the events after one of a stream that another node began, as text. The events of a POST end with an error for each request
-   * without an answer: it ended with its node.
+   * Returns the events that follow a given event on a stream that another node started, as text. A POST's events end with an error for each
+   * unanswered request, because the request ended with its node.
    */
   readonly resume: (session: HeldSession, cursor: EventCursor) => Effect.Effect<string, EventsGone>
-  /** Hands over the sessions, each as soon as no request of it runs. Completes when none is held here and no request may open one. */
+  /** Hands over each session as soon as it has no running request. Completes when no session is held here and no request can open one. */
   readonly handOver: Effect.Effect<void>
 }

@@ -1,8 +1,9 @@
 /**
- * The response to one POST of a session: JSON if its answers are all there is, else a stream of events.
+ * The response to one POST in a session: JSON if it consists of answers only, otherwise an event stream.
  *
- * Owns what becomes of the requests when the client goes. A disconnect is no cancel (spec: basic/transports), so they run on: for
- * `window` where the client can come back, else for `grace`, during which questions fail and messages are dropped.
+ * Owns the requests after a client disconnects. Disconnecting does not cancel them (spec: basic/transports). They
+ * continue for `window` if the client can reconnect, or else for `grace`, during which questions fail and messages are
+ * dropped.
  *
  *     Buffering ──first message that is no answer──► Streaming ◄──GET with Last-Event-ID── Detached
  *         │                                              │ └──the client goes, and has an id──► │
@@ -18,70 +19,75 @@ import * as Latch from "effect/Latch"
 import { refusalOf } from "../response/Responses.ts"
 import type { StreamOwner, ResumableStream } from "./ResumableStream.ts"
 
-/** What a response uses of its session. */
+/** The part of a session that a response uses. */
 export interface ResponseOwner {
   readonly config: {
-    /** How long a client may stay away from a running request that it can come back to. */
+    /** How long a client may be disconnected from a running request if it can reconnect. */
     readonly window: Duration.Duration
-    /** How long a request runs on whose client cannot come back. */
+    /** How long a request continues if its client cannot reconnect. */
     readonly grace: Duration.Duration
-    /** When a client that is sent away is told to come back. */
+    /** How soon a client that was told to disconnect should reconnect. */
     readonly retry: Duration.Duration
-    /** Called when a request runs on without its POST (1), and at its end (-1). */
+    /** Called when a request continues without its POST (1), and when it ends (-1). */
     readonly leftBehind: (change: 1 | -1, caller: string, bytes: number) => void
   }
   readonly caller: string
-  /** Whether clients may be sent away to come back for the rest (2025-11-25 on). */
+  /** True if clients may be told to disconnect and reconnect for the rest (since 2025-11-25). */
   readonly polls: boolean
-  /** A request has begun that this response answers. */
+  /** Called when a request that this response answers begins. */
   began(id: JsonRpc.Id, response: SessionResponse): void
-  /** The request has ended; its id may be that of another response by now. */
+  /** Called when the request has ended. Another response may already use its id. */
   settled(id: JsonRpc.Id, response: SessionResponse): void
-  /** Interrupts a request of this response. */
+  /** Interrupts one of this response's requests. */
   interrupt(id: JsonRpc.Id, response: SessionResponse, reason: string): void
-  /** All requests of the response have been answered. */
+  /** Called when all of the response's requests have been answered. */
   answered(): void
-  /** Sends on the standalone GET stream. */
+  /** Sends a message on the standalone GET stream. */
   send(message: JsonRpc.Message, lane: Lane): void
-  /** Fails a question of the server that no client can answer. */
+  /** Fails a question that no client can answer. */
   unanswered(id: JsonRpc.Id, unsent: boolean): void
   openStream(owner: StreamOwner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream
-  /** Keeps a stream that has ended, for a client that did not receive all of it. */
+  /** Keeps an ended stream for a client that has not received all of it. */
   retire(stream: ResumableStream): void
-  /** Runs for at most as long as the session. */
+  /** Runs an effect that is interrupted when the session ends. */
   fork(effect: Effect.Effect<void>): Fiber.Fiber<void>
 }
 
 type State = "Buffering" | "Streaming" | "Detached" | "Abandoned" | "Done"
 
-/** Made for every POST of a session: it has no closures and no arrays before it needs them. */
+/** Created for every POST of a session, so it allocates closures and arrays only when needed. */
 export class SessionResponse implements Sink, StreamOwner {
   private readonly session: ResponseOwner
-  /** The requests of the POST: one, or those of a batch. */
+  /** The POST's requests: a single request, or all requests in a batch. */
   private readonly ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>
   private readonly batch: boolean
   private state: State = "Buffering"
-  /** Answers that are to come: one for each request, and for each message that could not be read. 0 if and only if Done. */
+  /** Number of pending answers: one for each request and for each unreadable message. 0 if and only if Done. */
   private expected: number
-  /** The first answer, as text; read only while there is no `stream`. */
+  /** Text of the first answer. Only read while there is no `stream`. */
   private first: string | undefined = undefined
-  /** What HTTP says of the error that is the one answer; undefined where that is nothing of its own. */
+  /** HTTP status and headers that the only answer's error requires, or `undefined` if there are none. */
   refusal: JsonRpc.HttpRefusal | undefined = undefined
-  /** The answers after `first`, of a batch. */
+  /** Further answers in a batch, after `first`. */
   private rest: Array<string> | undefined = undefined
-  /** Questions that were sent on `stream`; some may have been answered. They fail when the response is abandoned. */
+  /** Questions that were sent on `stream`, some of which may have been answered. They fail when the response is abandoned. */
   private questions: Array<JsonRpc.Id> | undefined = undefined
-  /** Undefined as long as nothing but answers was sent: then, once Done, the response is JSON. Never undefined again. */
+  /**
+   * The stream, or `undefined` as long as only answers have been sent. If there is no stream when Done, the response is
+   * JSON.
+   */
   stream: ResumableStream | undefined = undefined
-  /** Whether the POST has ended before its requests: they count as left behind until Done, also while a GET resumes the stream. */
+  /** True if the POST has ended before its requests. They count as left behind until Done, even while a GET resumes the stream. */
   private leftBehind = false
-  /** Bytes of the body of the POST. */
+  /** Size of the POST's body in bytes. */
   bytes = 0
-  /** Interrupts the requests when their time is over: set if and only if Detached or Abandoned, until it fires. */
+  /**
+   * Timer that interrupts the requests when their time is up. Set if and only if Detached or Abandoned, until it fires.
+   */
   private timer: Fiber.Fiber<void> | undefined = undefined
-  /** Opened when it is known whether the response is JSON or a stream; undefined while nothing waits for that. */
+  /** Opens when it is decided whether the response is JSON or a stream. `undefined` if nothing is waiting for that. */
   private decision: Latch.Latch | undefined = undefined
-  /** Opened when the client goes; undefined while nothing waits for that. */
+  /** Opens when the client disconnects. `undefined` if nothing is waiting for that. */
   private leaving: Latch.Latch | undefined = undefined
 
   constructor(session: ResponseOwner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>, expected: number, batch: boolean) {
@@ -95,29 +101,29 @@ export class SessionResponse implements Sink, StreamOwner {
 
   // ---- for the endpoint
 
-  /** Whether it is known that the response is JSON, or a stream. */
+  /** True if it is decided whether the response is JSON or a stream. */
   get isDecided(): boolean {
     return this.state === "Done" || this.stream !== undefined
   }
 
-  /** Waits until it is decided. */
+  /** Waits until that is decided. */
   get decided(): Effect.Effect<void> {
     return this.isDecided ? Effect.void : (this.decision ??= Latch.makeUnsafe(false)).await
   }
 
-  /** The body, once it is decided; undefined for a stream, and where the request was cancelled. */
+  /** The body, once decided, or `undefined` for a stream or a cancelled request. */
   get json(): string | undefined {
     if (this.stream !== undefined || this.first === undefined) return undefined
     return this.batch ? `[${[this.first, ...(this.rest ?? [])].join(",")}]` : this.first
   }
 
-  /** Answers a message that could not be read. */
+  /** Answers an unreadable message. */
   refuse(failure: JsonRpc.Failure): void {
     this.write(failure)
     this.settle(undefined)
   }
 
-  /** The response is a stream from now on. */
+  /** Makes the response a stream from now on. */
   streaming(): ResumableStream {
     if (this.stream !== undefined) return this.stream
     const stream = this.session.openStream(this, this.ids)
@@ -143,7 +149,7 @@ export class SessionResponse implements Sink, StreamOwner {
     if ("length" in message) for (const one of message) this.send(one, lane)
     else if (JsonRpc.isResponse(message)) this.answer(message)
     else if (this.state === "Done") {
-      // A fiber that outlives its request sent it.
+      // Sent by a fiber that has outlived its request.
       if (message.method !== "notifications/progress") this.session.send(message, lane)
     } else if (this.state !== "Abandoned") {
       const text = JsonRpc.encode(message)
@@ -152,17 +158,17 @@ export class SessionResponse implements Sink, StreamOwner {
     } else if (JsonRpc.isRequest(message)) this.session.unanswered(message.id, true)
   }
 
-  /** No answer to that request will follow: it was cancelled. */
+  /** Called when the request was cancelled and no answer will follow. */
   noAnswer(id: JsonRpc.Id): void {
     this.settle(id)
   }
 
-  /** Whether the client has not gone. */
+  /** True while the client is connected. */
   isRead(): boolean {
     return this.state !== "Detached" && this.state !== "Abandoned"
   }
 
-  /** Waits until the client has gone. */
+  /** Waits until the client has disconnected. */
   get left(): Effect.Effect<void> {
     return Effect.suspend(() => (this.isRead() ? (this.leaving ??= Latch.makeUnsafe(false)).await : Effect.void))
   }
@@ -173,14 +179,14 @@ export class SessionResponse implements Sink, StreamOwner {
   }
 
   private answer(message: JsonRpc.Response): void {
-    // A changed transport may deliver a request after it was interrupted, or twice.
+    // A customized transport may deliver a request after it was interrupted, or twice.
     if (this.state === "Done") return
     this.write(message)
     this.settle(message.id ?? undefined)
   }
 
   private write(message: JsonRpc.Response): void {
-    // Throws on a value that is no JSON before anything has changed: its sender then answers with an error.
+    // Throws on a value that is not JSON, before anything has changed. The sender then answers with an error.
     const text = JsonRpc.encode(message)
     if (this.stream !== undefined) this.stream.write(text)
     else if (this.first === undefined) {
@@ -203,16 +209,16 @@ export class SessionResponse implements Sink, StreamOwner {
     this.session.answered()
   }
 
-  // ---- when the client goes, and comes back
+  // ---- when the client disconnects and reconnects
 
-  /** A client reads the stream: the first response, or one that resumes it. */
+  /** Called when a client reads the stream, either in the first response or in a response that resumes it. */
   attached(): void {
     if (this.state !== "Detached") return
     this.state = "Streaming"
     this.stopTimer()
   }
 
-  /** The client went before the response was complete. */
+  /** Called when the client disconnected before the response was complete. */
   detached(): void {
     if (this.state !== "Buffering" && this.state !== "Streaming") return
     const { caller, config } = this.session
@@ -221,7 +227,7 @@ export class SessionResponse implements Sink, StreamOwner {
     if (this.stream?.resumable === true) {
       this.state = "Detached"
       this.leave()
-      this.interruptAfter(config.window, "The client did not come back in time")
+      this.interruptAfter(config.window, "The client did not reconnect in time")
       return
     }
     this.state = "Abandoned"

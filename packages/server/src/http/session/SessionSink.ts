@@ -1,10 +1,10 @@
 /**
- * Where the messages of a session leave over HTTP: a message that relates to a running request on the response of its POST, any other on
- * the standalone GET stream, never on both.
+ * Sends a session's messages over HTTP. A message that relates to a running request is sent on the response to its
+ * POST, and any other message on the standalone GET stream. No message is sent on both.
  *
- * Owns the responses and streams of the session, and whether the session is in use.
+ * Owns the session's responses and streams, and knows whether the session is in use.
  */
-import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
+import { BusyMap, type Shares } from "@effect-mcp/core/internal/inFlight"
 import * as Transport from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -16,35 +16,42 @@ import type * as Scope from "effect/Scope"
 import type { HeldSession, SessionManager } from "./SessionManager.ts"
 import type { Passive } from "../../dispatch/SessionFactory.ts"
 import type { EventStore } from "../../session/EventStore.ts"
-import { KeptStreams } from "./KeptStreams.ts"
+import { ResumableStreams } from "./ResumableStreams.ts"
 import { type StreamOwner, ResumableStream } from "./ResumableStream.ts"
 import type { ResponseOwner, SessionResponse } from "./SessionResponse.ts"
 import { getStream, nameIn } from "./StreamName.ts"
 
-/** What the sessions of an endpoint have in common. */
+/** Number of unread bytes that a session keeps, however much its caller holds in other sessions. */
+const spared = 64 * 1024
+
+/** Configuration shared by all of an endpoint's sessions. */
 export interface SessionConfig extends Passive {
-  /** Where events are kept for clients that come back, or `undefined` if nothing can be resumed. */
+  /** Stores events for clients that reconnect. `undefined` if nothing can be resumed. */
   readonly store: EventStore["Service"] | undefined
-  /** Whether a session serves one POST, and ends with its answers. */
+  /** Size in bytes of the events waiting for `store`, in total and per caller. */
+  readonly unwritten: Shares
+  /** Number of bytes waiting in standalone GET streams without a client, in total and per caller. */
+  readonly unread: Shares
+  /** True if each session serves one POST, and ends with its answers. */
   readonly sessionless: boolean
-  /** How long a client may stay away from a stream. */
+  /** How long a client may be disconnected from a stream. */
   readonly window: Duration.Duration
-  /** How long a request runs on if its client cannot come back. */
+  /** How long a request continues if its client cannot reconnect. */
   readonly grace: Duration.Duration
-  /** When a client that is sent away is told to come back. */
+  /** How soon a client that was told to disconnect should reconnect. */
   readonly retry: Duration.Duration
-  /** Called when a request runs on without its POST (1), and at its end (-1). `bytes`: of its body. */
+  /** Called when a request continues without its POST (1), and when it ends (-1). `bytes` is the size of its body. */
   readonly leftBehind: (change: 1 | -1, caller: string, bytes: number) => void
   /** Shares the sessions with other nodes, or `undefined` if there are none. */
   readonly manager: SessionManager | undefined
 }
 
-/** The session that the messages are of. */
+/** The session that the messages belong to. */
 export interface SendingSession extends HeldSession {
   readonly caller: string
   readonly config: SessionConfig
   readonly scope: Scope.Scope
-  /** Called when the session ends by itself. */
+  /** Called when the session ends on its own. */
   over(): void
   receive(inbound: Transport.RequestAborted): void
 }
@@ -52,17 +59,23 @@ export interface SendingSession extends HeldSession {
 export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
   readonly config: SessionConfig
   private readonly of: SendingSession
-  /** The responses that wait for answers, by request; undefined while there is none. */
+  /** Responses that are waiting for answers, by request, or `undefined` if there are none. */
   private responses: BusyMap<JsonRpc.Id, SessionResponse> | undefined = undefined
-  /** The stream for messages that relate to no request. Undefined before the first of them, and before the first GET. */
+  /**
+   * Stream for messages that don't relate to a request. `undefined` before the first such message and the first GET.
+   */
   private getStream: ResumableStream | undefined = undefined
-  /** The streams of POSTs, and where events are kept; undefined before the first stream. */
-  private streams: KeptStreams | undefined = undefined
-  /** Opened when a client reads `getStream`. */
+  /** The POSTs' streams and the event log, or `undefined` before the first stream. */
+  private streams: ResumableStreams | undefined = undefined
+  /** Opens when a client reads `getStream`. */
   private joined: Latch.Latch | undefined = undefined
-  /** How many streams have a body now. */
+  /** Bytes that `config.unread` counts for this session. */
+  private unread = 0
+  /** True once `close` was called. */
+  private closed = false
+  /** Number of streams that currently have a body. */
   private connections = 0
-  /** When a request, or the end of one or of a connection, was last seen: milliseconds of the clock. */
+  /** When a request last started or ended, or a connection last ended, in milliseconds on the Clock. */
   private used: number
 
   constructor(session: SendingSession) {
@@ -79,19 +92,22 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
     return this.of.caller
   }
 
-  /** Runs for at most as long as the session. */
+  /** Runs an effect that is interrupted when the session ends. */
   fork(effect: Effect.Effect<void>): Fiber.Fiber<void> {
     return Fiber.runIn(this.config.runFork(effect), this.of.scope)
   }
 
   // ---- messages
 
-  /** Whether clients may be sent away to come back for the rest (2025-11-25 on). */
+  /** True if clients may be told to disconnect and reconnect for the rest (since 2025-11-25). */
   get polls(): boolean {
     return this.config.store !== undefined && this.of.session?.negotiated?.revision.rules.polling === true
   }
 
-  /** Always: a message that relates to a request goes to its response, which has room of its own. */
+  /**
+   * Always true, because a message that relates to a request is sent on the request's response, which has separate
+   * room.
+   */
   writable(): boolean {
     return true
   }
@@ -106,12 +122,12 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
     })
   }
 
-  /** Waits for room in the standalone GET stream while a client reads it. Without one the oldest messages are dropped. */
+  /** Waits for room in the standalone GET stream while a client reads it. Without a client the oldest messages are dropped. */
   get room(): Effect.Effect<void> {
     return Effect.suspend(() => (this.getStream?.attached === true ? this.getStream.ready : Effect.void))
   }
 
-  /** Whether a client reads the standalone GET stream. */
+  /** True if a client reads the standalone GET stream. */
   isRead(): boolean {
     return this.getStream?.attached === true
   }
@@ -121,7 +137,7 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
     return Effect.suspend(() => this.getStream?.left ?? Effect.void)
   }
 
-  /** Of the standalone GET stream: a response has room of its own. */
+  /** Counts only the standalone GET stream, because a response has separate room. */
   backlog(): number {
     return this.getStream?.backlog ?? 0
   }
@@ -138,17 +154,37 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
     }
   }
 
-  /** Sends what belongs to no response. */
+  /** Sends a message that belongs to no response. */
   private sendAlone(message: JsonRpc.Message, relatedTo: JsonRpc.Id | undefined): void {
     if (JsonRpc.isRequest(message) && (relatedTo !== undefined || this.getStream?.wasAttached !== true)) {
-      // It must not wait for a stream that may never be opened.
+      // The question must not wait for a stream that may never be opened.
       this.unanswered(message.id, true)
-    } else if (!this.config.sessionless) this.standaloneStream().write(JsonRpc.encode(message))
+    } else if (!this.config.sessionless) this.write(JsonRpc.encode(message))
   }
 
-  /** Fails a question of the server that no client can answer. */
+  /**
+   * Writes to the standalone stream. If no client is reading it and its caller holds too much, the oldest messages are
+   * dropped, down to `spared` bytes.
+   */
+  private write(text: string): void {
+    const stream = this.standaloneStream()
+    stream.write(text)
+    if (stream.attached) return
+    this.countUnread()
+    const isTooMuch = () => this.unread > spared && this.config.unread.exceededBy(this.caller, 0) !== undefined
+    while (isTooMuch() && stream.dropOldest()) this.countUnread()
+  }
+
+  private countUnread(): void {
+    const { caller, config, getStream } = this
+    const now = this.closed || getStream === undefined || getStream.attached ? 0 : getStream.backlog
+    if (now !== this.unread) config.unread.add(caller, now - this.unread)
+    this.unread = now
+  }
+
+  /** Fails a question that no client can answer. */
   unanswered(id: JsonRpc.Id, unsent: boolean): void {
-    const message = "The connection of the request that asks is gone"
+    const message = "The client has disconnected from the request that asked"
     const error = new Transport.TransportError({ reason: "Write", message })
     this.of.receive({ _tag: "RequestAborted", id, error, unsent })
   }
@@ -168,7 +204,7 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
     this.responses.set(id, response)
   }
 
-  /** An older response may settle late: its id may be that of a newer one. */
+  /** An older response may settle late, when a newer response already uses the same id. */
   settled(id: JsonRpc.Id, response: SessionResponse): void {
     if (this.responses?.get(id) !== response) return
     this.responses.delete(id)
@@ -181,21 +217,23 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
       this.refuse(id, reason)
   }
 
-  /** Answers a request that the peer does not know: a changed transport has not delivered it. */
+  /** Answers a request that the peer does not know, because a customized transport has not delivered it. */
   private refuse(id: JsonRpc.Id, reason: string): void {
     this.responses?.get(id)?.send(JsonRpc.failure(id, McpError.interrupted(reason)), "control")
   }
 
-  /** A session of one POST ends in the next microtask: the peer still handles the answer. */
+  /** Ends a single POST's session in the next microtask, because the peer is still handling the answer. */
   answered(): void {
     if (this.config.sessionless) queueMicrotask(() => this.of.over())
   }
 
-  /** Ends all responses and streams. Events stay in the store if another node may come for them. */
+  /** Ends all responses and streams. Events stay in the store if another node may fetch them. */
   close(reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
       for (const id of this.responses?.keys() ?? []) this.refuse(id, reason)
       this.endGetStream()
+      this.closed = true
+      this.countUnread()
       const log = this.streams?.log
       if (log === undefined) return Effect.void
       return this.config.manager === undefined ? log.close : log.end
@@ -204,38 +242,38 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
 
   // ---- streams
 
-  /** Returns the name of a stream, which no other node gives to one of this session. */
+  /** Returns the name of a stream, which no other node uses for a stream of this session. */
   nameOf(stream: string): string {
     return nameIn(this.of.epoch, stream)
   }
 
-  /** The standalone GET stream. */
+  /** Returns the standalone GET stream. */
   standaloneStream(): ResumableStream {
     if (this.getStream !== undefined) return this.getStream
     const name = this.nameOf(getStream)
     return (this.getStream = new ResumableStream({ name, log: this.kept.logOf(name), owner: this }))
   }
 
-  /** The stream of a POST; `ids` are its requests. */
+  /** Opens a POST's stream. `ids` are the IDs of its requests. */
   openStream(owner: StreamOwner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream {
     return this.kept.open(owner, ids)
   }
 
-  /** The stream of that name, if it can be resumed. */
+  /** Returns the stream with this name if it can be resumed. */
   findStream(name: string): ResumableStream | undefined {
     return name === this.getStream?.name ? this.getStream : this.streams?.find(name)
   }
 
-  private get kept(): KeptStreams {
-    return (this.streams ??= new KeptStreams(this))
+  private get kept(): ResumableStreams {
+    return (this.streams ??= new ResumableStreams(this))
   }
 
-  /** Keeps a stream that has ended for a while: its client may not have received all of it. */
+  /** Keeps an ended stream for a while, because its client may not have received all of it. */
   retire(stream: ResumableStream): void {
     this.streams?.retire(stream)
   }
 
-  /** Forgets the streams that were kept for long enough. */
+  /** Forgets streams that have been kept long enough. */
   prune(): void {
     this.streams?.prune()
   }
@@ -247,26 +285,28 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
 
   // ---- whether it is used
 
-  /** A stream has a body, which it had not. */
+  /** Called when a stream gets a body and had none. */
   attached(): void {
     this.connections++
     if (this.getStream?.attached !== true) return
+    this.countUnread()
     this.joined?.openUnsafe()
     this.joined = undefined
   }
 
-  /** A stream has no body any more. */
+  /** Called when a stream has lost its body. */
   detached(): void {
     this.connections--
+    this.countUnread()
     this.touch()
   }
 
-  /** The session is used at this moment. */
+  /** Marks the session as used now. */
   touch(): void {
     this.used = this.config.clock.currentTimeMillisUnsafe()
   }
 
-  /** Since when no request runs and no stream is read; undefined while one is. */
+  /** When the last request or stream ended, or `undefined` while one is active. */
   get idleSince(): number | undefined {
     return this.connections > 0 || this.running > 0 ? undefined : this.used
   }

@@ -1,43 +1,47 @@
 /**
- * The sessions that are open at an endpoint, by id.
+ * An endpoint's open sessions, by ID.
  *
- * Owns how many there may be, and when an unused one ends. Refuses to know what a session does. Its maker has to call `endAll` at the
- * end of the endpoint.
+ * Limits their number, and ends unused ones. When a session beyond `capacity` is opened, the caller with the most sessions loses one. It
+ * works for any kind of session. Its creator must call `endAll` when the endpoint ends.
  */
-import { Deadlines, type Entries, type Fork } from "@effect-mcp/core/internal/Deadlines"
-import { Shares } from "@effect-mcp/core/internal/Shares"
+import { Deadlines, type Entries, type Fork, Shares } from "@effect-mcp/core/internal/inFlight"
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 export interface Options {
-  /** Sessions that are open at once. Default 10 000; one more is answered by 503. */
+  /**
+   * Maximum number of open sessions. Beyond it, the caller with the most sessions loses its longest idle session. If no other caller has
+   * more sessions than the new one's caller, or if all of them are running requests, clients receive a 503. Default 10 000.
+   */
   readonly capacity?: number | undefined
-  /** Sessions that one authenticated principal may have open. Default 1000; one more is answered by 429. */
+  /** Maximum number of open sessions per authenticated principal. Beyond it, clients receive a 429. Default 1000. */
   readonly perCaller?: number | undefined
   /**
-   * Sessions that anonymous callers of one address may have open. Default 5000; one more is answered by 429. Behind a proxy all callers
-   * have one address; where no address is known, as on Workers, they are not limited.
+   * Maximum number of open anonymous sessions per address. Beyond it, clients receive a 429. Behind a proxy, all callers share one address.
+   * If no address is known, as on Workers, they are not limited. Default 5000.
    */
   readonly perAddress?: number | undefined
-  /** How long a session may be without a request and without an open stream before it ends. Default 30 minutes. */
+  /** How long a session may be without a request or an open stream before it ends. Default 30 minutes. */
   readonly idle?: Duration.Input | undefined
 }
 
-/** What the table has to know of a session. */
+/** The session properties that the table needs. */
 export interface SessionEntry {
   readonly id: string
-  /** The principal that it belongs to; empty for an anonymous one. */
+  /** The principal that it belongs to. Empty if anonymous. */
   readonly owner: string
-  /** The principal, or else the address that opened it; empty where neither is known. */
+  /** The principal that opened it, or else the address. Empty if neither is known. */
   readonly caller: string
-  /** Since when it is idle, in milliseconds by the Clock; undefined while it is not. */
+  /** When it became idle, in milliseconds on the Clock, or `undefined` if it isn't idle. */
   readonly idleSince: number | undefined
-  /** Called in each round that finds it in use. */
+  /** True if a request is running, which protects the session from eviction. */
+  readonly isRunning: boolean
+  /** Called in each round while it is still in use. */
   readonly prune?: (() => void) | undefined
-  /** Called after `close`, unless the session may go on: on another node, after the end of this one. */
+  /** Called after `close`, unless the session may continue on another node. */
   readonly ended?: (() => Effect.Effect<void>) | undefined
-  /** Runs in a fiber that is not interrupted: what it waits for is bounded. */
+  /** Runs in an uninterruptible fiber, so it must not wait indefinitely. */
   readonly close: (reason: string) => Effect.Effect<void>
 }
 
@@ -50,17 +54,17 @@ export interface Reached {
 export class SessionTable<S extends SessionEntry> implements Entries {
   readonly capacity: number
   private readonly idle: number
-  /** Milliseconds between rounds, in which sessions are looked at for idleness. */
+  /** Milliseconds between rounds that look for idle sessions. */
   private readonly round: number
   private readonly clock: Clock.Clock
   private readonly fork: Fork
   private readonly sessions = new Map<string, S>()
-  /** Sessions of principals, and of addresses without one. */
+  /** Number of sessions per principal, and per address for anonymous callers. */
   private readonly named: Shares
   private readonly anonymous: Shares
   private readonly deadlines: Deadlines
 
-  /** `fork` runs an effect in the scope of the endpoint. */
+  /** `fork` runs an effect in the endpoint's scope. */
   constructor(options: Options, clock: Clock.Clock, fork: Fork) {
     this.capacity = options.capacity ?? 10_000
     this.named = new Shares({ total: this.capacity, perCaller: options.perCaller ?? 1000 })
@@ -76,8 +80,29 @@ export class SessionTable<S extends SessionEntry> implements Entries {
     return this.sessions.get(id)
   }
 
-  get full(): boolean {
-    return this.sessions.size >= this.capacity
+  /** True if there is no room for another of the caller's sessions, and no session can be evicted. */
+  isFullFor(caller: string): boolean {
+    return this.sessions.size >= this.capacity && this.givingWay(caller) === undefined
+  }
+
+  /** Returns the session to evict for a new one of `caller`: the longest idle session of the caller with the most sessions. */
+  private givingWay(caller: string): S | undefined {
+    // Callers without a key cannot be distinguished.
+    if (caller === "") return undefined
+    const held = (key: string | undefined): number => this.named.of(key) + this.anonymous.of(key)
+    // After the eviction, that caller still has at least as many sessions as this one.
+    const least = held(caller) + 2
+    const idleSince = (session: S): number => session.idleSince ?? Infinity
+    let found: S | undefined
+    let most = 0
+    for (const session of this.sessions.values()) {
+      const amount = held(session.caller)
+      if (amount < least || amount < most || session.isRunning) continue
+      const isLongerIdle = session.caller === found?.caller && idleSince(session) < idleSince(found)
+      if (amount > most || isLongerIdle) found = session
+      most = amount
+    }
+    return found
   }
 
   get size(): number {
@@ -88,7 +113,7 @@ export class SessionTable<S extends SessionEntry> implements Entries {
     return [...this.sessions.values()]
   }
 
-  /** The limit that a caller has reached, if it has. */
+  /** Returns the limit that a caller has reached, or `undefined` if there is none. */
   reached({ caller, owner }: Pick<SessionEntry, "caller" | "owner">): Reached | undefined {
     const shares = this.sharesOf(owner)
     if (shares.exceededBy(caller, 1) !== "perCaller") return undefined
@@ -100,26 +125,29 @@ export class SessionTable<S extends SessionEntry> implements Entries {
   }
 
   add(session: S): void {
+    const excess = this.sessions.size >= this.capacity ? this.givingWay(session.caller) : undefined
+    if (excess !== undefined)
+      this.end(excess, "The server has too many sessions and closed this one because it was idle the longest")
     this.sessions.set(session.id, session)
     this.sharesOf(session.owner).add(session.caller, 1)
     this.deadlines.begin(this.round)
   }
 
-  /** The session is not in the table any more; a fiber of the endpoint closes it. */
+  /** Removes the session from the table. One of the endpoint's fibers closes it. */
   end(session: S, reason: string): void {
     if (!this.take(session)) return
     const { ended } = session
     const closed = session.close(reason)
-    // The endpoint waits for it, even if it ends meanwhile.
+    // The endpoint waits for this fiber, even if the endpoint ends meanwhile.
     this.fork(Effect.uninterruptible(ended === undefined ? closed : Effect.andThen(closed, ended.call(session))))
   }
 
-  /** The session is not in the table any more, and closed here: another node has it. */
+  /** Removes the session from the table and closes it here, because another node has it. */
   remove(session: S, reason: string): void {
     if (this.take(session)) this.fork(Effect.uninterruptible(session.close(reason)))
   }
 
-  /** Removes a session from the table. Returns false if it is not there. */
+  /** Removes a session from the table. Returns false if it wasn't there. */
   take(session: S): boolean {
     if (this.sessions.get(session.id) !== session) return false
     this.sessions.delete(session.id)
@@ -136,7 +164,7 @@ export class SessionTable<S extends SessionEntry> implements Entries {
     })
   }
 
-  /** Ends the sessions that are idle for too long. */
+  /** Ends sessions that have been idle for too long. */
   look(monotonic: number): number {
     const now = this.clock.currentTimeMillisUnsafe()
     for (const session of this.sessions.values()) {

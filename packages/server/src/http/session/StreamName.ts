@@ -1,21 +1,23 @@
 /**
- * Names of the streams of a session, and ids of its questions. They differ between the nodes that hold the session one after the other: a
- * node adds its epoch, so that an answer never reaches the question of another node.
+ * Names for a session's streams, and ids for its questions. Each node that holds the session adds its epoch to them, so
+ * that an answer never reaches another node's question.
  */
 
-/** The header that names the last event of a stream that a client has. */
+/** The header with the id of the last event that a client received. */
 export const lastEventIdHeader = "last-event-id"
 
-/** The name of the standalone GET stream; streams of POSTs count from 1. */
+/** Name of the standalone GET stream. POSTs' streams are numbered from 1. */
 export const getStream = "0"
 
-/** Names in the first epoch have none, so that a server of one node has short ones. */
+/**
+ * Returns a stream's name in an epoch. The first epoch adds nothing, so that a server with one node has short names.
+ */
 export const nameIn = (epoch: number, name: string): string => (epoch === 1 ? name : `${name}.${epoch.toString(36)}`)
 
-/** The epoch in which a stream was named. */
+/** Returns the epoch in which a stream was named. */
 export const epochOf = (name: string): number => Number.parseInt(name.split(".")[1] ?? "1", 36)
 
-/** Whether that is the name of a standalone GET stream, of any epoch. */
+/** True if this is the name of a standalone GET stream in any epoch. */
 export const isGetStream = (name: string): boolean => name.split(".")[0] === getStream
 
 /** An event of a stream. */
@@ -24,14 +26,14 @@ export interface EventCursor {
   readonly seq: number
 }
 
-/** The event that a `Last-Event-ID` names; undefined where it is no id of an event. */
+/** Parses a `Last-Event-ID`. Returns `undefined` if it is not the id of an event. */
 export const cursorOf = (eventId: string): EventCursor | undefined => {
   const [, stream, seq] = /^([0-9a-z]+(?:\.[0-9a-z]{1,8})?)-(\d{1,15})$/.exec(eventId) ?? []
   return stream === undefined ? undefined : { stream, seq: Number(seq) }
 }
 
-/** Questions that a session asks on one node that holds it. */
+/** Number of question ids reserved for each node that holds the session. */
 const perEpoch = 2 ** 32
 
-/** Returns the id of the first question of the node that holds the session. */
+/** Returns the id of the first question asked by the node that holds the session. */
 export const firstIdIn = (epoch: number): number => (epoch - 1) * perEpoch + 1

@@ -1,7 +1,7 @@
 /**
- * The messages of a session over HTTP between the POST that brings them and the server, which reads them like those of any transport.
+ * An HTTP session's messages, between the POSTs that bring them and the server, which reads them like any transport's messages.
  *
- * Owns what waits for the reader, and that an error which the reader throws ends it as a defect.
+ * Owns the messages waiting for the reader, and turns an error that the reader throws into a defect.
  */
 import * as Transport from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
@@ -10,14 +10,14 @@ import * as Stream from "effect/Stream"
 type Receive = (inbound: Transport.Inbound) => void
 
 export class UnreadMessages {
-  /** Takes what arrives; undefined before the transport is read, and once the reader has failed. */
+  /** Receives the messages. `undefined` before the transport is read, and after the reader has failed. */
   private reader: Receive | undefined = undefined
-  /** What arrived while there is no reader; undefined while nothing did. */
+  /** Messages that arrived without a reader, or `undefined` if there were none. */
   private unread: Array<Transport.Inbound> | undefined = undefined
-  /** How many messages the stream keeps for its reader. */
+  /** Number of messages that the stream is holding for its reader. */
   private queued = 0
 
-  /** How many messages wait. */
+  /** Number of waiting messages. */
   get waiting(): number {
     return this.queued + (this.unread?.length ?? 0)
   }
@@ -36,7 +36,7 @@ export class UnreadMessages {
         try {
           receive(inbound)
         } catch (defect) {
-          // What arrives from now on is answered by the end of the session.
+          // Messages that arrive from now on are answered when the session ends.
           this.reader = undefined
           resume(Effect.die(defect))
         }
@@ -46,7 +46,9 @@ export class UnreadMessages {
     })
   }
 
-  /** The messages as they come; as a stream, which counts those that its reader has not pulled, for a transport that was changed. */
+  /**
+   * Delivers the messages directly, or as a stream for a customized transport; the stream counts messages that its reader has not pulled.
+   */
   get source(): Pick<Transport.Transport, "delivery" | "incoming"> {
     const { incoming: queue } = Transport.fromCallback((receive) =>
       this.read((inbound) => {

@@ -1,9 +1,9 @@
 /**
- * POST of the stateless era (spec 2026-07-28: basic/transports/streamable-http): one request, answered by one JSON object, or by events
- * if a message precedes the answer. A client that hangs up interrupts its request.
+ * POST for stateless revisions (spec 2026-07-28: basic/transports/streamable-http). Each request receives a single JSON object, or events
+ * if other messages precede the response. A client that disconnects interrupts its request.
  */
-import { exitOf } from "@effect-mcp/core/internal/eager"
-import type { Fibers } from "@effect-mcp/core/internal/Fibers"
+import { exitOf } from "@effect-mcp/core/internal/calling"
+import type { Fibers } from "@effect-mcp/core/internal/inFlight"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Context from "effect/Context"
@@ -22,14 +22,14 @@ import { StatelessResponse } from "./StatelessResponse.ts"
 
 export interface Options {
   readonly server: McpServer["Service"]
-  /** Owns the fibers of requests that wait. */
+  /** Owns the fibers of waiting requests. */
   readonly fibers: Fibers
   readonly context: Context.Context<never>
   readonly exchanges: InFlightRequests
   readonly keepAlive: KeepAliveTimer
 }
 
-/** The status follows the stage that answered, not the code: what a handler answers is 200. */
+/** Returns the status, which depends on the stage that responded and not on the error code: a handler's response is a 200. */
 const statusOf = (message: JsonRpc.Message, admitted: boolean): number => {
   if (!("error" in message)) return 200
   const { code } = message.error
@@ -38,7 +38,7 @@ const statusOf = (message: JsonRpc.Message, admitted: boolean): number => {
   return code === McpError.MethodNotFound ? 404 : 400
 }
 
-/** Answers requests of this era: at once where no handler waits. */
+/** Creates a function that handles stateless requests, synchronously if no handler waits. */
 export const make = ({ context, exchanges, fibers, keepAlive, server }: Options) => {
   const runFork = Effect.runForkWith(context)
   const dispatch = StatelessDispatch.make(server.stateless)
@@ -63,18 +63,18 @@ export const make = ({ context, exchanges, fibers, keepAlive, server }: Options)
     const respond = (): HttpServerResponse.HttpServerResponse => {
       const { answer, stream } = response
       if (stream !== undefined) return sseResponse(stream.attach(), keepAlive)
-      // A request that was cancelled has no answer.
+      // A cancelled request has no answer.
       if (answer === undefined) return emptySseResponse
       return answered(answer.text, refusalOf(answer.message), statusOf(answer.message, admitted))
     }
-    // A request that has ended needs no fiber, and its client nothing to interrupt.
+    // A request that has already ended needs no fiber, and its client can interrupt nothing.
     if (exitOf(dispatched) !== undefined) return Effect.succeed(respond())
     const { span } = http
     const fiber = runFork(span === undefined ? dispatched : Effect.provideService(dispatched, Tracer.ParentSpan, span))
     fibers.add(fiber)
     const giveUp = (): void => {
       isGivenUp = true
-      // Does nothing where the answer was sent.
+      // Has no effect once the answer has been sent.
       fiber.interruptUnsafe()
     }
     exchange.stop = giveUp

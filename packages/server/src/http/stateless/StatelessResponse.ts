@@ -1,33 +1,35 @@
 /**
- * The response to one POST of the stateless era: JSON if the answer is the only message, else a stream of events.
+ * The response to a stateless POST: JSON if the JSON-RPC response is the only message, and an event stream otherwise.
  *
- * What is sent after the answer, or after the client has gone, is dropped. Most answers are ready at once, so a stream is made when the
- * first other message is sent.
+ * Messages are dropped if they come after the response, or after the client has disconnected. Most responses are ready immediately, so the
+ * stream is only created when another message is sent first.
  */
 import type { Sink } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Effect from "effect/Effect"
 import { EventStream } from "../response/EventStream.ts"
 
-/** Bytes that may wait before senders do. */
+/** Number of bytes that may wait before senders are suspended. */
 const highWater = 128 * 1024
 
 export class StatelessResponse implements Sink {
-  /** The answer, once it was sent; never undefined again. */
+  /** The response, once it has been sent. */
   answer: { readonly message: JsonRpc.Message; readonly text: string } | undefined = undefined
-  /** Set by the first message that is no answer: then the response is a stream. Ended by the answer, or when the client goes. */
+  /**
+   * Set by the first message that is not an answer, which makes the response a stream. Ended by the answer, or when the client disconnects.
+   */
   stream: EventStream | undefined = undefined
-  /** Whether the client has gone. */
+  /** True if the client has disconnected. */
   private closed = false
-  /** Continues the fiber that waits for the decision; undefined while none waits. */
+  /** Resumes the fiber waiting for the decision, or `undefined` if none is waiting. */
   private resume: ((done: Effect.Effect<void>) => void) | undefined = undefined
 
-  /** Whether it is known that the response is JSON, or a stream. */
+  /** True if it is decided whether the response is JSON or a stream. */
   get isDecided(): boolean {
     return this.closed || this.stream !== undefined || this.answer !== undefined
   }
 
-  /** Waits until it is decided, and for what is sent in the same turn. */
+  /** Waits until that is decided, and for everything sent in the same turn. */
   get decided(): Effect.Effect<void> {
     return Effect.callback((resume) => {
       if (this.isDecided) resume(Effect.void)
@@ -65,7 +67,7 @@ export class StatelessResponse implements Sink {
     queueMicrotask(() => resume(Effect.void))
   }
 
-  /** The client has gone, or has the whole response. */
+  /** Called when the client has disconnected or received the entire response. */
   close(): void {
     this.closed = true
     this.stream?.discard()

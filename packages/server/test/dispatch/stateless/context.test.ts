@@ -1,4 +1,4 @@
-/** What a request of the stateless era says about itself, and what every answer says. */
+/** The metadata of requests and answers in the stateless era. */
 import {
   type ClientInput,
   Elicitation,
@@ -58,7 +58,7 @@ const requests: ReadonlyArray<readonly [method: string, params: object]> = [
 ]
 
 it.effect(
-  "The clientInfo of a request changes nothing (2026-07-28)",
+  "clientInfo does not affect how a request is handled (2026-07-28)",
   () =>
     Effect.gen(function* () {
       const client = yield* open(features)
@@ -74,7 +74,7 @@ it.effect(
 )
 
 it.effect(
-  "The wire carries requests one way, answers and notifications the other, with all their metadata (2026-07-28)",
+  "Only clients send requests, and every message carries its metadata (2026-07-28)",
   () =>
     Effect.gen(function* () {
       const asks = Tools.layer(Tool.make("asks", { description: "" }), () =>
@@ -111,23 +111,23 @@ it.effect(
   )
 )
 
-describe("The declarations of a request", () => {
+describe("Request declarations", () => {
   const broken: ReadonlyArray<readonly [why: string, meta: object]> = [
     ["no capabilities", { [Meta.clientCapabilities]: undefined }],
-    ["capabilities that are no object", { [Meta.clientCapabilities]: true }],
-    ["capabilities that are null", { [Meta.clientCapabilities]: null }],
-    ["a capability that is no object", { [Meta.clientCapabilities]: { roots: 1 } }],
+    ["non-object capabilities", { [Meta.clientCapabilities]: true }],
+    ["null capabilities", { [Meta.clientCapabilities]: null }],
+    ["a non-object capability", { [Meta.clientCapabilities]: { roots: 1 } }],
     ["client info without a version", { [Meta.clientInfo]: { name: "a" } }],
-    ["client info that is no object", { [Meta.clientInfo]: "me" }],
+    ["non-object client info", { [Meta.clientInfo]: "me" }],
     ["an unknown log level", { [Meta.logLevel]: "loud" }],
-    ["a log level that is no string", { [Meta.logLevel]: 3 }],
-    ["a progress token that is an object", { progressToken: {} }],
-    ["a version that is no string", { [Meta.protocolVersion]: 20260728 }],
-    ["a version that is null", { [Meta.protocolVersion]: null }]
+    ["a non-string log level", { [Meta.logLevel]: 3 }],
+    ["an object as progress token", { progressToken: {} }],
+    ["a non-string version", { [Meta.protocolVersion]: 20260728 }],
+    ["a null version", { [Meta.protocolVersion]: null }]
   ]
   for (const [why, meta] of broken) {
     it.effect(
-      `A request is refused with -32602 when its declarations have ${why} (2026-07-28)`,
+      `A request with ${why} fails with -32602 (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(features)
@@ -143,7 +143,7 @@ describe("The declarations of a request", () => {
     )
   }
 
-  it.effect("A request needs no client info (2026-07-28)", () =>
+  it.effect("Client info is optional (2026-07-28)", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       const result = yield* client.call("whoami", {}, { [Meta.clientInfo]: undefined })
@@ -156,7 +156,7 @@ describe("The declarations of a request", () => {
   )
 
   it.effect(
-    "A declaration counts for its own request only (2026-07-28)",
+    "A declaration applies only to its own request (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const asks = Tools.layer(Tool.make("asks", { description: "" }), () =>
@@ -183,7 +183,7 @@ describe("The declarations of a request", () => {
   )
 
   it.effect(
-    "A request and its next round may come over any connections (2026-07-28)",
+    "Rounds of a request can use different connections (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const asks = Tools.layer(Tool.make("asks", { description: "" }), () =>
@@ -206,10 +206,10 @@ describe("The declarations of a request", () => {
   )
 })
 
-describe("A version", () => {
+describe("Versions", () => {
   for (const requested of ["1900-01-01", "2025-11-25", "2024-11-05", "", "2026-07-28 "]) {
     it.effect(
-      `The version ${JSON.stringify(requested)} in _meta is answered -32022 with what is spoken (2026-07-28)`,
+      `The version ${JSON.stringify(requested)} in _meta fails with -32022 and lists the supported versions (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(features)
@@ -226,7 +226,7 @@ describe("A version", () => {
     )
   }
 
-  it.effect("A version that the options of the server leave out is not spoken", () =>
+  it.effect("A version excluded by the options is unsupported", () =>
     Effect.gen(function* () {
       const client = yield* open(features, {}, { revisions: ["2025-11-25"] })
       const error = yield* client.refused("server/discover")
@@ -236,7 +236,7 @@ describe("A version", () => {
   )
 
   it.effect(
-    "A server of the stateless era only refuses initialize and names what is spoken (2026-07-28)",
+    "A stateless-only server rejects initialize and lists its versions (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features, revisions: ["2026-07-28"] })
@@ -244,7 +244,7 @@ describe("A version", () => {
         const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "old", version: "1" } }
         const error = yield* client.refused("initialize", params)
         assert.match(JSON.stringify([error.message, error.data]), /2026-07-28/)
-        // The same from one that cannot decide.
+        // An initialize that carries the `_meta` of the stateless era fails the same way.
         const both = yield* client.refused("initialize", { ...params, _meta: metaOf() })
         assert.match(JSON.stringify([both.message, both.data]), /2026-07-28/)
       }),
@@ -252,7 +252,7 @@ describe("A version", () => {
   )
 
   it.effect(
-    "A server of the stateless era only refuses a request without declarations as malformed (2026-07-28)",
+    "A stateless-only server rejects a request without declarations as malformed (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features, revisions: ["2026-07-28"] })
@@ -269,7 +269,7 @@ describe("A version", () => {
 describe("Every answer", () => {
   for (const [method, params] of requests) {
     it.effect(
-      `An answer to ${method} ${JSON.stringify(params)} carries its type and the name of the server (2026-07-28)`,
+      `The answer to ${method} ${JSON.stringify(params)} includes its type and the server's name (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(features, {}, { title: "Test server" })
@@ -285,7 +285,7 @@ describe("Every answer", () => {
     )
   }
 
-  it.effect("An answer keeps what a handler put into _meta", () =>
+  it.effect("The answer includes the _meta returned by the handler", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Tools.layer(Tool.make("meta", { description: "" }), () =>
@@ -300,11 +300,11 @@ describe("Every answer", () => {
 })
 
 describe("Errors", () => {
-  // The last defined ones would not be meant as the specification means them.
+  // The last ones are defined by the specification, but handlers would use them with another meaning.
   const codes = [-32000, -32001, -32002, -32019, -32023, -32042, -32050, -32099, -32020, -32021, -32022]
   const failing = Layer.mergeAll(
     Tools.layer(Tool.make("fail", { description: "", input: { code: Schema.Int } }), ({ code }) =>
-      // Data that are not those of the codes that the specification defines.
+      // Data other than the data that the specification defines for these codes.
       Effect.fail(new McpError.McpError({ code, message: "The code is the message", data: { reason: "mine" } }))
     ),
     Resources.layerTemplate({ uriTemplate: "fail://{code}", name: "fail" }, ({ code }) =>
@@ -315,7 +315,7 @@ describe("Errors", () => {
     )
   )
   it.effect(
-    "Errors never have a code of older revisions, nor a reserved code, whatever a handler fails with (2026-07-28)",
+    "Handler errors never use a reserved or legacy code (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(failing)
@@ -341,7 +341,7 @@ describe("Errors", () => {
     )
   )
 
-  it.effect("Errors of a handler with a code of its own pass unchanged", () =>
+  it.effect("Handler errors with a custom code are sent unchanged", () =>
     Effect.gen(function* () {
       const client = yield* open(failing)
       for (const code of [1, -1, -31999, -32100, 42_000]) {
@@ -352,7 +352,7 @@ describe("Errors", () => {
   )
 
   it.effect(
-    "Errors about unknown things are -32602 (2026-07-28)",
+    "Unknown tools, prompts, resources and completion targets fail with -32602 (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(features)
@@ -368,7 +368,7 @@ describe("Errors", () => {
     verifies("resources.read.unknown", "resources.read.not-empty", "tools.call.unknown-tool")
   )
 
-  it.effect("Errors about missing resources that a handler looked for are -32602, too", () =>
+  it.effect("A resource that its handler cannot find also fails with -32602", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Resources.layerTemplate({ uriTemplate: "dish://{name}", name: "dish" }, ({ name }) =>
@@ -390,7 +390,7 @@ describe("Errors", () => {
     "toString",
     "__proto__"
   ]
-  it.effect("The error to a method that 2026-07-28 removed or never had is -32601", () =>
+  it.effect("Methods that 2026-07-28 removed or never had fail with -32601", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       for (const method of removed) {
@@ -400,7 +400,7 @@ describe("Errors", () => {
     })
   )
 
-  it.effect("The error to the lists of features that the server lacks is -32601", () =>
+  it.effect("Listing features that the server lacks fails with -32601", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       for (const method of ["prompts/list", "resources/list", "resources/read", "completion/complete"]) {
@@ -410,7 +410,7 @@ describe("Errors", () => {
     })
   )
 
-  it.effect("An error tells a client nothing of the defect inside", () =>
+  it.effect("Errors do not reveal the defect behind them", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Tools.layer(Tool.make("dies", { description: "" }), () => Effect.die(new Error("secret")))
@@ -424,7 +424,7 @@ describe("Errors", () => {
 
 type Asking = Elicitation.Elicitation | Sampling.Sampling | Roots.Roots
 
-describe("A capability that is missing", () => {
+describe("Missing capabilities", () => {
   const url = { message: "Pay", url: "https://example.com/", elicitationId: "1" }
   const messages = [{ role: "user", content: { type: "text", text: "?" } }] as const
   const questions = {
@@ -465,7 +465,7 @@ describe("A capability that is missing", () => {
       Resources.layer({ uri: "ask://it", name: "ask" }, Effect.as(question, "asked"))
     )
     it.effect(
-      `A missing capability to ask (${name}) is answered -32021 with what to declare, unless the handler does without (2026-07-28)`,
+      `Asking without a capability (${name}) fails with -32021 and names it, unless the handler recovers (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(asking, { capabilities: lacking[name] })
@@ -487,7 +487,7 @@ describe("A capability that is missing", () => {
 
 describe("server/discover", () => {
   it.effect(
-    "server/discover answers with versions, capabilities and instructions (2026-07-28)",
+    "server/discover returns the versions, capabilities and instructions (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(
@@ -539,7 +539,7 @@ describe("Logging and progress", () => {
       return "done"
     })
   )
-  it.effect("Progress is reported by the token of the request, ever more, and not without a token", () =>
+  it.effect("Progress uses the request's token and only increases; without a token, none is sent", () =>
     Effect.gen(function* () {
       const client = yield* open(reports)
       yield* client.call("reports")
@@ -570,11 +570,11 @@ describe("Logging and progress", () => {
   const texts = (notes: ReadonlyArray<any>) => notes.map(({ params }) => params.level)
 
   it.effect(
-    "Log messages are silent unless the request asks for a level (2026-07-28)",
+    "Log messages are sent only if the request sets a level (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: logs })
-        // Not even the level that a stateful session on the same wire has set counts here.
+        // Even the level that a stateful session set on the same wire does not count here.
         const wire = yield* connect(server)
         yield* wire.request("logging/setLevel", { level: "debug" })
         const client = modern(wire)
@@ -587,7 +587,7 @@ describe("Logging and progress", () => {
   )
 
   it.effect(
-    "The log level of a request is its own, and its messages come before its answer (2026-07-28)",
+    "The log level applies to one request, whose messages precede its answer (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(logs)
@@ -607,7 +607,7 @@ describe("Logging and progress", () => {
   )
 
   it.effect(
-    "Log messages and progress end with the request, whatever the request leaves running (2026-07-28)",
+    "Log messages and progress stop when the request ends, even if fibers are still running (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const answered = yield* Deferred.make<void>()
@@ -634,7 +634,7 @@ describe("Logging and progress", () => {
 })
 
 describe("Middleware", () => {
-  it.effect("Middleware sees the requests of 2026-07-28", () =>
+  it.effect("Middleware sees 2026-07-28 requests", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const audit = Middleware.layer(({ method }, next) =>
@@ -653,7 +653,7 @@ describe("Middleware", () => {
   )
 
   it.effect(
-    "Middleware that asks around a request without questions fails typed, and that request never asks (2026-07-28)",
+    "Middleware that asks during a non-interactive request fails with a typed error (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const nosy = Middleware.layer((_request, next) =>

@@ -1,4 +1,6 @@
-/** Lists, reads and calls in the stateless era: hints for caches, order, and values that older revisions have no words for. */
+/**
+ * Lists, reads and calls in the stateless era: cache hints, order, and values that older revisions cannot represent.
+ */
 import { Elicitation, Principal, Prompt, Prompts, Resources, Tool, Tools } from "@effect-mcp/core"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -19,7 +21,7 @@ const read = (uri: string) => ["resources/read", { uri }] as const
 
 describe("Caching hints", () => {
   it.effect(
-    "Caching hints are on every list, on discovery and on every read: stale at once and private by default (2026-07-28)",
+    "Every list, discovery and read has caching hints, private and stale by default (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(Layer.mergeAll(tool("a"), prompt, resource(), template))
@@ -42,7 +44,7 @@ describe("Caching hints", () => {
     verifies("caching.hints.included", "caching.ttl.not-negative")
   )
 
-  it.effect("Caching hints are set by one option per list", () =>
+  it.effect("Each list has one option for its caching hints", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Layer.mergeAll(tool("a"), prompt, resource(), template),
@@ -71,7 +73,7 @@ describe("Caching hints", () => {
     })
   )
 
-  it.effect("Caching hints are set by one option per resource or template, or by what a read gives", () =>
+  it.effect("Caching hints for resources and templates come from an option or the read result", () =>
     Effect.gen(function* () {
       const cache = { timeToLive: "7 millis", scope: "public" } as const
       const own = Resources.layer(
@@ -87,7 +89,7 @@ describe("Caching hints", () => {
   )
 
   it.effect(
-    "Caching hints have one scope on all pages of a list (2026-07-28)",
+    "All pages of a list share one cache scope (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(
@@ -112,7 +114,7 @@ describe("Caching hints", () => {
   )
 
   it.effect(
-    "Caching hints are private where an entry is visible to some callers only, whatever the option says (2026-07-28)",
+    "A list is cached privately if some entries are limited to some callers, regardless of the option (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const cache = { timeToLive: 1000, scope: "public" } as const
@@ -141,49 +143,47 @@ describe("Caching hints", () => {
       })
   )
 
-  it.effect(
-    "Caching hints are private where a mounted source or a template lists, which may read the caller (2026-07-28)",
-    () =>
-      Effect.gen(function* () {
-        const cache = { timeToLive: 1000, scope: "public" } as const
-        const caching = { tools: cache, prompts: cache, resources: cache, resourceTemplates: cache }
-        const adminOnly = <A>(item: A) =>
-          Effect.map(Principal.Principal, ({ subject }) => (subject === "admin" ? [item] : []))
-        const changes = Stream.never
-        const mounted = Layer.effectDiscard(
-          Effect.gen(function* () {
-            const tools = yield* Tools.ToolRegistry
-            const prompts = yield* Prompts.PromptRegistry
-            const resources = yield* Resources.ResourceRegistry
-            const wipe = { name: "wipe", inputSchema: { type: "object" as const } }
-            yield* tools.mount({ list: adminOnly(wipe), call: () => undefined, changes })
-            yield* prompts.mount({ list: adminOnly({ name: "wipe" }), get: () => undefined, changes })
-            yield* resources.mount({
-              list: adminOnly({ uri: "a://wipe", name: "wipe" }),
-              templates: adminOnly({ uriTemplate: "a://{wipe}", name: "wipe" }),
-              read: () => undefined,
-              watch: () => undefined,
-              matches: () => false,
-              changes
-            })
+  it.effect("A list is cached privately if a mounted source or template contributes to it (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const cache = { timeToLive: 1000, scope: "public" } as const
+      const caching = { tools: cache, prompts: cache, resources: cache, resourceTemplates: cache }
+      const adminOnly = <A>(item: A) =>
+        Effect.map(Principal.Principal, ({ subject }) => (subject === "admin" ? [item] : []))
+      const changes = Stream.never
+      const mounted = Layer.effectDiscard(
+        Effect.gen(function* () {
+          const tools = yield* Tools.ToolRegistry
+          const prompts = yield* Prompts.PromptRegistry
+          const resources = yield* Resources.ResourceRegistry
+          const wipe = { name: "wipe", inputSchema: { type: "object" as const } }
+          yield* tools.mount({ list: adminOnly(wipe), call: () => undefined, changes })
+          yield* prompts.mount({ list: adminOnly({ name: "wipe" }), get: () => undefined, changes })
+          yield* resources.mount({
+            list: adminOnly({ uri: "a://wipe", name: "wipe" }),
+            templates: adminOnly({ uriTemplate: "a://{wipe}", name: "wipe" }),
+            read: () => undefined,
+            watch: () => undefined,
+            matches: () => false,
+            changes
           })
-        )
-        const ofSources = yield* open(mounted, {}, { caching })
-        const lists = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
-        for (const method of lists) {
-          assert.deepInclude(yield* ofSources.request(method), { ttlMs: 1000, cacheScope: "private" }, method)
-        }
-        const members = Resources.layerTemplate(
-          { uriTemplate: "m://{id}", name: "m", list: adminOnly({ uri: "m://1", name: "m" }) },
-          () => Effect.succeed("x")
-        )
-        const ofMembers = yield* open(members, {}, { caching })
-        assert.deepInclude(yield* ofMembers.request("resources/list"), { cacheScope: "private" })
-        assert.deepInclude(yield* ofMembers.request("resources/templates/list"), { cacheScope: "public" })
-      })
+        })
+      )
+      const ofSources = yield* open(mounted, {}, { caching })
+      const lists = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
+      for (const method of lists) {
+        assert.deepInclude(yield* ofSources.request(method), { ttlMs: 1000, cacheScope: "private" }, method)
+      }
+      const members = Resources.layerTemplate(
+        { uriTemplate: "m://{id}", name: "m", list: adminOnly({ uri: "m://1", name: "m" }) },
+        () => Effect.succeed("x")
+      )
+      const ofMembers = yield* open(members, {}, { caching })
+      assert.deepInclude(yield* ofMembers.request("resources/list"), { cacheScope: "private" })
+      assert.deepInclude(yield* ofMembers.request("resources/templates/list"), { cacheScope: "public" })
+    })
   )
 
-  it.effect("Caching hints become private when an entry that only some callers see is registered (2026-07-28)", () =>
+  it.effect("Caching becomes private when an entry with limited visibility is registered (2026-07-28)", () =>
     Effect.gen(function* () {
       const registry = yield* Deferred.make<Context.Context<Tools.ToolRegistry>>()
       const registers = Layer.effectDiscard(
@@ -209,7 +209,7 @@ describe("Caching hints", () => {
   )
 
   for (const version of versions()) {
-    it.effect(`Caching hints are left out in ${version}`, () =>
+    it.effect(`Caching hints are omitted in ${version}`, () =>
       Effect.gen(function* () {
         const cache = { timeToLive: "7 millis", scope: "public" } as const
         const client = yield* session(
@@ -226,7 +226,7 @@ describe("Caching hints", () => {
 
 describe("Lists", () => {
   it.effect(
-    "Lists have the same order and the same members over every connection, whatever requests came before (2026-07-28)",
+    "Lists have the same order and members on every connection, regardless of earlier requests (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: Layer.mergeAll(many(20), prompt, resource(), template) })
@@ -257,7 +257,7 @@ describe("Lists", () => {
   )
 
   it.effect(
-    "Lists have what the caller may see, whatever their scope says (2026-07-28)",
+    "Lists contain only entries visible to the caller, regardless of cache scope (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const admin = (principal: Principal.Principal["Service"]) => principal.subject === "admin"
@@ -321,7 +321,7 @@ describe("Lists", () => {
     verifies("caching.access.controlled", "caching.access.not-by-scope")
   )
 
-  it.effect("A list refuses a cursor that the server did not give, the empty string included", () =>
+  it.effect("A list rejects cursors it did not issue, including the empty string", () =>
     Effect.gen(function* () {
       const client = yield* open(many(3), {}, { pageSize: 2 })
       for (const cursor of ["", "x", "e30"]) {
@@ -332,7 +332,7 @@ describe("Lists", () => {
 })
 
 describe("Tool arguments", () => {
-  it.effect("Tool arguments that do not fit are a result that the model can read", () =>
+  it.effect("Invalid tool arguments produce a result the model can read", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Tools.layer(Tool.make("add", { description: "", input: { n: Schema.Int } }), ({ n }) =>
@@ -351,13 +351,13 @@ describe("Tool arguments", () => {
   )
 })
 
-describe("The schema of a tool", () => {
+describe("Tool schemas", () => {
   const schema = (properties: object, rest: object = {}) => ({ type: "object", properties, ...rest })
   const header = (name: unknown, type = "string") => ({ type, "x-mcp-header": name })
   const made = (inputSchema: any) => () => Tool.raw("t", { description: "", inputSchema })
   const served = (inputSchema: any) => () => Tools.layer(made(inputSchema)(), () => Effect.succeed(""))
 
-  it.effect("The schema of a tool may name headers for its arguments", () =>
+  it.effect("A tool schema can map arguments to headers", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Tools.layer(Tool.raw("t", { description: "", inputSchema: schema({ a: header("Region") }) }), () =>
@@ -370,7 +370,7 @@ describe("The schema of a tool", () => {
   )
 
   it(
-    "The schema of a tool is refused with headers that break a rule (2026-07-28)",
+    "A tool schema with invalid header mappings is rejected (2026-07-28)",
     verifies(
       "tools.header.not-empty",
       "tools.header.token",
@@ -401,7 +401,7 @@ describe("The schema of a tool", () => {
   )
 
   it(
-    "The schema of a tool is refused when it refers to the network, and is never fetched (2026-07-28)",
+    "A tool schema with a network reference is rejected and never fetched (2026-07-28)",
     verifies(
       "json-schema.ref.not-fetched",
       "json-schema.ref.opt-in",
@@ -441,7 +441,7 @@ describe("Structured content", () => {
       Tools.layer(Tool.make("value", { description: "", output }), () => Effect.succeed(value)),
       Tools.layer(Tool.make("object", { description: "", output: { a: Schema.Int } }), () => Effect.succeed({ a: 1 }))
     )
-    it.effect(`Structured content may be ${what} (2026-07-28)`, () =>
+    it.effect(`Structured content can be ${what} (2026-07-28)`, () =>
       Effect.gen(function* () {
         const client = yield* open(features)
         const { tools } = yield* client.request("tools/list")
@@ -452,13 +452,13 @@ describe("Structured content", () => {
       })
     )
     for (const version of versions()) {
-      it.effect(`Structured content that is ${what} is text only in ${version}`, () =>
+      it.effect(`Structured content that is ${what} is sent only as text in ${version}`, () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version })
           const { tools } = yield* client.request("tools/list")
           assert.notProperty(tools[0], "outputSchema")
           const result = yield* client.call("value")
-          // An object may be structured content without a schema, where there is structured content.
+          // Revisions with structured content accept an object without a schema.
           const sayable = what === "a union" && version >= "2025-06-18"
           assert.deepStrictEqual(result.structuredContent, sayable ? value : undefined)
           assert.deepStrictEqual(JSON.parse(result.content[0].text), value)
@@ -470,60 +470,56 @@ describe("Structured content", () => {
   }
 })
 
-describe("Both eras on one wire", () => {
-  it.effect(
-    "A server of both eras answers each request by its own _meta, in any order, before and after initialize",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* serve({ features: Layer.mergeAll(tool("a"), resource()) })
-        const wire = yield* connect(server, { handshake: false })
-        const client = modern(wire)
-        assert.strictEqual((yield* client.request("tools/list")).resultType, "complete")
-        assert.strictEqual((yield* wire.refused("tools/list")).code, -32600)
-        const initialized = yield* wire.request("initialize", {
-          protocolVersion: "2025-06-18",
-          capabilities: {},
-          clientInfo: { name: "old", version: "1" }
-        })
-        assert.strictEqual(initialized.protocolVersion, "2025-06-18")
-        yield* wire.notify("notifications/initialized")
-        const [old, fresh, pong, discovered] = yield* Effect.all(
-          [
-            wire.request("tools/list"),
-            client.request("tools/list"),
-            wire.request("ping"),
-            client.request("server/discover")
-          ],
-          { concurrency: "unbounded" }
-        )
-        assert.notProperty(old, "resultType")
-        assert.notProperty(old, "_meta")
-        assert.strictEqual(fresh.resultType, "complete")
-        assert.deepStrictEqual(pong, {})
-        assert.isDefined(discovered.supportedVersions)
-        assert.deepStrictEqual(
-          old.tools.map(({ name }: any) => name),
-          fresh.tools.map(({ name }: any) => name)
-        )
-        assert.strictEqual((yield* wire.refused("resources/read", { uri: "x://y" })).code, -32002)
-        assert.strictEqual((yield* client.refused("resources/read", { uri: "x://y" })).code, -32602)
+describe("Both eras on one connection", () => {
+  it.effect("A dual-era server answers each request by its _meta, in any order, before and after initialize", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ features: Layer.mergeAll(tool("a"), resource()) })
+      const wire = yield* connect(server, { handshake: false })
+      const client = modern(wire)
+      assert.strictEqual((yield* client.request("tools/list")).resultType, "complete")
+      assert.strictEqual((yield* wire.refused("tools/list")).code, -32600)
+      const initialized = yield* wire.request("initialize", {
+        protocolVersion: "2025-06-18",
+        capabilities: {},
+        clientInfo: { name: "old", version: "1" }
       })
+      assert.strictEqual(initialized.protocolVersion, "2025-06-18")
+      yield* wire.notify("notifications/initialized")
+      const [old, fresh, pong, discovered] = yield* Effect.all(
+        [
+          wire.request("tools/list"),
+          client.request("tools/list"),
+          wire.request("ping"),
+          client.request("server/discover")
+        ],
+        { concurrency: "unbounded" }
+      )
+      assert.notProperty(old, "resultType")
+      assert.notProperty(old, "_meta")
+      assert.strictEqual(fresh.resultType, "complete")
+      assert.deepStrictEqual(pong, {})
+      assert.isDefined(discovered.supportedVersions)
+      assert.deepStrictEqual(
+        old.tools.map(({ name }: any) => name),
+        fresh.tools.map(({ name }: any) => name)
+      )
+      assert.strictEqual((yield* wire.refused("resources/read", { uri: "x://y" })).code, -32002)
+      assert.strictEqual((yield* client.refused("resources/read", { uri: "x://y" })).code, -32602)
+    })
   )
 
-  it.effect(
-    "A server of both eras never initializes to the stateless revision, whatever version the client offers",
-    () =>
-      Effect.gen(function* () {
-        for (const protocolVersion of ["2026-07-28", "2099-01-01"]) {
-          const client = yield* session(tool("a"), { handshake: false })
-          const clientInfo = { name: "raw", version: "0" }
-          const initialized = yield* client.request("initialize", { protocolVersion, capabilities: {}, clientInfo })
-          assert.strictEqual(initialized.protocolVersion, "2025-11-25")
-        }
-      })
+  it.effect("A dual-era server never negotiates the stateless revision in initialize", () =>
+    Effect.gen(function* () {
+      for (const protocolVersion of ["2026-07-28", "2099-01-01"]) {
+        const client = yield* session(tool("a"), { handshake: false })
+        const clientInfo = { name: "raw", version: "0" }
+        const initialized = yield* client.request("initialize", { protocolVersion, capabilities: {}, clientInfo })
+        assert.strictEqual(initialized.protocolVersion, "2025-11-25")
+      }
+    })
   )
 
-  it.effect("A server of both eras cancels exactly the request with the id, of either era", () =>
+  it.effect("A dual-era server cancels only the request with the given id, in either era", () =>
     Effect.gen(function* () {
       const ended: Array<string> = []
       const waits = (name: string) =>

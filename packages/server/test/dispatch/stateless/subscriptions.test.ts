@@ -1,4 +1,4 @@
-/** `subscriptions/listen`: one long request that is a stream of hints. */
+/** `subscriptions/listen`: one long-running request that streams notifications. */
 import { Principal, Resources, Tool, Tools } from "@effect-mcp/core"
 import type { ResourceRegistry } from "@effect-mcp/core/Resources"
 import type { ToolRegistry } from "@effect-mcp/core/Tools"
@@ -20,7 +20,7 @@ import { join, modern, open } from "../../support/modern.ts"
 const tool = (name: string) => Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(name))
 const all = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
 
-/** A resource that changes when the test says so, and how many watch it. */
+/** A resource that changes when the test asks, and counts its watchers. */
 const watched = Effect.gen(function* () {
   const changes = yield* Queue.unbounded<number>()
   let watchers = 0
@@ -43,7 +43,7 @@ const watched = Effect.gen(function* () {
   return { features, change, watchers: () => watchers }
 })
 
-/** Features that tests change while they run. */
+/** Features that a test changes while they are served. */
 const registries = Effect.gen(function* () {
   let found: Context.Context<ToolRegistry | ResourceRegistry> | undefined
   const layer = Layer.effectDiscard(
@@ -60,7 +60,7 @@ const registries = Effect.gen(function* () {
 
 describe("subscriptions/listen", () => {
   it.effect(
-    "A subscriptions/listen acknowledges first what is granted, by the id of its request (2026-07-28)",
+    "subscriptions/listen first acknowledges the granted notifications under its request id (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features } = yield* watched
@@ -74,7 +74,7 @@ describe("subscriptions/listen", () => {
             jsonrpc: "2.0",
             method: "notifications/subscriptions/acknowledged",
             params: {
-              // There are no prompts, so there is nothing to tell of them.
+              // The server has no prompts, so it has nothing to announce about them.
               notifications: {
                 toolsListChanged: true,
                 resourcesListChanged: true,
@@ -93,7 +93,7 @@ describe("subscriptions/listen", () => {
   )
 
   it.effect(
-    "A subscriptions/listen notifies only of what its filter names, each time with its id (2026-07-28)",
+    "subscriptions/listen sends only the notifications its filter names, each with its id (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { change, features } = yield* watched
@@ -124,7 +124,7 @@ describe("subscriptions/listen", () => {
   )
 
   it.effect(
-    "A subscription to the list of resources is notified of a new resource (2026-07-28)",
+    "A subscription to the resource list is notified of a new resource (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features } = yield* watched
@@ -140,7 +140,7 @@ describe("subscriptions/listen", () => {
     verifies("resources.list-changed.sent")
   )
 
-  it.effect("A subscriptions/listen is notified of a burst of changes once", () =>
+  it.effect("subscriptions/listen coalesces a burst of changes into one notification", () =>
     Effect.gen(function* () {
       const { add, layer } = yield* registries
       const client = yield* open(Layer.merge(layer, tool("a")))
@@ -152,7 +152,7 @@ describe("subscriptions/listen", () => {
     })
   )
 
-  it.effect("Several subscriptions/listen may be open on one wire, with the same filter, and end one by one", () =>
+  it.effect("Subscriptions with the same filter can share a connection and end independently", () =>
     Effect.gen(function* () {
       const { change, features, watchers } = yield* watched
       const client = yield* open(features("menu://today"))
@@ -170,7 +170,7 @@ describe("subscriptions/listen", () => {
   )
 
   it.effect(
-    "A subscriptions/listen that the client cancels is not answered, and leaves nothing behind (2026-07-28)",
+    "A subscriptions/listen cancelled by the client gets no answer and leaks nothing (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { change, features, watchers } = yield* watched
@@ -205,7 +205,7 @@ describe("subscriptions/listen", () => {
   })
 
   it.effect(
-    "A subscriptions/listen sends its result before the cancellation, however long middleware takes after it (2026-07-28)",
+    "subscriptions/listen sends its result before the cancellation, even with slow middleware (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const slow = Middleware.layer((request, next) =>
@@ -225,7 +225,7 @@ describe("subscriptions/listen", () => {
       })
   )
 
-  it.effect("A subscriptions/listen holds up the end of its server for a second at most (2026-07-28)", () =>
+  it.effect("subscriptions/listen delays shutdown by at most a second (2026-07-28)", () =>
     Effect.gen(function* () {
       const stuck = Middleware.layer((request, next) =>
         request.method === "subscriptions/listen" ? Effect.andThen(next, Effect.never) : next
@@ -241,7 +241,7 @@ describe("subscriptions/listen", () => {
   )
 
   it.effect(
-    "A subscriptions/listen ends with a result, then a cancellation, when the server ends (2026-07-28)",
+    "On shutdown, subscriptions/listen sends a result and then a cancellation (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { client, close } = yield* ending(tool("a"))
@@ -272,27 +272,25 @@ describe("subscriptions/listen", () => {
     )
   )
 
-  it.effect(
-    "A subscriptions/listen takes no permit: other requests run, and a server that drains does not wait for it",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* serve({ features: tool("a"), limits: { inFlight: 1, pending: 3 }, drain: "1 minute" })
-        const serving = yield* Scope.make()
-        const wire = yield* connect(
-          { ...server, connect: (transport, options) => Scope.provide(server.connect(transport, options), serving) },
-          { handshake: false }
-        )
-        const client = modern(wire)
-        for (let i = 0; i < 3; i++) yield* client.listen(all)
-        assert.strictEqual((yield* client.call("a")).content[0].text, "a")
-        const tooMany = yield* client.refused("subscriptions/listen", { notifications: {} })
-        assert.strictEqual(tooMany.code, McpError.LimitExceeded)
-        // The clock does not move: this would hang if it waited.
-        yield* Scope.close(serving, Exit.void)
-      })
+  it.effect("subscriptions/listen takes no permit and does not block other requests or draining", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ features: tool("a"), limits: { inFlight: 1, pending: 3 }, drain: "1 minute" })
+      const serving = yield* Scope.make()
+      const wire = yield* connect(
+        { ...server, connect: (transport, options) => Scope.provide(server.connect(transport, options), serving) },
+        { handshake: false }
+      )
+      const client = modern(wire)
+      for (let i = 0; i < 3; i++) yield* client.listen(all)
+      assert.strictEqual((yield* client.call("a")).content[0].text, "a")
+      const tooMany = yield* client.refused("subscriptions/listen", { notifications: {} })
+      assert.strictEqual(tooMany.code, McpError.LimitExceeded)
+      // The clock does not move, so waiting would hang here.
+      yield* Scope.close(serving, Exit.void)
+    })
   )
 
-  it.effect("A subscriptions/listen grants at most 1024 resources, and says which", () =>
+  it.effect("subscriptions/listen grants at most 1024 resources and lists them", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Resources.layerTemplate(
@@ -309,7 +307,7 @@ describe("subscriptions/listen", () => {
     })
   )
 
-  it.effect("A subscriptions/listen does not grant what the caller must not see", () =>
+  it.effect("subscriptions/listen does not grant resources hidden from the caller", () =>
     Effect.gen(function* () {
       const { features } = yield* watched
       const hidden = features("secret://it", ({ subject }) => subject === "admin")
@@ -325,7 +323,7 @@ describe("subscriptions/listen", () => {
   )
 
   it.effect(
-    "A subscriptions/listen acknowledges before it notifies of changes during its start (2026-07-28)",
+    "subscriptions/listen acknowledges before notifying about changes during startup (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const features = yield* Features.build(
@@ -338,7 +336,7 @@ describe("subscriptions/listen", () => {
         const sent: Array<any> = []
         const sink: Sink = { send: (message) => void sent.push(message), writable: () => true, ready: Effect.void }
         const listeners = new Set<ChangeNotifier>()
-        // Each subscription takes a while, in which resources and lists change.
+        // Each subscription takes a while to start, while resources and lists change.
         const slow: typeof resources = {
           ...resources,
           subscribe: (uri, principal, subscriber) =>
@@ -372,22 +370,20 @@ describe("subscriptions/listen", () => {
     verifies("subscriptions.acknowledged.nothing-before", "subscriptions.acknowledged.first")
   )
 
-  it.effect(
-    "A subscriptions/listen misses no update after its acknowledgement, although the watcher takes its time to start",
-    () =>
-      Effect.gen(function* () {
-        const started = yield* Deferred.make<void>()
-        const changes = Stream.unwrap(Effect.as(Deferred.succeed(started, undefined), Stream.make(1, 2, 3)))
-        const client = yield* open(Resources.layer({ uri: "a://b", name: "b" }, Effect.succeed("x"), changes))
-        const listening = yield* client.listen({ resourceSubscriptions: ["a://b"] })
-        yield* Deferred.await(started)
-        yield* quiesce
-        assert.strictEqual(listening.messages()[0].method, "notifications/subscriptions/acknowledged")
-        assert.strictEqual(listening.messages()[1].method, "notifications/resources/updated")
-      })
+  it.effect("subscriptions/listen misses no update after its acknowledgement, even if its watcher starts slowly", () =>
+    Effect.gen(function* () {
+      const started = yield* Deferred.make<void>()
+      const changes = Stream.unwrap(Effect.as(Deferred.succeed(started, undefined), Stream.make(1, 2, 3)))
+      const client = yield* open(Resources.layer({ uri: "a://b", name: "b" }, Effect.succeed("x"), changes))
+      const listening = yield* client.listen({ resourceSubscriptions: ["a://b"] })
+      yield* Deferred.await(started)
+      yield* quiesce
+      assert.strictEqual(listening.messages()[0].method, "notifications/subscriptions/acknowledged")
+      assert.strictEqual(listening.messages()[1].method, "notifications/resources/updated")
+    })
   )
 
-  it.effect("A subscriptions/listen is removed from the notifiers of list changes when it ends, however it ends", () =>
+  it.effect("subscriptions/listen unsubscribes from list changes however it ends", () =>
     Effect.gen(function* () {
       const { resources } = yield* Features.build(tool("a"))
       const { session } = yield* open(tool("a"))
@@ -423,7 +419,7 @@ describe("subscriptions/listen", () => {
     })
   )
 
-  it.effect("A subscriptions/listen is refused without a filter", () =>
+  it.effect("subscriptions/listen without a filter is rejected", () =>
     Effect.gen(function* () {
       const client = yield* open(tool("a"))
       for (const notifications of [undefined, null, [], { toolsListChanged: "yes" }, { resourceSubscriptions: "a" }]) {
@@ -434,27 +430,25 @@ describe("subscriptions/listen", () => {
     })
   )
 
-  it.effect(
-    "The notifications of a subscriptions/listen and of a stateful session on the same wire are told apart",
-    () =>
-      Effect.gen(function* () {
-        const { change, features } = yield* watched
-        const { add, layer } = yield* registries
-        const server = yield* serve({ features: Layer.mergeAll(layer, tool("a"), features("menu://today")) })
-        const wire = yield* connect(server)
-        yield* wire.request("resources/subscribe", { uri: "menu://today" })
-        const listening = yield* modern(wire).listen({ ...all, resourceSubscriptions: ["menu://today"] })
-        yield* add(tool("b"))
-        yield* change
-        assert.strictEqual(listening.messages().length, 3)
-        // The session has its own, without an id.
-        const own = wire.received.filter(
-          ({ method, params }) => method?.startsWith("notifications/") && params?._meta === undefined
-        )
-        assert.deepStrictEqual(
-          own.map(({ method }) => method),
-          ["notifications/tools/list_changed", "notifications/resources/updated"]
-        )
-      })
+  it.effect("subscriptions/listen and a stateful session on one connection are notified separately", () =>
+    Effect.gen(function* () {
+      const { change, features } = yield* watched
+      const { add, layer } = yield* registries
+      const server = yield* serve({ features: Layer.mergeAll(layer, tool("a"), features("menu://today")) })
+      const wire = yield* connect(server)
+      yield* wire.request("resources/subscribe", { uri: "menu://today" })
+      const listening = yield* modern(wire).listen({ ...all, resourceSubscriptions: ["menu://today"] })
+      yield* add(tool("b"))
+      yield* change
+      assert.strictEqual(listening.messages().length, 3)
+      // The session gets its notification without an id.
+      const own = wire.received.filter(
+        ({ method, params }) => method?.startsWith("notifications/") && params?._meta === undefined
+      )
+      assert.deepStrictEqual(
+        own.map(({ method }) => method),
+        ["notifications/tools/list_changed", "notifications/resources/updated"]
+      )
+    })
   )
 })

@@ -1,4 +1,4 @@
-/** HTTP with SSE: the course of a session, statuses, and admission. */
+/** HTTP with SSE: the lifecycle of a session, statuses, and admission. */
 import { Principal } from "@effect-mcp/core/Principal"
 import * as RequestContext from "@effect-mcp/core/RequestContext"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -21,9 +21,9 @@ const whoami = Tools.layer(
   })
 )
 
-describe("A session over HTTP with SSE", () => {
+describe("HTTP with SSE sessions", () => {
   it.live(
-    "The first event of a stream is the endpoint to post to, and each message of the server is an event",
+    "The first event of a stream is the POST endpoint, followed by one event per server message",
     () =>
       Effect.gen(function* () {
         const { connect, fetch } = yield* open(hello)
@@ -54,7 +54,7 @@ describe("A session over HTTP with SSE", () => {
     verifies("sse.endpoints.two", "sse.endpoint-event.sent", "sse.message-event")
   )
 
-  it.live("A session over HTTP with SSE may be in any revision with a handshake, and in no other", () =>
+  it.live("An HTTP with SSE session can use any handshake revision, and no other", () =>
     Effect.gen(function* () {
       const { connect } = yield* open(hello)
       for (const version of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) {
@@ -71,7 +71,7 @@ describe("A session over HTTP with SSE", () => {
     })
   )
 
-  it.live("Each session has an id that cannot be guessed, and receives its own messages only", () =>
+  it.live("Each session has an unguessable id and receives only its own messages", () =>
     Effect.gen(function* () {
       const { connect, server } = yield* open(hello)
       const clients = yield* Effect.all(Array.from({ length: 20 }, () => connect()))
@@ -89,7 +89,7 @@ describe("A session over HTTP with SSE", () => {
     })
   )
 
-  it.live("A batch is answered in one event where the revision has batches", () =>
+  it.live("A batch is answered in one event if the revision has batches", () =>
     Effect.gen(function* () {
       const { connect } = yield* open(hello)
       const client = yield* connect()
@@ -103,7 +103,7 @@ describe("A session over HTTP with SSE", () => {
     })
   )
 
-  it.live("The endpoint event has the prefix that the app is mounted under", () =>
+  it.live("The endpoint event includes the app's mount prefix", () =>
     Effect.gen(function* () {
       const around = (endpoint: Parameters<NonNullable<Parameters<typeof open>[1]>["around"] & object>[0]) =>
         Layer.provide(
@@ -121,8 +121,8 @@ describe("A session over HTTP with SSE", () => {
   )
 })
 
-describe("A POST of HTTP with SSE", () => {
-  it.live("A POST to a session that never was, is not named, or has ended gets 404", () =>
+describe("HTTP with SSE POSTs", () => {
+  it.live("A POST to an unknown, missing or ended session gets 404", () =>
     Effect.gen(function* () {
       const { connect, fetch, server } = yield* open(hello)
       const client = yield* connect()
@@ -143,7 +143,7 @@ describe("A POST of HTTP with SSE", () => {
     })
   )
 
-  it.live("A slow body is cut off for one that arrives whole, of another session too", () =>
+  it.live("A slow body is cut off in favour of a complete one, even from another session", () =>
     Effect.gen(function* () {
       const { connect, port } = yield* open(hello, { inFlight: 2 })
       const client = yield* connect()
@@ -158,7 +158,7 @@ describe("A POST of HTTP with SSE", () => {
     })
   )
 
-  it.live("A body that arrives after the end of its session gets 404", () =>
+  it.live("A body that arrives after its session ended gets 404", () =>
     Effect.gen(function* () {
       const { connect, fetch, server } = yield* open(hello)
       const client = yield* connect()
@@ -179,7 +179,7 @@ describe("A POST of HTTP with SSE", () => {
     })
   )
 
-  it.effect("A body that does not end is cut off after its time", () =>
+  it.effect("An unfinished body is cut off after its time limit", () =>
     Effect.gen(function* () {
       const { connect, port } = yield* open(hello, { inFlight: 4 })
       const client = yield* connect()
@@ -192,7 +192,7 @@ describe("A POST of HTTP with SSE", () => {
     })
   )
 
-  it.live("An unreadable message gets 400, and the stream carries the error", () =>
+  it.live("An unreadable message gets 400 and an error on the stream", () =>
     Effect.gen(function* () {
       const { connect } = yield* open(hello)
       const client = yield* connect()
@@ -210,13 +210,13 @@ describe("A POST of HTTP with SSE", () => {
         assert.deepStrictEqual([error.code, message.id], [code, id], body)
       }
       assert.strictEqual((yield* client.post(Uint8Array.of(0x22, 0xff, 0x22))).status, 400)
-      // An answer is never answered.
+      // A response never gets an answer.
       assert.strictEqual((yield* client.post(`{"jsonrpc":"2.0","id":5,"result":{},"error":{}}`)).status, 400)
       assert.strictEqual((yield* client.ask("ping")).id, 1)
     })
   )
 
-  it.live("A POST of another media type or of too large a size is refused", () =>
+  it.live("A POST with another media type or an oversized body is rejected", () =>
     Effect.gen(function* () {
       const { connect } = yield* open(hello, { maxMessageBytes: 1000 })
       const client = yield* connect()
@@ -233,8 +233,8 @@ describe("A POST of HTTP with SSE", () => {
   )
 })
 
-describe("Admission to HTTP with SSE", () => {
-  it.live("Another method gets 405 with the method that is allowed", () =>
+describe("HTTP with SSE admission", () => {
+  it.live("Other methods get 405 with the allowed method", () =>
     Effect.gen(function* () {
       const { connect, fetch } = yield* open(hello)
       const { endpoint } = yield* connect()
@@ -290,7 +290,7 @@ describe("Admission to HTTP with SSE", () => {
     })
   )
 
-  it.live("A principal that did not open the session gets 404, and rights of the one that did may change", () =>
+  it.live("A principal that did not open the session gets 404, while the owner's rights can change", () =>
     Effect.gen(function* () {
       const around = (endpoint: Parameters<NonNullable<Parameters<typeof open>[1]>["around"] & object>[0]) =>
         Layer.provide(
@@ -321,7 +321,7 @@ describe("Admission to HTTP with SSE", () => {
     })
   )
 
-  it.live("One session too many gets 429, until another ends", () =>
+  it.live("A session over the limit gets 429 until another ends", () =>
     Effect.gen(function* () {
       const { connect, fetch } = yield* open(hello, { sessions: 2, callerShare: 1 })
       const first = yield* connect()
@@ -334,7 +334,7 @@ describe("Admission to HTTP with SSE", () => {
     })
   )
 
-  it.live("A caller with its share of the sessions gets 429, and another address opens one", () =>
+  it.live("A caller that used up its share of sessions gets 429, while another address can open one", () =>
     Effect.gen(function* () {
       const { connect, fetch } = yield* open(hello, { sessions: 4 })
       const first = yield* connect()
@@ -349,7 +349,7 @@ describe("Admission to HTTP with SSE", () => {
     })
   )
 
-  it.live("A GET during the shutdown gets 503, and messages of an open session are still accepted", () =>
+  it.live("A GET during shutdown gets 503, while open sessions still accept messages", () =>
     Effect.gen(function* () {
       const entered = yield* Deferred.make<void>()
       const go = yield* Deferred.make<void>()

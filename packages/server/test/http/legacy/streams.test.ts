@@ -1,4 +1,4 @@
-/** HTTP with SSE: keep-alive, clients that read slowly, and the end of a stream. */
+/** HTTP with SSE: keep-alive, slow readers, and the end of a stream. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -8,7 +8,7 @@ import { Deferred, Effect, Exit, Fiber, Layer, Option, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { callOf, type Connected, open, request } from "./support/sse.ts"
 
-/** A tool that waits; `ended` tells how each call of it ended. */
+/** A tool that waits; `ended` records how each call ended. */
 const waiting = Effect.gen(function* () {
   const entered = yield* Queue.unbounded<void>()
   const ended = yield* Queue.unbounded<"interrupted" | "done">()
@@ -25,7 +25,7 @@ const waiting = Effect.gen(function* () {
   return { entered, ended, go: Deferred.succeed(go, undefined), tool }
 })
 
-/** Reports much; `reported` is how much of it. */
+/** Reports a lot of progress; `reported` counts the reports. */
 const flooding = (last: number) => {
   const state = { reported: 0 }
   const tool = Tools.layer(
@@ -41,15 +41,15 @@ const flooding = (last: number) => {
   return { state, tool }
 }
 const flood = callOf("flood", { progressToken: "p" }, "f")
-/** Large answers, which wait for no room. */
+/** Large answers, which are sent without waiting for room. */
 const big = Tools.layer(Tool.make("big", { description: "Answers much." }), () => Effect.succeed("x".repeat(1_000_000)))
 const quick = Tools.layer(Tool.make("quick", { description: "Answers." }), () => Effect.succeed("quick"))
 
 const ready = (client: Connected) => Effect.as(client.initialize(), client)
 const none = { until: (sessions: ReadonlyArray<unknown>) => sessions.length === 0 }
 
-describe("A stream of HTTP with SSE", () => {
-  it.effect("A silent stream sends comments at the interval of the keep-alive", () =>
+describe("HTTP with SSE streams", () => {
+  it.effect("A silent stream sends comments at the keep-alive interval", () =>
     Effect.gen(function* () {
       const { connect } = yield* open(quick, { keepAlive: "15 seconds" })
       const client = yield* connect()
@@ -64,7 +64,7 @@ describe("A stream of HTTP with SSE", () => {
     })
   )
 
-  it.live("A question of the server is an event, and its answer is posted", () =>
+  it.live("Server questions arrive as events, and their answers are posted", () =>
     Effect.gen(function* () {
       const ask = Tools.layer(
         Tool.make("ask", { description: "Asks." }),
@@ -86,8 +86,8 @@ describe("A stream of HTTP with SSE", () => {
   )
 })
 
-describe("A client of HTTP with SSE that hangs up", () => {
-  it.live("A client that hangs up ends its session and the requests in it, and no other session", () =>
+describe("HTTP with SSE clients that hang up", () => {
+  it.live("A client that hangs up ends its session and requests, but no other session", () =>
     Effect.gen(function* () {
       const { ended, entered, go, tool } = yield* waiting
       const { connect, server } = yield* open(tool)
@@ -104,11 +104,11 @@ describe("A client of HTTP with SSE that hangs up", () => {
     })
   )
 
-  it.live("A client leaves no session and no handler behind, whenever it hangs up", () =>
+  it.live("A client that hangs up at any point leaves no session or handler behind", () =>
     Effect.gen(function* () {
       const { ended, entered, tool } = yield* waiting
       const { connect, fetch, server } = yield* open(tool, { sessions: 1 })
-      // The place is free as soon as the server has noticed.
+      // The slot is free as soon as the server notices.
       const free = Effect.repeat(server.sessions, none)
       for (let round = 0; round < 30; round++) {
         const idle = yield* Effect.repeat(fetch({}), { until: ({ status }) => status === 200 })
@@ -125,8 +125,8 @@ describe("A client of HTTP with SSE that hangs up", () => {
   )
 })
 
-describe("A client of HTTP with SSE that stops reading", () => {
-  it.live("A client that stops reading suspends its own handler only, and loses no event when it reads on", () =>
+describe("HTTP with SSE clients that stop reading", () => {
+  it.live("A stalled client suspends only its own handler and loses no event when it resumes", () =>
     Effect.gen(function* () {
       const last = 1000
       const { state, tool } = flooding(last)
@@ -147,7 +147,7 @@ describe("A client of HTTP with SSE that stops reading", () => {
     })
   )
 
-  it.live("A client with too many answers waiting is cut off, and its requests are interrupted", () =>
+  it.live("A client with too many unread answers is disconnected and its requests are interrupted", () =>
     Effect.gen(function* () {
       const { ended, entered, tool } = yield* waiting
       const { connect, server } = yield* open(Layer.merge(tool, big), { controlCap: 2_000_000 })
@@ -164,14 +164,37 @@ describe("A client of HTTP with SSE that stops reading", () => {
       assert.strictEqual(yield* Queue.take(ended), "interrupted")
       yield* Effect.repeat(server.sessions, none)
       yield* slow.resume
-      // The response was cut: it did not end as a whole body does.
+      // The response was cut off: it did not end like a complete body.
       assert.isFalse(yield* slow.complete)
+    })
+  )
+
+  it.live("A caller with too many unread answers loses its oldest session, and other callers lose none", () =>
+    Effect.gen(function* () {
+      const { connect, server } = yield* open(Layer.merge(big, quick), { answerBytes: 4_000_000 })
+      const pausing = (client: Connected) => Effect.as(client.pause, client)
+      const other = yield* Effect.flatMap(connect({ localAddress: "127.0.0.2" }), ready)
+      const oldest = yield* Effect.flatMap(Effect.flatMap(connect(), ready), pausing)
+      const newest = yield* Effect.flatMap(Effect.flatMap(connect(), ready), pausing)
+      const post = (client: Connected) => Effect.map(client.post(callOf("big")), ({ status }) => status)
+      yield* Effect.repeat(post(oldest), { times: 14 })
+      yield* Effect.repeat(
+        Effect.suspend(() => post(newest)),
+        { until: () => Effect.map(server.sessions, ({ length }) => length === 2), times: 100 }
+      )
+      assert.strictEqual(yield* post(oldest), 404)
+      assert.strictEqual(yield* post(newest), 202)
+      yield* newest.resume
+      assert.strictEqual((yield* newest.message).result.content[0].text.length, 1_000_000)
+      assert.strictEqual((yield* other.ask("tools/call", { name: "quick" })).result.content[0].text, "quick")
+      yield* oldest.resume
+      assert.isFalse(yield* oldest.complete)
     })
   )
 })
 
-describe("A shutdown of HTTP with SSE", () => {
-  it.live("A shutdown ends a hundred idle streams at once and in order", () =>
+describe("HTTP with SSE shutdown", () => {
+  it.live("Shutdown ends a hundred idle streams at once, in order", () =>
     Effect.gen(function* () {
       const { connect, shutdown } = yield* open(quick)
       const clients = yield* Effect.all(
@@ -184,7 +207,7 @@ describe("A shutdown of HTTP with SSE", () => {
     })
   )
 
-  it.live("A shutdown interrupts requests that do not finish in time, and answers them before the stream ends", () =>
+  it.live("Shutdown interrupts slow requests and answers them before the stream ends", () =>
     Effect.gen(function* () {
       const { ended, entered, tool } = yield* waiting
       const { connect, shutdown } = yield* open(tool, { drain: "1 millis" })
@@ -200,7 +223,7 @@ describe("A shutdown of HTTP with SSE", () => {
     })
   )
 
-  it.live("A shutdown does not wait for a client that has stopped reading", () =>
+  it.live("Shutdown does not wait for a client that stopped reading", () =>
     Effect.gen(function* () {
       const { state, tool } = flooding(1000)
       const { connect, shutdown } = yield* open(Layer.merge(tool, quick), { drain: "1 millis" })
@@ -215,7 +238,7 @@ describe("A shutdown of HTTP with SSE", () => {
     })
   )
 
-  it.live("A shutdown ends a session that is being opened", () =>
+  it.live("Shutdown ends a session that is still opening", () =>
     Effect.gen(function* () {
       const { connect, shutdown } = yield* open(quick)
       const client = yield* connect()

@@ -5,8 +5,8 @@ import { Effect, Queue } from "effect"
 import * as Puppet from "../support/puppet.ts"
 import { open, request } from "./support/sse.ts"
 
-describe("The view of requests over HTTP with SSE", () => {
-  it.live("A stuck call is found among those of two sessions, and its client is answered by the reason", () =>
+describe("Request view over HTTP with SSE", () => {
+  it.live("A stuck call is found among two sessions, and its client gets the reason", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const { connect, server } = yield* open(puppet.layer)

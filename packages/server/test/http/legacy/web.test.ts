@@ -1,12 +1,12 @@
-/** HTTP with SSE behind a fetch handler, without a server of Node's. */
-import * as Sse from "@effect-mcp/server/internal/SseEndpoint"
+/** HTTP with SSE behind a fetch handler, without a Node server. */
+import { SseEndpoint as Sse } from "@effect-mcp/server/internal/endpoints"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { request } from "./support/sse.ts"
 
-it.live("A session on a fetch handler lasts until its stream is cancelled, or the handler is disposed of", () =>
+it.live("A fetch handler session lasts until its stream is cancelled or the handler is disposed", () =>
   Effect.gen(function* () {
     const server = McpServer.layer({ name: "web", version: "1", features: Layer.empty })
     const app = Layer.provide(Sse.layer({ path: "/sse" }), server)
@@ -37,7 +37,7 @@ it.live("A session on a fetch handler lasts until its stream is cancelled, or th
     assert.strictEqual(yield* first.post(request("ping")), 202)
     assert.include(yield* first.next, `data: {"jsonrpc":"2.0","id":1,"result":{}}`)
     yield* first.cancel
-    // It is over as soon as the handler has noticed.
+    // The session is gone as soon as the handler notices.
     yield* Effect.repeat(first.post(request("ping")), { until: (status) => status === 404 })
     assert.strictEqual(yield* second.post(request("ping")), 202)
     assert.include(yield* second.next, `"id":1`)

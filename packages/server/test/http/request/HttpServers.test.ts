@@ -1,4 +1,4 @@
-/** How a server stops listening without losing requests that are on their way. */
+/** How a server stops listening without losing requests that are already on their way. */
 import { McpServer } from "@effect-mcp/server"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
@@ -9,7 +9,7 @@ import { keepsUnused } from "../../../../spec/src/setup.ts"
 import { HttpServers, type NodeServer } from "../../../src/http/request/HttpServers.ts"
 import { listen } from "../support/http.ts"
 
-/** A server to which a connection comes in each of the first turns of a shutdown. */
+/** A server that accepts a connection in each of the first `turns` turns of a shutdown. */
 const busyFor = (turns: number) => {
   const listeners = new Map<string, () => void>()
   const state = { listening: true, turns: 0 }
@@ -20,7 +20,7 @@ const busyFor = (turns: number) => {
     on: (event, listener) => listeners.set(event, listener),
     off: (event) => listeners.delete(event),
     closeIdleConnections: () => {
-      // It is called at the beginning of a turn.
+      // Called at the beginning of a turn.
       if (state.turns++ < turns) setImmediate(() => listeners.get("connection")?.())
     },
     close: () => {
@@ -31,7 +31,7 @@ const busyFor = (turns: number) => {
 }
 
 describe("HTTP servers that stop listening", () => {
-  it.live("A server closes after the first turn of the event loop that accepted no connection", () =>
+  it.live("A server closes after the first event loop turn without a new connection", () =>
     Effect.gen(function* () {
       const { ended, server, state } = busyFor(3)
       const servers = new HttpServers()
@@ -49,13 +49,13 @@ describe("HTTP servers that stop listening", () => {
     })
   )
 
-  it.live("A server that was never seen is reported as one that still listens", () =>
+  it.live("An unknown server is reported as still listening", () =>
     Effect.gen(function* () {
       assert.isFalse(yield* new HttpServers().stop)
     })
   )
 
-  it.live("A request that arrives after the server stopped listening is served on its open connection", () =>
+  it.live("A request after the server stopped listening is served on its open connection", () =>
     Effect.gen(function* () {
       const server = McpServer.layer({ name: "test", version: "1", features: Layer.empty })
       const { close, listener } = McpServer.toNodeListener(server, { sessions: false })

@@ -9,7 +9,7 @@ import { createServer } from "node:http"
 const listener = Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
 
 describe("McpServer.serveHttp", () => {
-  it.live("Logs the request that fails, and no other", () =>
+  it.live("Only the failing request is logged", () =>
     Effect.gen(function* () {
       const logged: Array<string> = []
       const logger = Logger.map(Logger.formatLogFmt, (line) => void logged.push(line))

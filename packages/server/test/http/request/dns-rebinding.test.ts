@@ -1,12 +1,12 @@
-/** The names by which a server may be reached, and the origins that may use it. */
-import { check } from "@effect-mcp/server/internal/DnsRebinding"
+/** Host names that a server accepts, and origins that may use it. */
+import { check } from "@effect-mcp/server/internal/origins"
 import { assert, describe, it } from "@effect/vitest"
 
 const hosts = { allowedHosts: ["mcp.example.com", "https.example.com:443", "[2001:db8::1]:8080"] }
 const allowed = (host: string, origin?: string) => check({ host, origin }, hosts) === undefined
 
 describe("Allowed hosts", () => {
-  it("A host is allowed if it is loopback in any form, or listed with any port or with its own", () => {
+  it("Loopback hosts in any form and listed hosts, with their port or any port, are allowed", () => {
     for (const host of [
       "localhost",
       "LOCALHOST:3000",
@@ -24,7 +24,7 @@ describe("Allowed hosts", () => {
     }
   })
 
-  it("A host that only looks like an allowed one is refused", () => {
+  it("A lookalike of an allowed host is rejected", () => {
     for (const host of [
       "",
       "evil.example.com",
@@ -55,14 +55,14 @@ describe("Allowed hosts", () => {
 })
 
 describe("Allowed origins", () => {
-  it("An origin is allowed if it is absent, loopback, or that of the server in any scheme", () => {
+  it("An origin is allowed if it is absent, loopback or the server's host in any scheme", () => {
     for (const origin of [undefined, "https://mcp.example.com", "http://mcp.example.com", "http://localhost:8080"]) {
       assert.isTrue(allowed("mcp.example.com", origin), origin)
     }
     assert.isTrue(allowed("mcp.example.com:8443", "https://mcp.example.com:8443"))
   })
 
-  it("Any other origin is refused", () => {
+  it("Any other origin is rejected", () => {
     for (const origin of [
       "",
       "null",

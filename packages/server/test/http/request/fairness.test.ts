@@ -1,4 +1,4 @@
-/** Limits of one caller: requests, subscriptions and slow bodies of one do not take the place of another. */
+/** Limits per caller: the requests, subscriptions and slow bodies of one caller do not take the place of another's. */
 import { Principal } from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { call, type Client, echo, open, type Opening } from "../support/http.ts"
 import * as Puppet from "../support/puppet.ts"
 import { callOf, initialize, openSession, revisions } from "../support/session.ts"
 
-/** Provides the principal that a header names. */
+/** Provides the principal named in a header. */
 const named = HttpRouter.middleware<{ provides: Principal }>()((handler) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
     Effect.provideService(handler, Principal, { subject: headers["x-user"], scopes: [], claims: { iss: "issuer" } })
@@ -41,8 +41,8 @@ const callerOf = Effect.fnUntraced(function* (client: Client, version: string, u
   }
 })
 
-describe.each([...revisions, "2026-07-28"])("Requests of %s", (version) => {
-  it.live("A caller whose requests take its share of the endpoint gets 429, and another is answered", () =>
+describe.each([...revisions, "2026-07-28"])("Requests in %s", (version) => {
+  it.live("A caller over its share of requests gets 429, while another is answered", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(Layer.merge(puppet.layer, echo), { around, inFlight: 4 })
@@ -66,8 +66,8 @@ describe.each([...revisions, "2026-07-28"])("Requests of %s", (version) => {
   )
 })
 
-describe.each(revisions)("A session of %s", (version) => {
-  it.live("Requests that go on without their client count for its caller, and for no other", () =>
+describe.each(revisions)("Sessions in %s", (version) => {
+  it.live("Requests that outlive their client count only against its caller", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(Layer.merge(puppet.layer, echo), { around, inFlight: 4, resume: false })
@@ -85,8 +85,8 @@ describe.each(revisions)("A session of %s", (version) => {
   )
 })
 
-describe("Subscriptions of 2026-07-28", () => {
-  it.live("A caller that has its share of the subscriptions gets 429 for one more, and another gets one", () =>
+describe("Subscriptions in 2026-07-28", () => {
+  it.live("A caller over its share of subscriptions gets 429, while another gets one", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { around, subscriptions: 4 })
       const listen = (user: string) => client.post("subscriptions/listen", { notifications: {} }, { "x-user": user })
@@ -104,8 +104,8 @@ describe("Subscriptions of 2026-07-28", () => {
   )
 })
 
-describe.each([...revisions, "2026-07-28"])("Slow bodies beside requests of %s", (version) => {
-  it.live("Slow bodies are cut off for requests that come whole", () =>
+describe.each([...revisions, "2026-07-28"])("Slow bodies alongside %s requests", (version) => {
+  it.live("Slow bodies are cut off in favour of complete requests", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { inFlight: 3, callerShare: 1 })
       const { echo: ask } = yield* callerOf(client, version, "a")
@@ -123,8 +123,8 @@ describe.each([...revisions, "2026-07-28"])("Slow bodies beside requests of %s",
 /** The beginning of a message. */
 const beginning = (bytes: number) => `{"padding":"`.padEnd(bytes, "x")
 
-describe("The bytes of bodies that arrive", () => {
-  it.live("Bodies that never end hold no more bytes than the endpoint allows", () =>
+describe("Bytes of arriving bodies", () => {
+  it.live("Unfinished bodies hold no more bytes than the endpoint allows", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { bodyBytes: 100_000, callerShare: 1 })
       const closed = yield* Queue.unbounded<void>()
@@ -140,7 +140,7 @@ describe("The bytes of bodies that arrive", () => {
     })
   )
 
-  it.live("A caller whose bodies never end does not cut off the body of another", () =>
+  it.live("A caller's unfinished bodies do not cut off another caller's body", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { around, bodyBytes: 200_000 })
       const { body = "", headers } = call("echo", { text: "x".repeat(40_000) })
@@ -156,7 +156,7 @@ describe("The bytes of bodies that arrive", () => {
       for (let count = 0; count < 10; count++) {
         yield* drip(client.port, closed, { head: "x-user: a\r\n", begin: beginning(40_000), length: 1_000_000 })
       }
-      // Half of the room has space for two of the flood.
+      // Half of the room fits two bodies of the flood.
       yield* Queue.takeN(closed, 8)
       assert.strictEqual(Queue.sizeUnsafe(answered), 0)
       const reply = Effect.callback<string>((resume) => {
@@ -167,7 +167,7 @@ describe("The bytes of bodies that arrive", () => {
     })
   )
 
-  it.live("A body in one piece that exceeds the room of the endpoint is cut off", () =>
+  it.live("A body sent at once that exceeds the endpoint's capacity is cut off", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { bodyBytes: 100_000, callerShare: 1 })
       const closed = yield* Queue.unbounded<void>()
@@ -178,8 +178,8 @@ describe("The bytes of bodies that arrive", () => {
   )
 })
 
-describe.each([...revisions, "2026-07-28"])("The bytes of requests of %s that run", (version) => {
-  it.live("A caller whose requests hold its share of bytes gets 429, and another is answered", () =>
+describe.each([...revisions, "2026-07-28"])("Bytes of running %s requests", (version) => {
+  it.live("A caller whose requests use up its share of bytes gets 429, while another is answered", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(Layer.merge(puppet.layer, echo), { around, bodyBytes: 200_000 })
@@ -201,8 +201,8 @@ describe.each([...revisions, "2026-07-28"])("The bytes of requests of %s that ru
   )
 })
 
-describe.each(revisions)("The bytes of a request of %s whose client has gone", (version) => {
-  it.live("Count for its caller until the request ends", () =>
+describe.each(revisions)("Bytes of abandoned %s requests", (version) => {
+  it.live("An abandoned request's bytes count against its caller until it ends", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(Layer.merge(puppet.layer, echo), { around, bodyBytes: 200_000, resume: false })
@@ -218,8 +218,8 @@ describe.each(revisions)("The bytes of a request of %s whose client has gone", (
   )
 })
 
-describe.each([...revisions, "2026-07-28"])("Other methods beside requests of %s", (version) => {
-  it.live("Requests of other methods take no place of those that are limited, however many there were", () =>
+describe.each([...revisions, "2026-07-28"])("Other methods alongside %s requests", (version) => {
+  it.live("Any number of requests with other methods take no slot from the limited ones", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { inFlight: 3, callerShare: 1 })
       const { echo: ask } = yield* callerOf(client, version, "a")
@@ -229,7 +229,7 @@ describe.each([...revisions, "2026-07-28"])("Other methods beside requests of %s
         assert.notStrictEqual(status, 429)
       }
       assert.strictEqual((yield* ask).status, 200)
-      // Nor do they make room for more slow bodies.
+      // They do not cut off slow bodies either.
       const closed = yield* Queue.unbounded<void>()
       for (let round = 0; round < 4; round++) yield* drip(client.port, closed)
       yield* Queue.take(closed)
@@ -238,8 +238,8 @@ describe.each([...revisions, "2026-07-28"])("Other methods beside requests of %s
   )
 })
 
-describe("A slow body", () => {
-  it.effect("A body that does not end is cut off after its time, and takes no place (2025-11-25)", () =>
+describe("Slow bodies", () => {
+  it.effect("An unfinished body is cut off after its time limit and takes no slot (2025-11-25)", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { inFlight: 4, bodyTimeout: "30 seconds" })
       const closed = yield* Queue.unbounded<void>()

@@ -1,4 +1,4 @@
-/** Code around every message that arrives, over HTTP: in sessions, without them, and in the stateless revision. */
+/** Hooks around every inbound message over HTTP: in sessions, without sessions, and in the stateless revision. */
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -18,10 +18,10 @@ const answering = (seen: Array<string>) =>
       : next
   })
 
-describe("A hook around inbound messages over HTTP", () => {
+describe("Inbound message hooks over HTTP", () => {
   for (const version of revisions) {
     it.live(
-      `A hook around inbound messages over HTTP sees all messages of a session, answers an unknown method and refuses by status (${version})`,
+      `An inbound hook sees session messages, answers unknown methods and rejects with a status (${version})`,
       () =>
         Effect.gen(function* () {
           const seen: Array<string> = []
@@ -42,7 +42,7 @@ describe("A hook around inbound messages over HTTP", () => {
         })
     )
 
-    it.live(`A hook around inbound messages over HTTP sees requests of an endpoint without sessions (${version})`, () =>
+    it.live(`An inbound hook sees requests to a sessionless endpoint (${version})`, () =>
       Effect.gen(function* () {
         const seen: Array<string> = []
         const { fetch } = yield* open(Layer.merge(tool, answering(seen)), { sessions: false })
@@ -55,7 +55,7 @@ describe("A hook around inbound messages over HTTP", () => {
       })
     )
 
-    it.live(`A hook that refuses initialize refuses by its status, and no session is open (${version})`, () =>
+    it.live(`A hook that rejects initialize sets the status, and no session opens (${version})`, () =>
       Effect.gen(function* () {
         const closed = Middleware.inbound(({ message }, next) =>
           message.method === "initialize" ? Effect.fail(McpError.forbidden("Closed")) : next
@@ -70,22 +70,20 @@ describe("A hook around inbound messages over HTTP", () => {
     )
   }
 
-  it.live(
-    "A hook around inbound messages over HTTP answers an unknown method of 2026-07-28, where the server's own answer is 404",
-    () =>
-      Effect.gen(function* () {
-        const seen: Array<string> = []
-        const { fetch } = yield* open(Layer.merge(tool, answering(seen)))
-        const reply = yield* fetch(sent("acme/sum"))
-        assert.strictEqual(reply.status, 200)
-        assert.strictEqual((yield* reply.json).result.sum, 3)
-        assert.strictEqual((yield* fetch(sent("acme/refused"))).status, 401)
-        assert.strictEqual((yield* fetch(sent("acme/other"))).status, 404)
-        assert.deepStrictEqual(seen, ["acme/sum alone POST", "acme/refused alone POST", "acme/other alone POST"])
-      })
+  it.live("An inbound hook can answer an unknown 2026-07-28 method instead of 404", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const { fetch } = yield* open(Layer.merge(tool, answering(seen)))
+      const reply = yield* fetch(sent("acme/sum"))
+      assert.strictEqual(reply.status, 200)
+      assert.strictEqual((yield* reply.json).result.sum, 3)
+      assert.strictEqual((yield* fetch(sent("acme/refused"))).status, 401)
+      assert.strictEqual((yield* fetch(sent("acme/other"))).status, 404)
+      assert.deepStrictEqual(seen, ["acme/sum alone POST", "acme/refused alone POST", "acme/other alone POST"])
+    })
   )
 
-  it.live("A hook that waits is interrupted when the client of 2026-07-28 hangs up", () =>
+  it.live("A waiting hook is interrupted when the 2026-07-28 client hangs up", () =>
     Effect.gen(function* () {
       const started = yield* Latch.make()
       const ended = yield* Deferred.make<void>()
@@ -98,7 +96,7 @@ describe("A hook around inbound messages over HTTP", () => {
     })
   )
 
-  it.live("A hook that waits does not hold up a shutdown", () =>
+  it.live("A waiting hook does not delay shutdown", () =>
     Effect.gen(function* () {
       const started = yield* Latch.make()
       const stuck = Middleware.inbound(({ message }, next) =>

@@ -1,4 +1,4 @@
-/** Notifications that clients post without a session: the same hooks and handlers, in order per caller, within bounds. */
+/** Notifications posted without a session: the same hooks and handlers, ordered per caller and bounded. */
 import * as Extension from "@effect-mcp/core/Extension"
 import * as Extensions from "@effect-mcp/core/Extensions"
 import { Principal } from "@effect-mcp/core/Principal"
@@ -46,91 +46,85 @@ const posted = (
 const optionsOf = (version: string) => (version === "2026-07-28" ? {} : ({ sessions: false } as const))
 const ada: Principal["Service"] = { subject: "ada", scopes: [], claims: {} }
 
-describe.each([...revisions, "2026-07-28"])("A notification without a session (%s)", (version) => {
-  it.live(
-    "A notification without a session reaches hooks and the handler, with its caller and its HTTP request, and gets 202",
-    () =>
-      Effect.gen(function* () {
-        const log: Array<string> = []
-        const hook = Middleware.inbound(({ envelope, message, session }, next) => {
-          log.push(`${message.method} ${session === undefined ? "alone" : "in a session"} ${envelope.method}`)
-          return next
-        })
-        const heard = yield* Queue.unbounded<unknown>()
-        const handler = handling(({ id }) =>
-          Effect.gen(function* () {
-            const { http, revision, sessionId } = yield* RequestContext
-            const { subject } = yield* Principal
-            yield* Queue.offer(heard, [id, subject, http?.method, http?.headers["x-of"], revision.version, sessionId])
-          })
-        )
-        const { fetch } = yield* open(Layer.merge(hook, handler), optionsOf(version))
-        const { body, headers } = posted(version, { id: 1 })
-        const reply = yield* fetch({ headers: { ...headers, "x-of": "me" }, body: JSON.stringify(body) })
-        assert.strictEqual(reply.status, 202)
-        assert.strictEqual(yield* reply.text, "")
-        assert.deepStrictEqual(yield* Queue.take(heard), [1, undefined, "POST", "me", version, undefined])
-        assert.deepStrictEqual(log, [`${seen.method} alone POST`])
+describe.each([...revisions, "2026-07-28"])("Sessionless notifications (%s)", (version) => {
+  it.live("A sessionless notification reaches hooks and handler with its caller and HTTP request, and gets 202", () =>
+    Effect.gen(function* () {
+      const log: Array<string> = []
+      const hook = Middleware.inbound(({ envelope, message, session }, next) => {
+        log.push(`${message.method} ${session === undefined ? "alone" : "in a session"} ${envelope.method}`)
+        return next
       })
+      const heard = yield* Queue.unbounded<unknown>()
+      const handler = handling(({ id }) =>
+        Effect.gen(function* () {
+          const { http, revision, sessionId } = yield* RequestContext
+          const { subject } = yield* Principal
+          yield* Queue.offer(heard, [id, subject, http?.method, http?.headers["x-of"], revision.version, sessionId])
+        })
+      )
+      const { fetch } = yield* open(Layer.merge(hook, handler), optionsOf(version))
+      const { body, headers } = posted(version, { id: 1 })
+      const reply = yield* fetch({ headers: { ...headers, "x-of": "me" }, body: JSON.stringify(body) })
+      assert.strictEqual(reply.status, 202)
+      assert.strictEqual(yield* reply.text, "")
+      assert.deepStrictEqual(yield* Queue.take(heard), [1, undefined, "POST", "me", version, undefined])
+      assert.deepStrictEqual(log, [`${seen.method} alone POST`])
+    })
   )
 
-  it.effect(
-    "A notification without a session waits for earlier notifications of its caller, and for none of another caller",
-    () =>
-      Effect.gen(function* () {
-        const heard: Array<string> = []
+  it.effect("A sessionless notification waits only for earlier notifications from the same caller", () =>
+    Effect.gen(function* () {
+      const heard: Array<string> = []
+      const release = yield* Deferred.make<void>()
+      const handler = handling(({ id }) =>
+        Effect.gen(function* () {
+          const { subject } = yield* Principal
+          if (subject === "ada" && id === 1) yield* Deferred.await(release)
+          heard.push(`${subject} ${id}`)
+        })
+      )
+      const { send } = yield* endpoint(handler, optionsOf(version))
+      const bob = { ...ada, subject: "bob" }
+      for (const [principal, id] of [
+        [ada, 1],
+        [ada, 2],
+        [bob, 3]
+      ] as const) {
+        assert.strictEqual((yield* send({ principal, ...posted(version, { id }) })).status, 202)
+      }
+      yield* until(() => heard.length === 1, "bob's is handled")
+      assert.deepStrictEqual(heard, ["bob 3"])
+      yield* Deferred.succeed(release, undefined)
+      yield* until(() => heard.length === 3, "ada's are handled")
+      assert.deepStrictEqual(heard, ["bob 3", "ada 1", "ada 2"])
+    })
+  )
+
+  it.effect("A sessionless notification is dropped if its caller's queue is too long or too large", () =>
+    Effect.gen(function* () {
+      for (const text of ["", "x".repeat(1024 * 1024)]) {
+        let handled = 0
         const release = yield* Deferred.make<void>()
-        const handler = handling(({ id }) =>
-          Effect.gen(function* () {
-            const { subject } = yield* Principal
-            if (subject === "ada" && id === 1) yield* Deferred.await(release)
-            heard.push(`${subject} ${id}`)
-          })
+        const handler = handling(() =>
+          Effect.andThen(
+            Deferred.await(release),
+            Effect.sync(() => handled++)
+          )
         )
         const { send } = yield* endpoint(handler, optionsOf(version))
-        const bob = { ...ada, subject: "bob" }
-        for (const [principal, id] of [
-          [ada, 1],
-          [ada, 2],
-          [bob, 3]
-        ] as const) {
-          assert.strictEqual((yield* send({ principal, ...posted(version, { id }) })).status, 202)
-        }
-        yield* until(() => heard.length === 1, "bob's is handled")
-        assert.deepStrictEqual(heard, ["bob 3"])
+        const count = text === "" ? 1100 : 6
+        for (let id = 0; id < count; id++) yield* send({ principal: ada, ...posted(version, { id, text }) })
+        yield* send({ principal: { ...ada, subject: "bob" }, ...posted(version, { id: 0 }) })
         yield* Deferred.succeed(release, undefined)
-        yield* until(() => heard.length === 3, "ada's are handled")
-        assert.deepStrictEqual(heard, ["bob 3", "ada 1", "ada 2"])
-      })
+        const expected = text === "" ? 1026 : 5
+        yield* until(() => handled === expected, `${handled} of ${expected}`)
+        yield* until(() => true, "nothing else runs")
+        assert.strictEqual(handled, expected)
+      }
+    })
   )
 
-  it.effect(
-    "A notification without a session is dropped where too many or too large notifications of its caller wait",
-    () =>
-      Effect.gen(function* () {
-        for (const text of ["", "x".repeat(1024 * 1024)]) {
-          let handled = 0
-          const release = yield* Deferred.make<void>()
-          const handler = handling(() =>
-            Effect.andThen(
-              Deferred.await(release),
-              Effect.sync(() => handled++)
-            )
-          )
-          const { send } = yield* endpoint(handler, optionsOf(version))
-          const count = text === "" ? 1100 : 6
-          for (let id = 0; id < count; id++) yield* send({ principal: ada, ...posted(version, { id, text }) })
-          yield* send({ principal: { ...ada, subject: "bob" }, ...posted(version, { id: 0 }) })
-          yield* Deferred.succeed(release, undefined)
-          const expected = text === "" ? 1026 : 5
-          yield* until(() => handled === expected, `${handled} of ${expected}`)
-          yield* until(() => true, "nothing else runs")
-          assert.strictEqual(handled, expected)
-        }
-      })
-  )
-
-  it.effect("A notification without a session is dropped where its extension was not declared", () =>
+  it.effect("A sessionless notification is dropped if its extension was not declared", () =>
     Effect.gen(function* () {
       const heard: Array<number> = []
       const handler = handling(({ id }) => Effect.sync(() => heard.push(id)), make("refused"))
@@ -138,14 +132,14 @@ describe.each([...revisions, "2026-07-28"])("A notification without a session (%
       assert.strictEqual((yield* send(posted(version, { id: 1 }))).status, 202)
       const declared = { extensions: { "com.example/notes": {} } }
       assert.strictEqual((yield* send(posted(version, { id: 2 }, declared))).status, 202)
-      // Without a session a client of an older revision declares nothing.
+      // Without a session, a client of an older revision declares nothing.
       const expected = version === "2026-07-28" ? [2] : []
       yield* until(() => heard.length === expected.length, "it is handled")
       assert.deepStrictEqual(heard, expected)
     })
   )
 
-  it.effect("A notification without a session whose handler waits ends with its server", () =>
+  it.effect("A waiting handler of a sessionless notification ends with its server", () =>
     Effect.gen(function* () {
       const ended: Array<boolean> = []
       const handler = handling(() =>
@@ -160,7 +154,7 @@ describe.each([...revisions, "2026-07-28"])("A notification without a session (%
   )
 })
 
-it.effect("A notification in a batch without a session reaches its handler, which outlasts the batch", () =>
+it.effect("A notification in a sessionless batch reaches its handler, which outlasts the batch", () =>
   Effect.gen(function* () {
     const heard: Array<number> = []
     const release = yield* Deferred.make<void>()

@@ -1,4 +1,4 @@
-/** Errors with a status of their own, and the HTTP request as a handler sees it: in every revision that HTTP serves. */
+/** Errors with a custom status, and the HTTP request that handlers see, in every revision served over HTTP. */
 import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -15,7 +15,7 @@ class User extends Context.Service<User, string>()("test/User") {}
 const challenge = `Bearer realm="notes", error="invalid_token"`
 const say = Effect.asSome(User)
 const tool = (name: string) => Tools.layer(Tool.make(name, { description: "" }), () => Effect.as(say, name))
-/** Refuses by the header `x-user`. */
+/** Rejects requests based on the header `x-user`. */
 const user = Middleware.provide(
   User,
   Effect.gen(function* () {
@@ -52,30 +52,28 @@ const callsIn = (version: string, client: Client): Effect.Effect<Calls> =>
       )
 
 for (const version of [...revisions, "2026-07-28"]) {
-  describe(`An error with a status of its own (${version})`, () => {
-    it.live(
-      "An error with a status of its own sets that status and its challenge, with the JSON-RPC error as body",
-      () =>
-        Effect.gen(function* () {
-          const client = yield* open(features)
-          const calls = yield* callsIn(version, client)
-          const refused = yield* calls("whoami", {})
-          assert.strictEqual(refused.status, 401)
-          assert.strictEqual(refused.headers["www-authenticate"], challenge)
-          assert.deepInclude((yield* refused.json).error, { code: -31401, message: "Log in first" })
-          const forbidden = yield* calls("whoami", { "x-user": "eve" })
-          assert.strictEqual(forbidden.status, 403)
-          assert.isUndefined(forbidden.headers["www-authenticate"])
-          assert.deepStrictEqual((yield* forbidden.json).error, {
-            code: -31403,
-            message: "Not you",
-            data: { name: "eve" }
-          })
-          assert.strictEqual((yield* calls("whoami", { "x-user": "ada" })).status, 200)
+  describe(`Errors with a custom status (${version})`, () => {
+    it.live("A custom status error sets the status and challenge, with the JSON-RPC error as body", () =>
+      Effect.gen(function* () {
+        const client = yield* open(features)
+        const calls = yield* callsIn(version, client)
+        const refused = yield* calls("whoami", {})
+        assert.strictEqual(refused.status, 401)
+        assert.strictEqual(refused.headers["www-authenticate"], challenge)
+        assert.deepInclude((yield* refused.json).error, { code: -31401, message: "Log in first" })
+        const forbidden = yield* calls("whoami", { "x-user": "eve" })
+        assert.strictEqual(forbidden.status, 403)
+        assert.isUndefined(forbidden.headers["www-authenticate"])
+        assert.deepStrictEqual((yield* forbidden.json).error, {
+          code: -31403,
+          message: "Not you",
+          data: { name: "eve" }
         })
+        assert.strictEqual((yield* calls("whoami", { "x-user": "ada" })).status, 200)
+      })
     )
 
-    it.live("An error with a status of its own cannot add headers by its challenge", () =>
+    it.live("A custom status error cannot inject headers through its challenge", () =>
       Effect.gen(function* () {
         const client = yield* open(features)
         const reply = yield* (yield* callsIn(version, client))("whoami", { "x-user": "hostile" })
@@ -85,7 +83,7 @@ for (const version of [...revisions, "2026-07-28"]) {
       })
     )
 
-    it.live("An error with a status of its own is a JSON-RPC error on a response that has begun", () =>
+    it.live("A custom status error is a plain JSON-RPC error once the response has started", () =>
       Effect.gen(function* () {
         const client = yield* open(features)
         const reply = yield* (yield* callsIn(version, client))("whoami", { "x-user": "early" })
@@ -95,8 +93,8 @@ for (const version of [...revisions, "2026-07-28"]) {
     )
   })
 
-  describe(`The HTTP request of a handler (${version})`, () => {
-    it.live("The HTTP request of a handler has method, URL, headers and address, as plain data", () =>
+  describe(`The handler's HTTP request (${version})`, () => {
+    it.live("A handler's HTTP request contains method, URL, headers and address as plain data", () =>
       Effect.gen(function* () {
         const client = yield* open(features)
         const reply = yield* (yield* callsIn(version, client))("seen", { "x-a": "a, b" })
@@ -111,8 +109,8 @@ for (const version of [...revisions, "2026-07-28"]) {
   })
 }
 
-describe("A batch (2025-03-26)", () => {
-  it.live("A batch has no status of one of its answers", () =>
+describe("Batches (2025-03-26)", () => {
+  it.live("A batch does not take the status of one of its answers", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       const { post } = yield* openSession(client, "2025-03-26")

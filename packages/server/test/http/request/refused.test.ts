@@ -1,11 +1,11 @@
-/** The log of hosts and origins that are refused. */
+/** Logging of rejected hosts and origins. */
 import * as Admission from "../../../src/http/request/Admission.ts"
-import * as Http from "@effect-mcp/server/internal/RouterEndpoint"
+import { RouterEndpoint as Http } from "@effect-mcp/server/internal/endpoints"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 
-it("A refused host or page is reported once, with the host that was given and the option that allows it", () => {
+it("A rejected host or origin is reported once, with its value and the option that would allow it", () => {
   const reported: Array<string> = []
   const admission = Admission.make({}, (message) => reported.push(message))
   const refused = (host: string, origin?: string) =>
@@ -21,7 +21,7 @@ it("A refused host or page is reported once, with the host that was given and th
   assert.include(reported[1], "allowedOrigins")
 })
 
-it("Refused hosts do not fill the log: some are reported, cut to the length of a host name", () => {
+it("Rejected hosts do not flood the log: only a few are reported, truncated to host name length", () => {
   const reported: Array<string> = []
   const admission = Admission.make({}, (message) => reported.push(message))
   for (let n = 0; n < 100; n++) {
@@ -31,7 +31,7 @@ it("Refused hosts do not fill the log: some are reported, cut to the length of a
   for (const message of reported) assert.isBelow(message.length, 500)
 })
 
-it.effect("An endpoint logs a refused host as a warning", () =>
+it.effect("An endpoint logs a rejected host as a warning", () =>
   Effect.gen(function* () {
     const logged: Array<string> = []
     const logger = Logger.make(({ logLevel, message }) => void logged.push(`${logLevel} ${String(message)}`))
@@ -44,6 +44,6 @@ it.effect("An endpoint logs a refused host as a warning", () =>
     )
     assert.strictEqual(response.status, 403)
     yield* Effect.promise(dispose)
-    assert.include(logged.join("\n"), 'Warn Refused a request: The host "mcp.example.com" is not allowed here')
+    assert.include(logged.join("\n"), 'Warn Rejected a request: The host "mcp.example.com" is not allowed here')
   })
 )

@@ -1,4 +1,6 @@
-/** Requests that HTTP libraries rarely send, written to a socket: targets in absolute form, upgrades, and bodies of GET and DELETE. */
+/**
+ * Requests that HTTP libraries rarely send, written to a socket: absolute-form targets, upgrades, and GET and DELETE with a body.
+ */
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -45,9 +47,9 @@ const statusOf = (...sent: Parameters<typeof answer>) => Effect.map(answer(...se
 
 const parsed = needs(!isFetch, "a fetch handler gets requests that a library has parsed")
 
-describe("A request written by hand", () => {
+describe("Handwritten requests", () => {
   it.live(
-    "A target in absolute form is served",
+    "An absolute-form target is served",
     () =>
       Effect.gen(function* () {
         const { port } = yield* open(echo)
@@ -59,7 +61,7 @@ describe("A request written by hand", () => {
   )
 
   it.live(
-    "The host of a target in absolute form counts instead of the header",
+    "The host of an absolute-form target takes precedence over the header",
     () =>
       Effect.gen(function* () {
         const { port } = yield* open(echo)
@@ -68,12 +70,12 @@ describe("A request written by hand", () => {
     parsed
   )
 
-  it.live.each(["websocket", "WebSocket"])("A POST that asks for an upgrade to %s gets 400", (protocol) =>
+  it.live.each(["websocket", "WebSocket"])("A POST that requests an upgrade to %s gets 400", (protocol) =>
     Effect.gen(function* () {
       const { port } = yield* open(echo)
       const text = yield* answer(port, { headers: { connection: "Upgrade", upgrade: protocol } })
       assert.match(text, /^HTTP\/1\.1 400/)
-      assert.include(text, "without Upgrade")
+      assert.include(text, "without the Upgrade header")
     })
   )
 
@@ -90,7 +92,7 @@ describe("A request written by hand", () => {
   )
 
   it.live.each(["GET", "DELETE", "PUT"])(
-    "A client that keeps sending the body of a %s is cut off",
+    "A client that keeps sending a %s body is cut off",
     (method) =>
       Effect.gen(function* () {
         const { port } = yield* open(echo)
@@ -98,8 +100,9 @@ describe("A request written by hand", () => {
         const sent = yield* Effect.callback<number>((resume) => {
           let parts = 0
           const socket = connect(port, "127.0.0.1")
-          const send = (): void => {
-            if (parts++ < 1600 && !socket.destroyed) socket.write(part, send)
+          const send = (error?: Error | null): void => {
+            if (error) return
+            if (parts++ < 1600) socket.write(part, send)
             else socket.destroy()
           }
           socket.write(headOf({ method, headers: { "content-length": "104857600" } }), send)

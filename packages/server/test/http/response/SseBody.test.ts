@@ -1,10 +1,12 @@
-/** The body of a response of server-sent events, written directly: with room and without, and by a `write` that throws. */
+/**
+ * The body of a server-sent event response, written directly: with and without room, and with a `write` that throws.
+ */
 import { type EventSource, keepAliveTimer, SseBody } from "../../../src/http/response/SseBody.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 
-/** Gives its texts one by one. */
+/** Returns its texts one by one. */
 class Texts implements EventSource {
   readonly body = new SseBody(this)
   readonly texts: Array<string> = []
@@ -12,6 +14,10 @@ class Texts implements EventSource {
 
   get isEmpty(): boolean {
     return this.texts.length === 0
+  }
+
+  get backlog(): number {
+    return this.texts.join("").length
   }
 
   take(): string {
@@ -36,8 +42,8 @@ const making = Effect.fnUntraced(function* (write: (text: string) => unknown, ev
   return { source, done, drained: source.body.drive(keepAlive, outlet, (defect) => done.push(defect)) }
 })
 
-describe("An SSE body that drives a response", () => {
-  it.effect("A body writes on when there is room, though room was reported when it was about to write anyway", () =>
+describe("SSE response bodies", () => {
+  it.effect("A body resumes when there is room, even if that is reported just before it writes", () =>
     Effect.gen(function* () {
       const written: Array<string> = []
       let room = true
@@ -59,7 +65,7 @@ describe("An SSE body that drives a response", () => {
     })
   )
 
-  it.effect("A body writes on where the response's write, replaced by middleware, returns nothing", () =>
+  it.effect("A body continues if middleware replaced the response's write and it returns nothing", () =>
     Effect.gen(function* () {
       const written: Array<string> = []
       const { source } = yield* making((text) => void written.push(text))
@@ -69,7 +75,7 @@ describe("An SSE body that drives a response", () => {
     })
   )
 
-  it.effect("A response whose write throws is cut off, and the error is reported", () =>
+  it.effect("A response with a throwing write is cut off, and the error is reported", () =>
     Effect.gen(function* () {
       const broken = new Error("not open")
       const { done, source } = yield* making(() => {
@@ -81,23 +87,21 @@ describe("An SSE body that drives a response", () => {
     })
   )
 
-  it.effect(
-    "A body that waits for the interval of the keep-alive writes a comment, and waits anew after each event",
-    () =>
-      Effect.gen(function* () {
-        const written: Array<string> = []
-        const { source } = yield* making((text) => void written.push(text), 10_000)
-        yield* TestClock.adjust("9 seconds")
-        source.add("a")
-        yield* turn
-        yield* TestClock.adjust("9 seconds")
-        assert.deepStrictEqual(written, ["a"])
-        yield* TestClock.adjust("11 seconds")
-        assert.deepStrictEqual(written, ["a", ": keep-alive\n\n", ": keep-alive\n\n"])
-      })
+  it.effect("A body writes a comment after each silent keep-alive interval, restarted by every event", () =>
+    Effect.gen(function* () {
+      const written: Array<string> = []
+      const { source } = yield* making((text) => void written.push(text), 10_000)
+      yield* TestClock.adjust("9 seconds")
+      source.add("a")
+      yield* turn
+      yield* TestClock.adjust("9 seconds")
+      assert.deepStrictEqual(written, ["a"])
+      yield* TestClock.adjust("11 seconds")
+      assert.deepStrictEqual(written, ["a", ": keep-alive\n\n", ": keep-alive\n\n"])
+    })
   )
 
-  it.effect("A body whose keep-alive is 0 writes no comment", () =>
+  it.effect("A keep-alive of 0 writes no comments", () =>
     Effect.gen(function* () {
       const written: Array<string> = []
       yield* making((text) => void written.push(text))
@@ -106,7 +110,7 @@ describe("An SSE body that drives a response", () => {
     })
   )
 
-  it.effect("A body ends after the last text of its source, and writes its prefix first and its suffix last", () =>
+  it.effect("A body writes its prefix, the source's text, then its suffix, and ends", () =>
     Effect.gen(function* () {
       const written: Array<string> = []
       const { done, source } = yield* making((text) => void written.push(text))

@@ -1,7 +1,9 @@
-/** Events that are written directly to a response of Effect's server: middleware around the endpoint works as on a stream. */
+/**
+ * Events written directly to a response of Effect's server. Middleware around the endpoint works as it does on a stream.
+ */
 import { NodeHttpServer } from "@effect/platform-node"
 import * as Progress from "@effect-mcp/core/Progress"
-import * as Http from "@effect-mcp/server/internal/RouterEndpoint"
+import { RouterEndpoint as Http } from "@effect-mcp/server/internal/endpoints"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Queue, Scope, Stream, type Types } from "effect"
@@ -20,13 +22,15 @@ import * as Puppet from "../support/puppet.ts"
 import { openSession } from "../support/session.ts"
 
 type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>
-/** Around the endpoint, as middleware of the router. */
+/** Middleware of the router around the endpoint. */
 type Around = (
   answer: Answer
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, HttpServerRequest.HttpServerRequest>
 const asIs: Around = (answer) => answer
 
-/** Serves on Effect's own server. `written`: how each part of a stream was: as text where it is ours that writes. */
+/**
+ * Serves on Effect's own server. `written` records how each part of a stream was written: as text if our writer wrote it.
+ */
 const serve = Effect.fnUntraced(function* (around: Around = asIs, middleware?: HttpMiddleware.HttpMiddleware) {
   const puppet = yield* Puppet.make
   const written: Array<string> = []
@@ -52,7 +56,7 @@ const serve = Effect.fnUntraced(function* (around: Around = asIs, middleware?: H
   return { puppet, written, client: clientOf(port, Context.get(built, McpServer.McpServer), scope), port }
 })
 
-/** A call that is answered by a stream: one step, and then "done". */
+/** A call answered by a stream: one step, and then "done". */
 const streaming = Effect.fnUntraced(function* ({ client, puppet }: Effect.Success<ReturnType<typeof serve>>) {
   yield* puppet.tell("a", Progress.report(1))
   const reply = yield* client.fetch(call("puppet", { name: "a" }, {}, { progressToken: 1 }))
@@ -61,8 +65,8 @@ const streaming = Effect.fnUntraced(function* ({ client, puppet }: Effect.Succes
   return { reply, first, text: yield* reply.text }
 })
 
-describe("A stream of events on Effect's server for Node", () => {
-  it.live("A stream of events is written directly to the response", () =>
+describe("Event streams on Effect's Node server", () => {
+  it.live("An event stream is written directly to the response", () =>
     Effect.gen(function* () {
       const opened = yield* serve()
       const { first, reply, text } = yield* streaming(opened)
@@ -76,7 +80,7 @@ describe("A stream of events on Effect's server for Node", () => {
     })
   )
 
-  it.live("A stream has the headers of middleware, which sees them and the end of the response", () =>
+  it.live("A stream has the headers added by middleware, which sees them and the end of the response", () =>
     Effect.gen(function* () {
       const seen = yield* Queue.unbounded<readonly [number, string | undefined, boolean]>()
       let ended = false
@@ -103,7 +107,7 @@ describe("A stream of events on Effect's server for Node", () => {
     })
   )
 
-  it.live("A stream that middleware replaces is sent as the replacement", () =>
+  it.live("A stream replaced by middleware is sent as the replacement", () =>
     Effect.gen(function* () {
       const shout = ({ body }: HttpServerResponse.HttpServerResponse) =>
         body._tag === "Stream"
@@ -130,7 +134,7 @@ describe("A stream of events on Effect's server for Node", () => {
     })
   )
 
-  it.live("A stream to which middleware adds cookies has them", () =>
+  it.live("A stream keeps the cookies added by middleware", () =>
     Effect.gen(function* () {
       const opened = yield* serve((answer) => Effect.map(answer, HttpServerResponse.setCookieUnsafe("who", "me")))
       const { reply, text } = yield* streaming(opened)
@@ -139,7 +143,7 @@ describe("A stream of events on Effect's server for Node", () => {
     })
   )
 
-  it.live("A header that cannot be sent is answered by 500", () =>
+  it.live("An invalid header results in a 500", () =>
     Effect.gen(function* () {
       const opened = yield* serve((answer) => Effect.map(answer, HttpServerResponse.setHeader("x-bad", "a\nb")))
       yield* opened.puppet.tell("a", Progress.report(1))
@@ -152,7 +156,7 @@ describe("A stream of events on Effect's server for Node", () => {
   it.live.each([
     ["has a certain length", HttpServerResponse.setHeader("content-length", "5"), undefined],
     ["is none", HttpServerResponse.setStatus(101), 500]
-  ] as const)("A stream that middleware has changed into a response that %s is left to the server", ([, way, status]) =>
+  ] as const)("A stream that middleware turned into a response that %s is written by the server", ([, way, status]) =>
     Effect.gen(function* () {
       const opened = yield* serve((answer) => Effect.map(answer, way))
       yield* opened.puppet.tell("a", Progress.report(1))
@@ -163,7 +167,7 @@ describe("A stream of events on Effect's server for Node", () => {
     })
   )
 
-  it.live("A client that hangs up interrupts the request of its stream", () =>
+  it.live("A client that hangs up interrupts its stream's request", () =>
     Effect.gen(function* () {
       const ended = yield* Queue.unbounded<string>()
       const opened = yield* serve(asIs, (app) =>

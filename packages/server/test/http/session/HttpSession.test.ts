@@ -1,4 +1,5 @@
-/** A session over HTTP: ended streams, late settlements, and a connection or a store that fails. */
+/** A session over HTTP: ended streams, late settlements, and a connection or store that fails. */
+import { boundsOf, Shares } from "@effect-mcp/core/internal/inFlight"
 import * as Progress from "@effect-mcp/core/Progress"
 import { HttpSession } from "../../../src/http/session/HttpSession.ts"
 import { SessionResponse } from "../../../src/http/session/SessionResponse.ts"
@@ -12,7 +13,7 @@ import { echo } from "../support/http.ts"
 import * as Puppet from "../support/puppet.ts"
 import { callOf, initialize, revisions } from "../support/session.ts"
 
-/** Opens a session; gives its requests. */
+/** Opens a session and returns a function that sends its requests. */
 const open = Effect.fnUntraced(function* (endpoint: InMemory, version: string) {
   const opened = yield* endpoint.ask({ body: initialize(version) })
   assert.strictEqual(opened.status, 200)
@@ -27,8 +28,8 @@ const open = Effect.fnUntraced(function* (endpoint: InMemory, version: string) {
   }
 })
 
-describe.each(revisions)("A session of %s", (version) => {
-  it.effect("The oldest of more than 256 ended streams cannot be resumed, and the store is told to forget it", () =>
+describe.each(revisions)("Sessions in %s", (version) => {
+  it.effect("Beyond 256 ended streams, the oldest is dropped from the store and cannot be resumed", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const memory = makeMemory()
@@ -58,7 +59,7 @@ describe.each(revisions)("A session of %s", (version) => {
     })
   )
 
-  it.effect("A client that hangs up while the store is read for its resumption counts no longer", () =>
+  it.effect("A client that hangs up while its stream is being read stops counting", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const reading = yield* Queue.unbounded<void>()
@@ -83,7 +84,7 @@ describe.each(revisions)("A session of %s", (version) => {
     })
   )
 
-  it.effect("An initialize whose body comes while the endpoint ends opens no session", () =>
+  it.effect("An initialize that arrives as the endpoint closes opens no session", () =>
     Effect.gen(function* () {
       const endpoint = yield* make(echo)
       const { arrive } = endpoint.begin({ body: initialize(version) })
@@ -94,25 +95,23 @@ describe.each(revisions)("A session of %s", (version) => {
     })
   )
 
-  it.effect(
-    "Anonymous callers of an address with its share of sessions get 429, another address and a principal do not",
-    () =>
-      Effect.gen(function* () {
-        const endpoint = yield* make(echo, { sessions: { perAddress: 2 } })
-        const body = initialize(version)
-        const statusOf = (sent: Pick<Sent, "address" | "principal">) =>
-          Effect.map(endpoint.ask({ body, ...sent }), ({ status }) => status)
-        const address = "10.0.0.1"
-        const principal = { subject: "ann", scopes: [], claims: { iss: "issuer" } }
-        assert.deepStrictEqual([yield* statusOf({ address }), yield* statusOf({ address })], [200, 200])
-        const refused = yield* endpoint.ask({ body, address })
-        assert.deepStrictEqual([refused.status, refused.headers["retry-after"]], [429, "1"])
-        assert.strictEqual(yield* statusOf({ address: "10.0.0.2" }), 200)
-        assert.strictEqual(yield* statusOf({ address, principal }), 200)
-      })
+  it.effect("Anonymous callers over their address's share of sessions get 429, and others do not", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* make(echo, { sessions: { perAddress: 2 } })
+      const body = initialize(version)
+      const statusOf = (sent: Pick<Sent, "address" | "principal">) =>
+        Effect.map(endpoint.ask({ body, ...sent }), ({ status }) => status)
+      const address = "10.0.0.1"
+      const principal = { subject: "ann", scopes: [], claims: { iss: "issuer" } }
+      assert.deepStrictEqual([yield* statusOf({ address }), yield* statusOf({ address })], [200, 200])
+      const refused = yield* endpoint.ask({ body, address })
+      assert.deepStrictEqual([refused.status, refused.headers["retry-after"]], [429, "1"])
+      assert.strictEqual(yield* statusOf({ address: "10.0.0.2" }), 200)
+      assert.strictEqual(yield* statusOf({ address, principal }), 200)
+    })
   )
 
-  it.effect("A session has the address of the client that opened it", () =>
+  it.effect("A session keeps the address of the client that opened it", () =>
     Effect.gen(function* () {
       const addresses: Array<string | undefined> = []
       const endpoint = yield* make(echo, {}, Layer.empty, (server) => ({
@@ -125,7 +124,7 @@ describe.each(revisions)("A session of %s", (version) => {
     })
   )
 
-  it.effect("A session that cannot be connected takes no place", () =>
+  it.effect("A session that fails to connect takes no slot", () =>
     Effect.gen(function* () {
       let broken = true
       const endpoint = yield* make(echo, { sessions: { capacity: 1 } }, Layer.empty, (server) => ({
@@ -141,8 +140,8 @@ describe.each(revisions)("A session of %s", (version) => {
   )
 })
 
-describe("A session of 2025-11-25", () => {
-  it.effect("The lifetime of a connection that has ended does not end the next one", () =>
+describe("Sessions in 2025-11-25", () => {
+  it.effect("The lifetime of one connection does not cut short the next", () =>
     Effect.gen(function* () {
       const endpoint = yield* make(echo, { resume: { lifetime: "10 minutes" } })
       const session = yield* open(endpoint, "2025-11-25")
@@ -153,7 +152,7 @@ describe("A session of 2025-11-25", () => {
       const second = yield* session.get()
       yield* until(() => second.status !== undefined, "a status")
       yield* TestClock.adjust("9 minutes")
-      // The answer shows that all events before it are handled.
+      // The answer shows that all earlier events were handled.
       assert.strictEqual((yield* session.post(callOf("echo", { text: "" }))).status, 200)
       assert.isFalse(second.over)
       yield* TestClock.adjust("2 minutes")
@@ -162,22 +161,53 @@ describe("A session of 2025-11-25", () => {
   )
 })
 
-describe("The POSTs of a session", () => {
+const configOf = (unread = new Shares(boundsOf(Infinity, 1))) =>
+  Effect.map(Clock.Clock, (clock) => ({
+    clock,
+    context: Context.empty(),
+    runFork: Effect.runFork,
+    store: undefined,
+    manager: undefined,
+    sessionless: false,
+    window: Duration.minutes(2),
+    grace: Duration.seconds(10),
+    retry: Duration.seconds(1),
+    unwritten: new Shares(boundsOf(Infinity, 1)),
+    unread,
+    leftBehind: () => {},
+    ended: () => {}
+  }))
+
+describe("The standalone session stream", () => {
+  it.effect("Unread messages are limited across all of a caller's sessions", () =>
+    Effect.gen(function* () {
+      const kib = 1024
+      const unread = new Shares(boundsOf(2000 * kib, 0.5))
+      const config = yield* configOf(unread)
+      const open = (id: string, address: string) => new HttpSession(id, anonymous, address, config)
+      const message = { jsonrpc: "2.0" as const, method: "notifications/x", params: { text: "x".repeat(100 * kib) } }
+      const sessions = Array.from({ length: 8 }, (_, at) => open(`${at}`, "10.0.0.1"))
+      for (let at = 0; at < 4; at++) for (const { sink } of sessions) sink.send(message, "data")
+      // Each session keeps its newest message.
+      assert.isTrue(sessions.every(({ sink }) => sink.backlog() >= 100 * kib))
+      assert.isAtMost(unread.of("10.0.0.1"), 1000 * kib)
+      const other = open("other", "10.0.0.2")
+      for (let at = 0; at < 3; at++) other.sink.send(message, "data")
+      assert.isAtLeast(other.sink.backlog(), 300 * kib)
+      const body = other.sink.standaloneStream().attach()
+      assert.strictEqual(unread.of("10.0.0.2"), 0)
+      other.sink.standaloneStream().detach(body)
+      assert.isAtLeast(unread.of("10.0.0.2"), 300 * kib)
+      for (const { sink } of [other, ...sessions]) yield* sink.close("over")
+      assert.strictEqual(unread.total, 0)
+    })
+  )
+})
+
+describe("Session POSTs", () => {
   it.effect("A POST that settles late does not end a newer one with the same id", () =>
     Effect.gen(function* () {
-      const config = {
-        clock: yield* Clock.Clock,
-        context: Context.empty(),
-        runFork: Effect.runFork,
-        store: undefined,
-        manager: undefined,
-        sessionless: false,
-        window: Duration.minutes(2),
-        grace: Duration.seconds(10),
-        retry: Duration.seconds(1),
-        leftBehind: () => {},
-        ended: () => {}
-      }
+      const config = yield* configOf()
       const { sink } = new HttpSession("id", anonymous, undefined, config)
       const older = new SessionResponse(sink, [1, 2], 2, true)
       older.noAnswer(1)

@@ -1,4 +1,4 @@
-/** One resumable stream, its log and its connections, cut at random: the client receives what was written. */
+/** A resumable stream with its log and connections, cut at random: the client receives everything that was written. */
 import { ResumableStream } from "../../../src/http/session/ResumableStream.ts"
 import { keepAliveTimer, type KeepAliveTimer, type SseBody } from "../../../src/http/response/SseBody.ts"
 import { makeMemory } from "@effect-mcp/server/EventStore"
@@ -11,9 +11,9 @@ const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 }))
 const Command = Schema.Union([
   Schema.TaggedStruct("Write", { count: Count }),
   Schema.TaggedStruct("Read", {}),
-  /** The client gets that many of the events of a chunk, then the wire is cut. */
+  /** The client receives this many events of a chunk, then the wire is cut. */
   Schema.TaggedStruct("Cut", { received: Count }),
-  /** The client comes back; meanwhile more is written. */
+  /** The client comes back; more is written in the meantime. */
   Schema.TaggedStruct("Come", { meanwhile: Count }),
   Schema.TaggedStruct("Leave", {})
 ])
@@ -29,7 +29,7 @@ class Model {
   private readonly stream: ResumableStream
   private readonly keepAlive: KeepAliveTimer
 
-  /** `slow`: the log takes its time, and answers in order. */
+  /** `slow`: the log responds late, but in order. */
   constructor(slow: boolean, clock: Clock.Clock) {
     this.keepAlive = keepAliveTimer("1 hour", clock, Effect.runFork)
     const store = makeMemory()
@@ -125,9 +125,9 @@ class Model {
   })
 }
 
-describe("A stream that is cut and resumed at random", () => {
+describe("Streams cut and resumed at random", () => {
   it.effect.prop(
-    "A resumed stream is received whole: every event once, in order",
+    "A resumed stream delivers every event once, in order",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 30 }), slow: Schema.Boolean },
     ({ script, slow }) =>
       Effect.scoped(

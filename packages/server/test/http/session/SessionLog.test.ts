@@ -1,7 +1,8 @@
-/** The writes of a session to a store that does not keep up. */
+/** Writes of a session to a store that cannot keep up. */
 import { EventBatch } from "../../../src/http/response/EventBatch.ts"
 import { ResumableStream } from "../../../src/http/session/ResumableStream.ts"
 import { SessionLog } from "../../../src/http/session/SessionLog.ts"
+import { boundsOf, Shares } from "@effect-mcp/core/internal/inFlight"
 import { makeMemory } from "@effect-mcp/server/EventStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Latch, Schema } from "effect"
@@ -15,42 +16,69 @@ const event = (seq: number) => {
   return batch
 }
 
-describe("A store that does not keep up", () => {
-  it.effect(
-    "Bytes that wait for a slow store are bounded; events beyond that are a gap, and later ones are kept again",
-    () =>
-      Effect.gen(function* () {
-        const gate = Latch.makeUnsafe(false)
-        const memory = makeMemory({ maxBytesPerStream: 64 * megabyte })
-        const kept: Array<number> = []
-        const store = {
-          ...memory,
-          append: (key: Parameters<typeof memory.append>[0], events: Parameters<typeof memory.append>[1]) =>
+const session = (unwritten = new Shares(boundsOf(Infinity, 1)), id = "s") => ({
+  id,
+  caller: "ann",
+  config: { runFork: Effect.runFork, unwritten }
+})
+
+describe("Event stores that fall behind", () => {
+  it.effect("Bytes waiting for a slow store are limited; excess events leave a gap, and later ones are kept", () =>
+    Effect.gen(function* () {
+      const gate = Latch.makeUnsafe(false)
+      const memory = makeMemory({ maxBytesPerStream: 64 * megabyte })
+      const kept: Array<number> = []
+      const store = {
+        ...memory,
+        append: (key: Parameters<typeof memory.append>[0], events: Parameters<typeof memory.append>[1]) =>
+          Effect.andThen(
+            gate.await,
             Effect.andThen(
-              gate.await,
-              Effect.andThen(
-                Effect.sync(() => kept.push(...events.map(({ seq }) => seq))),
-                memory.append(key, events)
-              )
+              Effect.sync(() => kept.push(...events.map(({ seq }) => seq))),
+              memory.append(key, events)
             )
-        }
-        const log = new SessionLog(store, "s", Effect.runFork)
-        const stream = log.of("1")
-        for (let seq = 0; seq < 100; seq++) stream.append(event(seq))
-        gate.openUnsafe()
-        assert.isAbove((yield* stream.after(0)).length, 0)
-        assert.isAtMost(kept.length, 18)
-        stream.append(event(100))
-        assert.deepStrictEqual(
-          (yield* stream.after(99)).map(({ seq }) => seq),
-          [100]
-        )
-      })
+          )
+      }
+      const log = new SessionLog(store, session())
+      const stream = log.of("1")
+      for (let seq = 0; seq < 100; seq++) stream.append(event(seq))
+      gate.openUnsafe()
+      assert.isAbove((yield* stream.after(0)).length, 0)
+      assert.isAtMost(kept.length, 18)
+      stream.append(event(100))
+      assert.deepStrictEqual(
+        (yield* stream.after(99)).map(({ seq }) => seq),
+        [100]
+      )
+    })
   )
 
-  it.effect("A read and the end of a session wait for a slow store for a bounded time", () =>
+  it.effect("Waiting bytes are limited across a caller's sessions and released when a session ends", () =>
     Effect.gen(function* () {
-      const log = new SessionLog({ ...makeMemory(), append: () => Effect.never }, "s", Effect.runFork)
+      const unwritten = new Shares(boundsOf(megabyte, 0.5))
+      const store = { ...makeMemory(), append: () => Effect.never }
+      const logs = ["1", "2", "3", "4"].map((id) => new SessionLog(store, session(unwritten, id)))
+      for (const log of logs) log.of("1").append(event(0))
+      assert.deepStrictEqual(
+        logs.map(({ unkept }) => unkept),
+        [megabyte / 4, megabyte / 4, megabyte / 4, 0]
+      )
+      const ending = yield* Effect.forkChild(
+        Effect.all(
+          logs.map((log) => log.end),
+          { concurrency: "unbounded" }
+        ),
+        { startImmediately: true }
+      )
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(ending)
+      assert.deepStrictEqual([unwritten.total, unwritten.of("ann")], [0, 0])
+    })
+  )
+
+  it.effect("Reads and session ends wait for a slow store only for a limited time", () =>
+    Effect.gen(function* () {
+      const log = new SessionLog({ ...makeMemory(), append: () => Effect.never }, session())
       const stream = log.of("1")
       stream.append(event(0))
       for (const [waiting, patience] of [
@@ -68,12 +96,12 @@ describe("A store that does not keep up", () => {
     })
   )
 
-  it.effect("Streams that a slow store has to forget are bounded, and it forgets again when it has caught up", () =>
+  it.effect("Streams awaiting deletion in a slow store are limited, and deletion resumes once it catches up", () =>
     Effect.gen(function* () {
       const gate = Latch.makeUnsafe(false)
       let forgotten = 0
       const store = { ...makeMemory(), append: () => gate.await, forget: () => Effect.sync(() => void forgotten++) }
-      const log = new SessionLog(store, "s", Effect.runFork)
+      const log = new SessionLog(store, session())
       log.of("0").append(event(0))
       yield* Effect.yieldNow
       for (let stream = 0; stream < 10_000; stream++) log.forget(`${stream}`)
@@ -94,15 +122,15 @@ const Command = Schema.Union([
     count: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5 })),
     size: Schema.Literals([1, 100, 40_000])
   }),
-  /** The body takes the events that wait. */
+  /** The body takes the waiting events. */
   Schema.TaggedStruct("Take", { stream: Schema.Literals([0, 1]) }),
   Schema.TaggedStruct("Turn", {}),
   Schema.TaggedStruct("Busy", { busy: Schema.Boolean })
 ])
 
-describe("The log of a session", () => {
+describe("Session logs", () => {
   it.effect.prop(
-    "Events are kept one by one as they were written, whatever leaves together and however long the store was busy",
+    "Events are stored one by one as written, even if sent together or to a busy store",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 }) },
     ({ script }) =>
       Effect.gen(function* () {
@@ -115,7 +143,7 @@ describe("The log of a session", () => {
             return Effect.andThen(gate.await, memory.append(key, events, text))
           }
         }
-        const log = new SessionLog(store, "s", Effect.runFork)
+        const log = new SessionLog(store, session())
         const owner = { attached: () => {}, detached: () => {} }
         const streams = ["a", "b"].map((name) => {
           const stream = new ResumableStream({ name, log: log.of(name), owner })

@@ -1,4 +1,4 @@
-/** What an endpoint asks of the manager that shares its sessions. */
+/** Calls that an endpoint makes to the manager that shares its sessions. */
 import { Nodes } from "@effect-mcp/nodes"
 import { SessionManagers, type SessionManager } from "@effect-mcp/server/internal/sharing"
 import * as ServerNodes from "@effect-mcp/server/Nodes"
@@ -9,7 +9,7 @@ import { make } from "../support/endpoint.ts"
 import { echo } from "../support/http.ts"
 import { callOf, initialize } from "../support/session.ts"
 
-/** An endpoint whose manager notes what it is asked; `away` is held by another node. */
+/** An endpoint whose manager records the calls it receives; another node holds the session `away`. */
 const managed = Effect.gen(function* () {
   const asked: Array<string> = []
   const noted = (what: string) => Effect.sync(() => void asked.push(what))
@@ -29,8 +29,8 @@ const managed = Effect.gen(function* () {
   return { asked, endpoint }
 })
 
-describe("An endpoint whose sessions are shared", () => {
-  it.effect("An endpoint has the manager open a session, and answers its requests itself", () =>
+describe("Endpoints with shared sessions", () => {
+  it.effect("The endpoint lets the manager open a session and answers its requests itself", () =>
     Effect.gen(function* () {
       const { asked, endpoint } = yield* managed
       const opened = yield* endpoint.ask({ body: initialize("2025-11-25") })
@@ -47,7 +47,7 @@ describe("An endpoint whose sessions are shared", () => {
     })
   )
 
-  it.effect("An endpoint forwards requests of a session that is held elsewhere", () =>
+  it.effect("The endpoint forwards requests for a session held elsewhere", () =>
     Effect.gen(function* () {
       const { asked, endpoint } = yield* managed
       const headers = { "mcp-session-id": "away" }
@@ -58,7 +58,7 @@ describe("An endpoint whose sessions are shared", () => {
     })
   )
 
-  it.effect("An endpoint hands its sessions over when it ends", () =>
+  it.effect("The endpoint hands over its sessions when it shuts down", () =>
     Effect.gen(function* () {
       const { asked, endpoint } = yield* managed
       yield* endpoint.end()

@@ -1,10 +1,10 @@
-/** The table of an endpoint's sessions: whose they are, how many there may be, and how they end. */
+/** The session table of an endpoint: who owns the sessions, how many there may be, and how they end. */
 import { type SessionEntry, type Options, SessionTable } from "../../../src/http/session/SessionTable.ts"
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Latch, Scope } from "effect"
 import { TestClock } from "effect/testing"
 
-/** A table, and the fibers that it runs: those of the endpoint's scope. */
+/** A table and the fibers it runs, which belong to the endpoint's scope. */
 const tableOf = Effect.fnUntraced(function* (options: Options) {
   const scope = yield* Scope.make()
   const run = Effect.runForkWith(yield* Effect.context<never>())
@@ -18,11 +18,12 @@ const entry = (id: string, owner: string, more: Partial<SessionEntry> = {}): Ses
   owner,
   caller: owner,
   idleSince: undefined,
+  isRunning: false,
   close: () => Effect.void,
   ...more
 })
 
-it.effect("A principal has as many sessions as it may, and those of others do not count for it", () =>
+it.effect("A principal's session limit ignores other principals' sessions", () =>
   Effect.gen(function* () {
     const { endpoint, sessions } = yield* table
     const first = entry("1", "ann")
@@ -38,7 +39,7 @@ it.effect("A principal has as many sessions as it may, and those of others do no
   })
 )
 
-it.effect("Anonymous callers of one address share the limit of an address, and those of another address do not", () =>
+it.effect("Anonymous callers share their address's session limit", () =>
   Effect.gen(function* () {
     const { endpoint, sessions } = yield* tableOf({ perCaller: 2, perAddress: 3 })
     const reached = (caller: string) => sessions.reached({ owner: "", caller })
@@ -54,7 +55,7 @@ it.effect("Anonymous callers of one address share the limit of an address, and t
   })
 )
 
-it.effect("An address may have 5000 sessions, and a caller whose address is not known is not limited", () =>
+it.effect("An address may have 5000 sessions, and callers from unknown addresses are not limited", () =>
   Effect.gen(function* () {
     const { endpoint, sessions } = yield* tableOf({})
     for (let at = 0; at < 5000; at++) {
@@ -68,7 +69,37 @@ it.effect("An address may have 5000 sessions, and a caller whose address is not 
   })
 )
 
-it.effect("A session that is being ended is ended in full, though its endpoint ends meanwhile", () =>
+it.effect("A full table evicts the largest caller's longest-idle session for a caller with fewer", () =>
+  Effect.gen(function* () {
+    const { endpoint, sessions } = yield* tableOf({ capacity: 7 })
+    const ids = () => sessions.all().map(({ id }) => id)
+    const of = (caller: string, id: string, more: Partial<SessionEntry> = {}) => entry(id, "", { caller, ...more })
+    for (const [at, idleSince] of [undefined, 3, 1, 2].entries()) sessions.add(of("a", `a${at}`, { idleSince }))
+    for (const id of ["b1", "b2", "b3"]) sessions.add(of("b", id, { idleSince: 0 }))
+    assert.isFalse(sessions.isFullFor("c"))
+    sessions.add(of("c", "c1"))
+    assert.deepStrictEqual(ids(), ["a0", "a1", "a3", "b1", "b2", "b3", "c1"])
+    sessions.add(of("c", "c2"))
+    assert.deepStrictEqual(ids(), ["a0", "a1", "b1", "b2", "b3", "c1", "c2"])
+    // With one more, "c" would have more than "b" keeps.
+    assert.isTrue(sessions.isFullFor("c"))
+    assert.isTrue(sessions.isFullFor("a"))
+    assert.isTrue(sessions.isFullFor(""))
+    yield* endpoint
+  })
+)
+
+it.effect("A full table keeps sessions with running requests", () =>
+  Effect.gen(function* () {
+    const { endpoint, sessions } = yield* tableOf({ capacity: 3 })
+    for (const id of ["1", "2"]) sessions.add(entry(id, "ann", { isRunning: true }))
+    sessions.add(entry("3", "ann", { isRunning: true }))
+    assert.isTrue(sessions.isFullFor("bob"))
+    yield* endpoint
+  })
+)
+
+it.effect("A closing session closes completely, even if its endpoint shuts down meanwhile", () =>
   Effect.gen(function* () {
     const { endpoint, sessions } = yield* table
     const closing = yield* Latch.make()
@@ -90,7 +121,7 @@ it.effect("A session that is being ended is ended in full, though its endpoint e
   })
 )
 
-it.effect("A session that is idle for too long is ended by itself, one in use is not", () =>
+it.effect("A session expires after being idle too long, but not while in use", () =>
   Effect.gen(function* () {
     const { endpoint, sessions } = yield* table
     const reasons: Array<string> = []

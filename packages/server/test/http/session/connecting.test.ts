@@ -1,4 +1,4 @@
-/** A session over HTTP that ends while it is connected: its POST is answered, and the session leaves the table. */
+/** A session over HTTP that ends while it connects: its POST is answered, and the session leaves the table. */
 import * as Transport from "@effect-mcp/core/Transport"
 import type { Options } from "../../../src/http/Endpoint.ts"
 import type * as McpServer from "@effect-mcp/server/McpServer"
@@ -11,7 +11,7 @@ import { callOf, initialize, revisions } from "../support/session.ts"
 
 type Server = McpServer.McpServer["Service"]
 
-/** Serves an echo by a server whose `connect` is another one. */
+/** Serves an echo on a server with a replaced `connect`. */
 const serve = (options: Options, connect: (server: Server) => Server["connect"]) =>
   make(echo, options, Layer.empty, (server) => ({ ...server, connect: connect(server) }))
 
@@ -22,7 +22,7 @@ const changes: ReadonlyArray<readonly [string, Partial<Transport.Transport>]> = 
   ["whose transport breaks", { broken: Effect.fail(cut) }]
 ]
 
-describe.each(revisions)("A session of %s while it is connected", (version) => {
+describe.each(revisions)("A connecting %s session", (version) => {
   const posts: ReadonlyArray<readonly [string, Options, Sent]> = [
     ["at an endpoint with sessions", {}, { body: initialize(version) }],
     ["at an endpoint without sessions", { sessions: false }, { body: initialize(version) }],
@@ -35,7 +35,7 @@ describe.each(revisions)("A session of %s while it is connected", (version) => {
 
   for (const [where, options, sent] of posts) {
     for (const [how, change] of changes) {
-      it.effect(`A session ${how} while it is connected ${where} is answered by 500`, () =>
+      it.effect(`A session ${how} while connecting ${where} is answered with 500`, () =>
         Effect.gen(function* () {
           const endpoint = yield* serve(
             options,
@@ -49,7 +49,7 @@ describe.each(revisions)("A session of %s while it is connected", (version) => {
       )
     }
 
-    it.effect(`A shutdown does not wait for a session that is connected ${where}: it is answered by 500`, () =>
+    it.effect(`Shutdown does not wait for a session connecting ${where}, which is answered with 500`, () =>
       Effect.gen(function* () {
         const endpoint = yield* serve({ drain: 0, ...options }, () => () => Effect.never)
         const reply = yield* endpoint.send(sent)
@@ -61,7 +61,7 @@ describe.each(revisions)("A session of %s while it is connected", (version) => {
       })
     )
 
-    it.effect(`A client that hangs up while its session is connected ${where} ends the session`, () =>
+    it.effect(`A client that hangs up while its session is connecting ${where} ends the session`, () =>
       Effect.gen(function* () {
         const interrupted = yield* Deferred.make<void>()
         const waiting = Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))

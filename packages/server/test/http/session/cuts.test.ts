@@ -1,4 +1,4 @@
-/** Connections that break at random, over real HTTP: each call still runs once and is answered once. */
+/** Connections that break at random, over real HTTP: each call still runs once and gets one answer. */
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -11,7 +11,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import { echo, open, type Reply } from "../support/http.ts"
 import { type Opened, openSession, revisions } from "../support/session.ts"
 
-/** Reports every number up to the last, asks on the way, and counts how often it runs. */
+/** Reports every number up to the last, asks on the way, and counts its runs. */
 const counting = (runs: Map<string, number>) =>
   Tools.layer(
     Tool.make("count", { description: "Counts.", input: { name: Schema.String, last: Schema.Int } }),
@@ -31,7 +31,7 @@ interface Heard {
   readonly answers: Array<string>
 }
 
-/** Reads at most so many events, answers questions, and gives the last id that it has. */
+/** Reads at most `count` events, answers questions, and returns the last event id. */
 const listen = Effect.fnUntraced(function* (session: Opened, reply: Reply, most: number, heard: Heard, last: string) {
   for (let read = 0; read < most; read++) {
     const next = yield* Effect.exit(reply.event)
@@ -45,13 +45,13 @@ const listen = Effect.fnUntraced(function* (session: Opened, reply: Reply, most:
   return last
 })
 
-/** One call whose connections are cut after the numbers of events in `cuts`; the rest is read without a cut. */
+/** One call whose connections are cut after the numbers of events in `cuts`; the last connection is not cut. */
 const call = Effect.fnUntraced(function* (session: Opened, name: string, last: number, cuts: ReadonlyArray<number>) {
   const heard: Heard = { steps: [], answers: [] }
   let reply = yield* session.follow("count", { name, last }, name)
   let id = ""
   for (const cut of [...cuts, Infinity]) {
-    // Without an id there would be no way back.
+    // Without an id it could not resume.
     id = yield* listen(session, reply, id === "" ? Math.max(cut, 1) : cut, heard, id)
     if (heard.answers.length > 0) break
     yield* reply.disconnect
@@ -64,9 +64,9 @@ const call = Effect.fnUntraced(function* (session: Opened, name: string, last: n
 const Small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 5 }))
 const Last = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 20 }))
 
-describe.each(revisions)("Calls of %s whose connections are cut at random", (version) => {
+describe.each(revisions)("%s calls with randomly cut connections", (version) => {
   it.live.prop(
-    "Each call runs once, ends once with its answer, and receives every progress event once, in order",
+    "Each call runs once and gets one answer and every progress event once, in order",
     {
       sessions: Arbitrary.array(
         Arbitrary.array(
@@ -109,7 +109,7 @@ describe.each(revisions)("Calls of %s whose connections are cut at random", (ver
   )
 })
 
-describe("A client that is away while many events are sent", () => {
+describe("Absent clients", () => {
   const flood = (reported: { steps: number }) =>
     Tools.layer(
       Tool.make("flood", { description: "Says much.", input: { last: Schema.Int } }),
@@ -122,11 +122,11 @@ describe("A client that is away while many events are sent", () => {
       })
     )
 
-  it.live("A client that is away suspends its own handler only, and receives all events when it is back", () =>
+  it.live("An absent client suspends only its own handler and receives every event on return", () =>
     Effect.gen(function* () {
       const last = 1200
       const reported = { steps: 0 }
-      // The events on the wire at the cut are more than the default store keeps of a stream.
+      // At the cut, more events are on the wire than the default store keeps of a stream.
       const store = EventStore.layerMemory({ maxBytesPerStream: 32 * 1024 * 1024 })
       const session = yield* openSession(yield* open(Layer.merge(flood(reported), echo), { store }))
       const reply = yield* session.follow("flood", { last })

@@ -1,4 +1,4 @@
-/** The stream on which each message of a session is sent, and the form of a response. */
+/** Which stream carries each message of a session, and the form of a response. */
 import * as Log from "@effect-mcp/core/Log"
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Roots from "@effect-mcp/core/Roots"
@@ -13,7 +13,7 @@ import { echo, open } from "../support/http.ts"
 import * as Puppet from "../support/puppet.ts"
 import { eventsOf, openSession, revisions, saidOf } from "../support/session.ts"
 
-/** A tool that adds another one, which every client hears of. */
+/** A tool that adds another one, which is announced to every client. */
 const growing = Layer.unwrap(
   Effect.gen(function* () {
     const scope = yield* Scope.Scope
@@ -27,14 +27,14 @@ const growing = Layer.unwrap(
   })
 )
 
-/** Every revision has this question. */
+/** Every revision supports this question. */
 const asking: Puppet.Order = Effect.asVoid(Roots.list)
 
-describe.each(revisions)("A response in %s", (version) => {
+describe.each(revisions)("Responses in %s", (version) => {
   const primes = version === "2025-11-25"
 
   it.live(
-    "A response with a message before the answer is a stream of its own, which ends with the answer",
+    "A response with a message before the answer is its own stream, ending with the answer",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -62,7 +62,7 @@ describe.each(revisions)("A response in %s", (version) => {
   )
 
   it.live(
-    `A response stream ${primes ? "begins with a" : "has no"} priming event, and all event ids differ`,
+    `A response stream ${primes ? "starts with a" : "has no"} priming event, and all event ids differ`,
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -85,7 +85,7 @@ describe.each(revisions)("A response in %s", (version) => {
   )
 
   it.live(
-    "A response stream carries the questions of its own request, and their answers are posted",
+    "A response stream carries its request's questions, and their answers are posted",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -106,7 +106,7 @@ describe.each(revisions)("A response in %s", (version) => {
   )
 
   it.live(
-    "Each of several response streams has the messages of its own request only",
+    "Concurrent response streams carry only their own request's messages",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -133,9 +133,9 @@ describe.each(revisions)("A response in %s", (version) => {
   )
 })
 
-describe.each(revisions)("The standalone GET stream of %s", (version) => {
+describe.each(revisions)("The standalone GET stream in %s", (version) => {
   it.live(
-    "The GET stream carries messages that relate to no request, to each session once",
+    "The GET stream carries messages that belong to no request, once per session",
     () =>
       Effect.gen(function* () {
         const client = yield* open(growing)
@@ -156,7 +156,7 @@ describe.each(revisions)("The standalone GET stream of %s", (version) => {
     verifies("http.get.sse-or-405", "http.get.unrelated", "http.streams.no-broadcast", "http.endpoint.single")
   )
 
-  it.live("Changes while no client read the GET stream are announced on it once", () =>
+  it.live("Changes while no client reads the GET stream are announced on it once", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(growing), version)
       for (let i = 0; i < 3; i++) yield* session.call("grow")
@@ -168,7 +168,7 @@ describe.each(revisions)("The standalone GET stream of %s", (version) => {
     })
   )
 
-  it.live("The GET stream carries questions that relate to no request, which fail at once without it", () =>
+  it.live("The GET stream carries questions that belong to no request, which fail immediately without it", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const session = yield* openSession(client, version)
@@ -186,7 +186,7 @@ describe.each(revisions)("The standalone GET stream of %s", (version) => {
     })
   )
 
-  it.live("A newer connection takes over the GET stream, and the older ends", () =>
+  it.live("A newer connection takes over the GET stream and ends the older one", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(growing), version)
       const older = yield* session.get()
@@ -199,8 +199,8 @@ describe.each(revisions)("The standalone GET stream of %s", (version) => {
   )
 })
 
-describe("A request that takes long", () => {
-  it.effect("The response becomes a stream after 100 milliseconds in 2025-11-25, so that it can be resumed", () =>
+describe("Long-running requests", () => {
+  it.effect("The response becomes a resumable stream after 100 milliseconds in 2025-11-25", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(puppet.layer))
@@ -215,7 +215,7 @@ describe("A request that takes long", () => {
     })
   )
 
-  it.effect("The response stays JSON in 2025-03-26 and 2025-06-18, and where no event is kept", () =>
+  it.effect("The response stays JSON in 2025-03-26 and 2025-06-18, or if no events are stored", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       for (const [version, resume] of [
@@ -233,7 +233,7 @@ describe("A request that takes long", () => {
     })
   )
 
-  it.effect("A silent response stream and a silent GET stream send comments", () =>
+  it.effect("Silent response and GET streams send comments", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(echo, { keepAlive: "10 seconds" }), "2025-06-18")
       const stream = yield* session.get()

@@ -1,4 +1,6 @@
-/** The transport of a session over HTTP: what its POSTs bring can be tapped, changed, dropped and broken, as on any other transport. */
+/**
+ * The transport of a session over HTTP: POSTed messages can be tapped, changed and dropped, and the transport can fail, like any other.
+ */
 import type { Inbound } from "@effect-mcp/core/Transport"
 import * as Transport from "@effect-mcp/core/Transport"
 import type { Options } from "../../../src/http/Endpoint.ts"
@@ -13,7 +15,7 @@ import { callOf, initialize, revisions } from "../support/session.ts"
 
 type Change = (transport: Transport.Transport) => Transport.Transport
 
-/** Opens a session on a changed transport; gives what posts to it. */
+/** Opens a session on a changed transport and returns a function that posts to it. */
 const open = Effect.fnUntraced(function* (version: string, change: Change, options: Options = {}) {
   const changed = (server: McpServer.McpServer["Service"]): McpServer.McpServer["Service"] => ({
     ...server,
@@ -39,8 +41,8 @@ const shout = (inbound: Inbound): Inbound =>
     ? { ...inbound, message: JsonRpc.request(1, "tools/call", { name: "echo", arguments: { text: "HEI" } }) }
     : inbound
 
-describe.each(revisions)("the transport of a session of %s", (version) => {
-  it.effect("A tap sees each message of the session in order, and the session answers as without it", () =>
+describe.each(revisions)("Session transport in %s", (version) => {
+  it.effect("A tap sees each session message in order without affecting the answers", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const { post } = yield* open(
@@ -52,39 +54,37 @@ describe.each(revisions)("the transport of a session of %s", (version) => {
     })
   )
 
-  it.effect("A change of Transport.map is what the session handles", () =>
+  it.effect("The session handles the message returned by Transport.map", () =>
     Effect.gen(function* () {
       const { post } = yield* open(version, Transport.map(shout))
       assert.strictEqual(textOf((yield* post(callOf("echo", { text: "hei" }))).json), "HEI")
     })
   )
 
-  it.effect(
-    "A stream that is put in the place of `incoming` is read, and requests are answered on their own POSTs",
-    () =>
-      Effect.gen(function* () {
-        const seen: Array<string> = []
-        const { post } = yield* open(version, (transport) => ({
-          ...transport,
-          incoming: Stream.tap(transport.incoming, (inbound) => Effect.sync(() => seen.push(methodOf(inbound))))
-        }))
-        const replies = yield* Effect.all(
-          ["a", "b", "c"].map((text, id) => post(callOf("echo", { text }, id))),
-          { concurrency: "unbounded" }
-        )
-        assert.deepStrictEqual(
-          replies.map(({ json }) => [json.id, textOf(json)]),
-          [
-            [0, "a"],
-            [1, "b"],
-            [2, "c"]
-          ]
-        )
-        assert.strictEqual(seen.length, 5)
-      })
+  it.effect("A replaced `incoming` is read, and requests are answered on their own POSTs", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const { post } = yield* open(version, (transport) => ({
+        ...transport,
+        incoming: Stream.tap(transport.incoming, (inbound) => Effect.sync(() => seen.push(methodOf(inbound))))
+      }))
+      const replies = yield* Effect.all(
+        ["a", "b", "c"].map((text, id) => post(callOf("echo", { text }, id))),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        replies.map(({ json }) => [json.id, textOf(json)]),
+        [
+          [0, "a"],
+          [1, "b"],
+          [2, "c"]
+        ]
+      )
+      assert.strictEqual(seen.length, 5)
+    })
   )
 
-  it.effect("A message that Transport.filter drops is not handled, and others are", () =>
+  it.effect("A message dropped by Transport.filter is not handled, and others are", () =>
     Effect.gen(function* () {
       const { endpoint, headers, post } = yield* open(
         version,
@@ -96,7 +96,7 @@ describe.each(revisions)("the transport of a session of %s", (version) => {
     })
   )
 
-  it.effect("A dropped request of a client that hangs up counts until its time is over, and its session expires", () =>
+  it.effect("A dropped request from a client that hangs up counts until it times out, and its session expires", () =>
     Effect.gen(function* () {
       const { endpoint, headers, post } = yield* open(
         version,
@@ -114,7 +114,7 @@ describe.each(revisions)("the transport of a session of %s", (version) => {
     })
   )
 
-  it.effect("An error that a tap throws ends the session, and its open requests are answered by an error", () =>
+  it.effect("An error thrown by a tap ends the session and answers open requests with an error", () =>
     Effect.gen(function* () {
       const { endpoint, headers, post } = yield* open(
         version,
@@ -131,7 +131,7 @@ describe.each(revisions)("the transport of a session of %s", (version) => {
     })
   )
 
-  it.effect("A stream that fails ends the session, and a request that it did not deliver is answered by an error", () =>
+  it.effect("A failing stream ends the session and answers undelivered requests with an error", () =>
     Effect.gen(function* () {
       const { endpoint, post } = yield* open(version, (transport) => ({
         ...transport,
@@ -148,7 +148,7 @@ describe.each(revisions)("the transport of a session of %s", (version) => {
     })
   )
 
-  it.effect("A session whose reader is slow refuses more than its limit of unread messages by 429", () =>
+  it.effect("A session with a slow reader answers 429 above its limit of unread messages", () =>
     Effect.gen(function* () {
       const reads = yield* Latch.make()
       const seen: Array<string> = []
@@ -167,7 +167,7 @@ describe.each(revisions)("the transport of a session of %s", (version) => {
       yield* until(() => seen.length === 2, "the end of the handshake")
       let accepted = 0
       while (accepted < 50 && (yield* post(progress)).status === 202) accepted++
-      // A reader may have pulled as many before.
+      // The reader may already have pulled as many.
       assert.isTrue(accepted >= 4 && accepted <= 9, `${accepted} were accepted`)
       for (const body of [progress, { jsonrpc: "2.0", id: 1, result: {} }, { jsonrpc: "2.0", id: 1, result: 1 }]) {
         const refused = yield* post(body)
@@ -181,7 +181,7 @@ describe.each(revisions)("the transport of a session of %s", (version) => {
     })
   )
 
-  it.effect("A transport that breaks ends the session", () =>
+  it.effect("A broken transport ends the session", () =>
     Effect.gen(function* () {
       const broken = yield* Deferred.make<never, Transport.TransportError>()
       const { endpoint, post } = yield* open(version, (transport) => ({

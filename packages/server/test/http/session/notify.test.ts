@@ -1,4 +1,4 @@
-/** Notifications of extensions on the stream of a session, which a client need not open. */
+/** Extension notifications on the stream of a session, which a client need not open. */
 import * as Extension from "@effect-mcp/core/Extension"
 import * as Extensions from "@effect-mcp/core/Extensions"
 import * as Middleware from "@effect-mcp/server/Middleware"
@@ -21,36 +21,32 @@ const notes = Extensions.layer(Notes, {
   notifications: { seen: () => Extensions.notify(added, {}) }
 })
 
-/** The method of the next message; events without data and comments are passed over. */
+/** Returns the method of the next message and skips comments and events without data. */
 const methodOf = ({ next }: Reply) =>
   Effect.map(Effect.repeat(next, { until: (said) => said?.method !== undefined }), ({ method }) => method)
 
-describe("A notification on the stream of a session over HTTP", () => {
+describe("Notifications on an HTTP session's stream", () => {
   for (const version of revisions) {
-    it.live(
-      `A notification holds up no request of a client without a GET stream, which gets the notification later (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const session = yield* openSession(yield* open(notes), version)
-          const reply = yield* session.request(Notes.requests.add.method)
-          assert.deepStrictEqual((yield* reply.json).result, {})
-          const stream = yield* session.get()
-          assert.strictEqual(yield* methodOf(stream), added.method)
-        })
+    it.live(`Without a GET stream, a notification delays no request and is delivered later (${version})`, () =>
+      Effect.gen(function* () {
+        const session = yield* openSession(yield* open(notes), version)
+        const reply = yield* session.request(Notes.requests.add.method)
+        assert.deepStrictEqual((yield* reply.json).result, {})
+        const stream = yield* session.get()
+        assert.strictEqual(yield* methodOf(stream), added.method)
+      })
     )
 
-    it.live(
-      `A notification holds up no request of a client without a session, which never gets the notification (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const { fetch } = yield* open(notes, { sessions: false })
-          const body = JSON.stringify(request(Notes.requests.add.method))
-          const reply = yield* fetch({ headers: { "mcp-protocol-version": version }, body })
-          assert.deepStrictEqual((yield* reply.json).result, {})
-        })
+    it.live(`Without a session, a notification delays no request and is never delivered (${version})`, () =>
+      Effect.gen(function* () {
+        const { fetch } = yield* open(notes, { sessions: false })
+        const body = JSON.stringify(request(Notes.requests.add.method))
+        const reply = yield* fetch({ headers: { "mcp-protocol-version": version }, body })
+        assert.deepStrictEqual((yield* reply.json).result, {})
+      })
     )
 
-    it.live(`A notification holds up no later notification of a client without a GET stream (${version})`, () =>
+    it.live(`Without a GET stream, a notification does not delay later ones (${version})`, () =>
       Effect.gen(function* () {
         const passed = yield* Queue.unbounded<string>()
         const waiting = Middleware.inbound(({ message, outbound }, next) =>

@@ -1,4 +1,4 @@
-/** Clients that come back for the events of a cut connection. */
+/** Clients that return for the events of a cut connection. */
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -14,22 +14,22 @@ import { eventsOf, type Opened, openSession, revisions, saidOf } from "../suppor
 const numbersOf = (events: ReadonlyArray<Event>) =>
   saidOf(events).map(({ params, result }) => params?.progress ?? result.content[0].text)
 
-/** Reads up to the progress of that number, and gives the id of its event. */
+/** Reads up to the progress event with that number, and returns its event id. */
 const upTo = (reply: Reply, progress: number): Effect.Effect<string | undefined, unknown> =>
   Effect.map(Effect.repeat(reply.event, { until: ({ data }) => data?.params?.progress === progress }), ({ id }) => id)
 
 const refusal = (reply: Effect.Success<ReturnType<Client["fetch"]>>) =>
   Effect.map(reply.json, ({ error, id }) => [reply.status, error.code, id])
 
-/** Cuts the call off and waits until the server has noticed: its reports are sent on no connection then. */
+/** Cuts the call off and waits until the server notices, so that later reports have no connection. */
 const cut = Effect.fnUntraced(function* (reply: Reply, session: Opened) {
   yield* reply.disconnect
   for (let turn = 0; turn < 3; turn++) yield* session.request("ping", {}, `turn ${turn}`)
 })
 
-describe.each(revisions)("A cut stream of %s", (version) => {
+describe.each(revisions)("Cut streams in %s", (version) => {
   it.live(
-    "A resumed stream continues where it was cut, while its request runs: no event is lost or sent twice",
+    "A resumed stream continues while its request runs, without losing or repeating an event",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -54,14 +54,14 @@ describe.each(revisions)("A cut stream of %s", (version) => {
         yield* puppet.tell("b", Puppet.answer("done, too"))
         assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["a", "done"])
         assert.deepStrictEqual(numbersOf(yield* eventsOf(yield* session.get(second))), ["done"])
-        // A client that did not receive the answer may ask for it again.
+        // A client that did not receive the answer may request it again.
         assert.deepStrictEqual(numbersOf(yield* eventsOf(yield* session.get(id))), [2, "done"])
         assert.deepStrictEqual(numbersOf(yield* eventsOf(other)), [100, 200, "done, too"])
       }),
     verifies("http.disconnect.not-cancel", "http.resume.own-stream-only")
   )
 
-  it.live("A resumed stream carries questions, whose answers arrive", () =>
+  it.live("A resumed stream carries questions, and their answers arrive", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(puppet.layer), version)
@@ -79,7 +79,7 @@ describe.each(revisions)("A cut stream of %s", (version) => {
     })
   )
 
-  it.live("A stream that is still connected is taken over by a client that resumes it", () =>
+  it.live("Resuming a stream takes it over from an open connection", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(puppet.layer), version)
@@ -94,7 +94,7 @@ describe.each(revisions)("A cut stream of %s", (version) => {
   )
 
   it.live(
-    "An event id of another session, and one that never was, resume no stream",
+    "An unknown event id or one from another session resumes no stream",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -124,7 +124,7 @@ describe.each(revisions)("A cut stream of %s", (version) => {
     verifies("http.resume.own-stream-only", "http.resume.event-id-names-stream")
   )
 
-  it.live("A stream whose events were dropped for newer ones gets 410, and its newest event is always kept", () =>
+  it.live("A stream whose events were evicted gets 410, and its newest event is always kept", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const store = EventStore.layerMemory({ maxBytesPerStream: 300 })
@@ -141,9 +141,9 @@ describe.each(revisions)("A cut stream of %s", (version) => {
   )
 })
 
-describe("A client that does not come back", () => {
+describe("Clients that do not return", () => {
   it.effect(
-    "A handler is interrupted two minutes after its client went, and the stream keeps the error as the answer",
+    "A handler is interrupted two minutes after its client left, and its stream keeps the error as answer",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -162,16 +162,16 @@ describe("A client that does not come back", () => {
         const [answer] = saidOf(yield* eventsOf(yield* session.get(id)))
         assert.deepStrictEqual(answer.error, {
           code: McpError.Interrupted,
-          message: "The client did not come back in time"
+          message: "The client did not reconnect in time"
         })
-        // An answer is kept as long, too.
+        // An answer is kept for the same time.
         yield* TestClock.adjust("3 minutes")
         assert.strictEqual((yield* session.get(id)).status, 410)
       })
   )
 
   it.effect(
-    "A handler whose client has no event id is interrupted after 10 seconds, and its questions fail at once",
+    "Without an event id to resume from, a handler is interrupted after 10 seconds and its questions fail immediately",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -209,9 +209,9 @@ describe("A client that does not come back", () => {
   )
 })
 
-describe("A handler that closes its stream", () => {
+describe("Handlers that close their stream", () => {
   it.live(
-    "A handler of 2025-11-25 may send its client away to come back for the rest, many times",
+    "A 2025-11-25 handler can close the connection repeatedly for its client to resume",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -238,7 +238,7 @@ describe("A handler that closes its stream", () => {
   )
 
   it.live(
-    "The connection of a client stays open that could not come back: in 2025-03-26 and 2025-06-18, and in 2025-11-25 without resume",
+    "Connections that cannot be resumed stay open: in 2025-03-26 and 2025-06-18, and in 2025-11-25 without resume",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -258,7 +258,7 @@ describe("A handler that closes its stream", () => {
   )
 
   it.effect(
-    "A connection of 2025-11-25 ends after the configured lifetime, and its client comes back for the rest",
+    "A 2025-11-25 connection ends after its configured lifetime, and the client resumes",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -268,7 +268,7 @@ describe("A handler that closes its stream", () => {
         for (const reply of replies) assert.deepInclude(yield* reply.event, { data: "", retry: 1000 })
         yield* TestClock.adjust("61 seconds")
         for (const reply of replies) assert.deepInclude((yield* eventsOf(reply)).at(-1), { retry: 1000 })
-        // A shutdown would wait for it, and here no time goes by.
+        // A shutdown would wait for the call, and no time passes here.
         yield* puppet.tell("a", Puppet.answer("done"))
       }),
     verifies("http.get.polling")

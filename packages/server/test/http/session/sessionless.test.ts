@@ -1,4 +1,4 @@
-/** The revisions up to 2025-11-25 without sessions: each POST by itself. */
+/** The revisions up to 2025-11-25 without sessions: each POST is independent. */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as Log from "@effect-mcp/core/Log"
 import * as Progress from "@effect-mcp/core/Progress"
@@ -17,8 +17,8 @@ const post = (client: Client, version: string, body: unknown, headers = {}) =>
   client.fetch({ headers: { "mcp-protocol-version": version, ...headers }, body: JSON.stringify(body) })
 const resource = Resources.layer({ uri: "test://one", name: "one" }, Effect.succeed("one"))
 
-describe.each(revisions)("An endpoint without sessions in %s", (version) => {
-  it.live("initialize is answered without a session id, and declares no capability that needs a session", () =>
+describe.each(revisions)("Sessionless endpoints in %s", (version) => {
+  it.live("initialize returns no session id and declares no session-based capability", () =>
     Effect.gen(function* () {
       const client = yield* open(Layer.merge(echo, resource), { sessions: false }, { dynamic: true })
       const reply = yield* client.fetch({ body: JSON.stringify(initialize(version)) })
@@ -33,7 +33,7 @@ describe.each(revisions)("An endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live.each([{}, { sessions: false }] as const)("A POST that accepts JSON alone gets 406 with %o", (options) =>
+  it.live.each([{}, { sessions: false }] as const)("A POST that only accepts JSON gets 406 with %o", (options) =>
     Effect.gen(function* () {
       const client = yield* open(echo, options)
       const accept = "application/json"
@@ -45,7 +45,7 @@ describe.each(revisions)("An endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("Each POST is answered by itself, and leaves nothing behind", () =>
+  it.live("Each POST is answered independently and leaves nothing behind", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { sessions: false })
       for (const text of ["one", "two"]) {
@@ -58,7 +58,7 @@ describe.each(revisions)("An endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("Two requests of the same id are answered at once, each on its own POST", () =>
+  it.live("Two concurrent requests with the same id are answered on their own POSTs", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { sessions: false })
@@ -75,7 +75,7 @@ describe.each(revisions)("An endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("Progress is sent on the stream of the POST, which ends with the answer", () =>
+  it.live("Progress is sent on the POST's stream, which ends with the answer", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { sessions: false })
@@ -95,7 +95,7 @@ describe.each(revisions)("An endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("A method that needs a session is refused with the reason", () =>
+  it.live("A method that needs a session is rejected with the reason", () =>
     Effect.gen(function* () {
       const client = yield* open(Layer.merge(echo, resource), { sessions: false }, { dynamic: true })
       for (const [method, params] of [
@@ -105,12 +105,12 @@ describe.each(revisions)("An endpoint without sessions in %s", (version) => {
       ] as const) {
         const { error } = yield* (yield* post(client, version, request(method, params))).json
         assert.strictEqual(error.code, McpError.MethodNotFound)
-        assert.strictEqual(error.message, `${method} needs a session, and this endpoint has none (sessions: false)`)
+        assert.strictEqual(error.message, `${method} requires a session, but this endpoint has none (sessions: false)`)
       }
     })
   )
 
-  it.live("Questions of a handler fail by CapabilityMissing, and it is given no session", () =>
+  it.live("A handler's questions fail with CapabilityMissing and create no session", () =>
     Effect.gen(function* () {
       const asks = Tools.layer(Tool.make("asks", { description: "Asks." }), () =>
         Effect.gen(function* () {
@@ -126,7 +126,7 @@ describe.each(revisions)("An endpoint without sessions in %s", (version) => {
         null,
         null,
         "CapabilityMissing",
-        "The client cannot be asked: this endpoint has no sessions (sessions: false)"
+        "The client cannot answer questions: this endpoint has no sessions (sessions: false)"
       ])
     })
   )
@@ -146,7 +146,7 @@ describe.each(revisions)("An endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("A revision that is not served gets 400 with those that are", () =>
+  it.live("An unsupported revision gets 400 with the supported revisions", () =>
     Effect.gen(function* () {
       const others = revisions.filter((one) => one !== version)
       const client = yield* open(echo, { sessions: false }, { revisions: others })
@@ -156,7 +156,7 @@ describe.each(revisions)("An endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("A call is interrupted when its client hangs up, since no notification could cancel it", () =>
+  it.live("Hanging up interrupts a call, since no notification could cancel it", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { sessions: false })
@@ -174,7 +174,7 @@ describe.each(revisions)("An endpoint without sessions in %s", (version) => {
   )
 })
 
-it.live("A POST without a version is read as 2025-03-26, with batches, where there are no sessions", () =>
+it.live("Without sessions, a POST without a version defaults to 2025-03-26, including batches", () =>
   Effect.gen(function* () {
     const client = yield* open(echo, { sessions: false })
     const reply = yield* client.fetch({
@@ -186,7 +186,7 @@ it.live("A POST without a version is read as 2025-03-26, with batches, where the
   })
 )
 
-it.live("An endpoint without sessions serves 2026-07-28 unchanged, and limits anonymous callers by their address", () =>
+it.live("A sessionless endpoint still serves 2026-07-28 and limits anonymous callers by address", () =>
   Effect.gen(function* () {
     const client = yield* open(echo, { sessions: false }, { rateLimit: { "tools/call": 1 } })
     assert.strictEqual((yield* client.post("tools/list")).status, 200)

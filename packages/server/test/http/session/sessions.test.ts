@@ -1,4 +1,4 @@
-/** Sessions over HTTP: how one opens, which callers may use it, and how it ends. */
+/** Sessions over HTTP: how they open, which callers may use them, and how they end. */
 import { Principal } from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
@@ -15,9 +15,9 @@ const sessionsOf = ({ server }: Client) => Effect.map(server.sessions, (sessions
 const refusal = (reply: Effect.Success<ReturnType<Client["fetch"]>>) =>
   Effect.map(reply.json, ({ error, id }) => [reply.status, error.code, id])
 
-describe.each(revisions)("A session of %s", (version) => {
+describe.each(revisions)("Sessions in %s", (version) => {
   it.live(
-    "initialize opens a session with the requested version and an unguessable id of visible ASCII",
+    "initialize opens a session with the requested version and an unguessable, printable ASCII id",
     () =>
       Effect.gen(function* () {
         const client = yield* open(echo)
@@ -35,7 +35,7 @@ describe.each(revisions)("A session of %s", (version) => {
   )
 
   it.live(
-    "Requests are answered by JSON, notifications and responses by 202 without a body",
+    "Requests get JSON answers; notifications and responses get 202 without a body",
     () =>
       Effect.gen(function* () {
         const session = yield* openSession(yield* open(echo), version)
@@ -52,7 +52,7 @@ describe.each(revisions)("A session of %s", (version) => {
   )
 
   it.live(
-    "A request without a session id gets 400, one with an unknown id or that of an ended session gets 404",
+    "A request without a session id gets 400, and one with an unknown or ended id gets 404",
     () =>
       Effect.gen(function* () {
         const client = yield* open(echo)
@@ -79,7 +79,7 @@ describe.each(revisions)("A session of %s", (version) => {
   )
 
   it.live(
-    "A version header of a session may be absent or any that is served; others are refused",
+    "A session's version header can be absent or any supported version, and others are rejected",
     () =>
       Effect.gen(function* () {
         const session = yield* openSession(yield* open(echo), version)
@@ -92,7 +92,7 @@ describe.each(revisions)("A session of %s", (version) => {
   )
 
   it.live(
-    "A session is answered in the version that it negotiated, whatever the header says",
+    "A session answers in its negotiated version, regardless of the header",
     () =>
       Effect.gen(function* () {
         const session = yield* openSession(yield* open(echo), version)
@@ -102,14 +102,14 @@ describe.each(revisions)("A session of %s", (version) => {
           const { error, result } = yield* (yield* session.post(body, { "mcp-protocol-version": header })).json
           answers.push(error === undefined ? result.isError : error.code)
         }
-        // Arguments that do not fit are a result from 2025-11-25 on.
+        // Invalid arguments produce a result from 2025-11-25 on.
         assert.deepStrictEqual(answers, Array(3).fill(version === "2025-11-25" ? true : -32602))
       }),
     verifies("http.version.header-absent")
   )
 })
 
-/** Provides the principal that headers name. */
+/** Provides the principal named in headers. */
 const named = HttpRouter.middleware<{ provides: Principal }>()((handler) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
     Effect.provideService(handler, Principal, {
@@ -120,9 +120,9 @@ const named = HttpRouter.middleware<{ provides: Principal }>()((handler) =>
   )
 ).layer
 
-describe("A foreign origin", () => {
+describe("Foreign origins", () => {
   it.live(
-    "A foreign origin is refused in a session, and cannot open one",
+    "A foreign origin can neither use nor open a session",
     () =>
       Effect.gen(function* () {
         const client = yield* open(echo)
@@ -142,7 +142,7 @@ describe("A foreign origin", () => {
 })
 
 describe("Opening a session", () => {
-  it.live("An initialize that fails gets 400 and leaves no session behind", () =>
+  it.live("A failed initialize gets 400 and leaves no session behind", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const bad = request("initialize", { protocolVersion: "2025-11-25" })
@@ -153,7 +153,7 @@ describe("Opening a session", () => {
     })
   )
 
-  it.live("A second initialize in a session is refused, and the session stays as it was", () =>
+  it.live("A second initialize is rejected without changing the session", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const session = yield* openSession(client, "2025-03-26")
@@ -164,7 +164,7 @@ describe("Opening a session", () => {
     })
   )
 
-  it.live("initialize in a batch is refused", () =>
+  it.live("initialize in a batch is rejected", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const reply = yield* client.fetch({ body: JSON.stringify([initialize("2025-03-26")]) })
@@ -174,7 +174,7 @@ describe("Opening a session", () => {
   )
 
   it.live(
-    "A session beyond the capacity gets 503 with Retry-After, until another ends",
+    "A session over capacity gets 503 with Retry-After until another ends",
     () =>
       Effect.gen(function* () {
         const client = yield* open(echo, { sessions: { capacity: 2 } })
@@ -190,7 +190,7 @@ describe("Opening a session", () => {
     needs(!isNodes, "each node counts its own")
   )
 
-  it.live("A principal with too many sessions gets 429, and another opens one", () =>
+  it.live("A principal with too many sessions gets 429, while another can open one", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { around: Layer.provide(named), sessions: { perCaller: 2 } })
       const initializing = (user: string) =>
@@ -207,7 +207,7 @@ describe("Opening a session", () => {
     })
   )
 
-  it.live("A client of 2024-11-05 that uses Streamable HTTP may open a session", () =>
+  it.live("A 2024-11-05 client can open a session over Streamable HTTP", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(echo), "2024-11-05")
       assert.strictEqual(session.initialized.result.protocolVersion, "2024-11-05")
@@ -216,11 +216,11 @@ describe("Opening a session", () => {
     })
   )
 
-  it.live("Sessions open in the versions that are served, beside the stateless era", () =>
+  it.live("Sessions open only in supported versions, alongside the stateless era", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       assert.strictEqual((yield* client.post("server/discover")).status, 200)
-      // The version header decides where nothing else does: this is no handshake of an older client.
+      // Only the version header decides here: this is not the handshake of an older client.
       const modern = yield* client.post("initialize")
       assert.strictEqual(modern.status, 404)
       for (const method of ["GET", "DELETE"]) {
@@ -238,8 +238,8 @@ describe("Opening a session", () => {
   )
 })
 
-describe("A session", () => {
-  it.live("A session is found by the principal that opened it only", () =>
+describe("Session lifetime", () => {
+  it.live("A session belongs to the principal that opened it", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { around: Layer.provide(named) })
       const ada = { "x-user": "ada", "x-issuer": "one" }
@@ -258,7 +258,7 @@ describe("A session", () => {
     })
   )
 
-  it.effect("A session expires when it is idle, and each use begins the time anew", () =>
+  it.effect("An idle session expires, and each use restarts the timer", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { sessions: { idle: "30 minutes" } })
       const session = yield* openSession(client)
@@ -272,10 +272,10 @@ describe("A session", () => {
     })
   )
 
-  it.effect("A session does not expire while a request runs or a stream is open", () =>
+  it.effect("A session does not expire during a request or an open stream", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
-      // The call is longer than a tool may take by default.
+      // The call takes longer than the default time limit of a tool.
       const options = { limits: { tool: { time: "1 day" } } } as const
       const client = yield* open(puppet.layer, { sessions: { idle: "30 minutes" }, resume: false }, options)
       const session = yield* openSession(client)
@@ -288,14 +288,14 @@ describe("A session", () => {
       yield* TestClock.adjust("3 hours")
       assert.strictEqual((yield* session.request("ping")).status, 200)
       yield* stream.disconnect
-      // The server sees the end of the stream some turns later; from then on the time runs.
+      // The server notices the end of the stream a few turns later; the idle time starts then.
       const expired = Effect.andThen(TestClock.adjust("34 minutes"), sessionsOf(client))
       yield* Effect.repeat(expired, { until: (count) => count === 0, times: 20 })
       assert.strictEqual((yield* session.request("ping")).status, 404)
     })
   )
 
-  it.live("DELETE ends the requests of a session, each answered by an error with the reason", () =>
+  it.live("DELETE ends the session's requests and answers each with an error that explains why", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(puppet.layer))
@@ -305,10 +305,7 @@ describe("A session", () => {
       assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["a", "interrupted"])
       const answer = (yield* streaming.text).trim().split("\n").at(-1) ?? ""
       const { error, id } = JSON.parse(answer.replace("data: ", ""))
-      assert.deepStrictEqual(
-        [id, error],
-        [1, { code: McpError.Interrupted, message: "The session was ended by its client" }]
-      )
+      assert.deepStrictEqual([id, error], [1, { code: McpError.Interrupted, message: "The client closed the session" }])
       assert.strictEqual((yield* stream.text).includes("jsonrpc"), false)
     })
   )

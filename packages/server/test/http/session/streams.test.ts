@@ -1,4 +1,4 @@
-/** Requests of 2026-07-28 that take long: their streams, a disconnect, and a shutdown. */
+/** Long requests of 2026-07-28: their streams, disconnects and shutdowns. */
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -11,7 +11,7 @@ import { call, echo, messages, open, sent } from "../support/http.ts"
 const listening = (id: string | number, notifications: object = { toolsListChanged: true }) =>
   sent("subscriptions/listen", { notifications }, {}, id)
 
-/** A tool that reports progress if it was asked to, then waits; `ended` tells how each call of it ended. */
+/** A tool that reports progress if asked to, then waits; `ended` records how each call ended. */
 const waiting = Effect.gen(function* () {
   const entered = yield* Queue.unbounded<void>()
   const ended = yield* Queue.unbounded<"interrupted" | "done">()
@@ -31,9 +31,9 @@ const waiting = Effect.gen(function* () {
 })
 const withProgress = call("wait", {}, {}, { progressToken: "p" })
 
-describe("A response in 2026-07-28", () => {
+describe("Responses in 2026-07-28", () => {
   it.live(
-    "A response with a message before the answer is a stream of events, one message each, the answer last",
+    "A response with a message before the answer is an event stream, ending with the answer",
     () =>
       Effect.gen(function* () {
         const { entered, go, tool } = yield* waiting
@@ -64,7 +64,7 @@ describe("A response in 2026-07-28", () => {
     )
   )
 
-  it.live("A response with the answer alone is one JSON object, however long it takes", () =>
+  it.live("A response with only the answer is a single JSON object, however long it takes", () =>
     Effect.gen(function* () {
       const { entered, go, tool } = yield* waiting
       const { fetch } = yield* open(tool)
@@ -77,7 +77,7 @@ describe("A response in 2026-07-28", () => {
     })
   )
 
-  it.live("An answer has the id of its request, also where requests of the same id run", () =>
+  it.live("An answer has its request's id, even if other running requests share it", () =>
     Effect.gen(function* () {
       const { entered, go, tool } = yield* waiting
       const { fetch } = yield* open(Layer.merge(tool, echo))
@@ -92,8 +92,8 @@ describe("A response in 2026-07-28", () => {
   )
 })
 
-describe("A client that stops reading", () => {
-  it.live("A client that stops reading suspends its own handler only", () =>
+describe("Clients that stop reading", () => {
+  it.live("A stalled client suspends only its own handler", () =>
     Effect.gen(function* () {
       const last = 2000
       let reported = 0
@@ -126,9 +126,9 @@ describe("A client that stops reading", () => {
   )
 })
 
-describe("A disconnect", () => {
+describe("Disconnects", () => {
   it.live(
-    "A disconnect before the first message interrupts the handler, and its finalizers run",
+    "Disconnecting before the first message interrupts the handler and runs its finalizers",
     () =>
       Effect.gen(function* () {
         const { ended, entered, tool } = yield* waiting
@@ -140,7 +140,7 @@ describe("A disconnect", () => {
   )
 
   it.live(
-    "A disconnect from the stream interrupts the handler",
+    "Disconnecting from the stream interrupts the handler",
     () =>
       Effect.gen(function* () {
         const { ended, go, tool } = yield* waiting
@@ -155,7 +155,7 @@ describe("A disconnect", () => {
     verifies("http.disconnect.cancels", "http.disconnect.nothing-more")
   )
 
-  it.live("A disconnect gives back the place of the request among those in flight, and its subscription", () =>
+  it.live("Disconnecting frees the request's slot and subscription", () =>
     Effect.gen(function* () {
       const { ended, entered, tool } = yield* waiting
       const { abandon, fetch } = yield* open(tool, { inFlight: 1, subscriptions: 1 })
@@ -165,7 +165,7 @@ describe("A disconnect", () => {
         yield* Effect.scoped(Effect.andThen(abandon(call("wait")), Queue.take(entered)))
         assert.strictEqual(yield* Queue.take(ended), "interrupted")
         yield* listen.disconnect
-        // The place is free as soon as the server has noticed.
+        // The slot is free as soon as the server notices.
         const freed = Effect.map(fetch(listening("again")), (reply) => Effect.as(reply.disconnect, reply.status))
         yield* Effect.repeat(Effect.flatten(freed), { until: (status) => status === 200 })
         yield* Effect.repeat(
@@ -179,7 +179,7 @@ describe("A disconnect", () => {
 
 describe("A subscription", () => {
   it.live(
-    "A subscription is acknowledged first, and then notified of the changes that it names only",
+    "A subscription is acknowledged first, then notified only of the changes it names",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(adding)
@@ -224,9 +224,9 @@ const adding = Layer.unwrap(
   })
 )
 
-describe("A shutdown", () => {
+describe("Shutdown", () => {
   it.live(
-    "A shutdown ends a hundred subscriptions at once, each with its result",
+    "Shutdown ends a hundred subscriptions at once, each with a result",
     () =>
       Effect.gen(function* () {
         const { fetch, shutdown } = yield* open(echo)
@@ -238,7 +238,7 @@ describe("A shutdown", () => {
           }
         )
         yield* Effect.forEach(replies, (reply) => reply.next)
-        // The server alone would wait 20 seconds for streams to end.
+        // The server alone would wait 20 seconds for the streams to end.
         assert.isTrue((yield* Effect.timeoutOption(shutdown, "8 seconds"))._tag === "Some")
         for (const [id, reply] of replies.entries()) {
           const [end, ...more] = yield* messages(reply)
@@ -250,7 +250,7 @@ describe("A shutdown", () => {
     verifies("subscriptions.end.answered", "subscriptions.end.id")
   )
 
-  it.live("A shutdown lets requests finish, and refuses new ones", () =>
+  it.live("Shutdown lets requests finish and rejects new ones", () =>
     Effect.gen(function* () {
       const { ended, entered, go, tool } = yield* waiting
       const { fetch, shutdown } = yield* open(Layer.merge(tool, echo))
@@ -270,12 +270,12 @@ describe("A shutdown", () => {
     })
   )
 
-  it.live("A shutdown interrupts requests that do not finish, and answers them", () =>
+  it.live("Shutdown interrupts and answers requests that do not finish", () =>
     Effect.gen(function* () {
       const { ended, entered, tool } = yield* waiting
       const { abandon, fetch, shutdown } = yield* open(tool, { drain: "1 millis" })
       const streaming = yield* fetch(withProgress)
-      // A body that never ends; the server has its beginning when a later request is answered.
+      // A body that never ends. The server has received its beginning once a later request is answered.
       yield* abandon({ headers: { "content-length": 100 }, body: "{" })
       yield* Effect.repeat(fetch(call("nothing")), { times: 5 })
       const silent = yield* Effect.forkChild(fetch(call("wait")), { startImmediately: true })

@@ -1,4 +1,4 @@
-/** A POST whose body begins and does not end. */
+/** A POST whose body starts and never ends. */
 import { Effect, Queue, type Scope } from "effect"
 import { connect, type Socket } from "node:net"
 
@@ -6,13 +6,13 @@ export interface Dripped {
   readonly path?: string
   /** The beginning of the body. */
   readonly begin?: string
-  /** The length of the whole body. */
+  /** Declared length of the whole body. */
   readonly length?: number
-  /** Further lines of the head. */
+  /** Further header lines. */
   readonly head?: string
 }
 
-/** Begins one; `closed` hears once of its connection: when the server answers, or hangs up. */
+/** Starts one; `closed` receives one message when its connection closes: the server answered, or hung up. */
 export const drip = (
   port: number,
   closed: Queue.Queue<void>,

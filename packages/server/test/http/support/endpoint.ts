@@ -1,4 +1,4 @@
-/** An endpoint without a platform around it: requests are values, and responses are written into memory at once. */
+/** An endpoint without a platform: requests are values, and responses are written to memory at once. */
 import type { Principal } from "@effect-mcp/core/Principal"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Endpoint from "../../../src/http/Endpoint.ts"
@@ -14,11 +14,11 @@ export interface Sent {
   readonly headers?: HttpRequest["headers"]
   readonly principal?: Principal["Service"] | undefined
   readonly address?: string
-  /** As JSON; a text as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   readonly body?: unknown
 }
 
-/** An event with a place in its stream. */
+/** An event with its position in the stream. */
 export interface Placed {
   readonly stream: string
   readonly seq: number
@@ -33,7 +33,7 @@ const eventOf = (text: string): Placed | undefined => {
   return { stream, seq: Number(seq), message: data === "" ? undefined : JSON.parse(data) }
 }
 
-/** One request and its response. */
+/** A request and its response. */
 export class Exchange {
   status: number | undefined = undefined
   headers: { readonly [name: string]: string | undefined } = {}
@@ -50,7 +50,7 @@ export class Exchange {
   }
 }
 
-/** Lets fibers run until `is` holds. */
+/** Runs fibers until `is` returns true. */
 export const until = (is: () => boolean, what: string): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (is()) return Effect.void
@@ -89,7 +89,7 @@ export const make = Effect.fnUntraced(function* <E>(
     })
   )
 
-  /** Begins a request. Its body is handed over when `arrive` is called. */
+  /** Starts a request. Its body is delivered when `arrive` is called. */
   const begin = ({ address, body, headers = {}, method = "POST", principal }: Sent) => {
     const asked: HttpRequest = {
       method,
@@ -127,7 +127,7 @@ export const make = Effect.fnUntraced(function* <E>(
       write(refused, () => {})
       return { exchange, arrive: Effect.succeed(exchange) }
     }
-    const entered = method === "POST" ? inFlight.enter(() => {}, asked) : inFlight.open(() => {})
+    const entered = method === "POST" ? inFlight.enter(() => {}, asked) : inFlight.open(() => {}, asked)
     const answer = Effect.suspend(() => {
       const text = typeof body === "string" ? body : JSON.stringify(body)
       return method === "POST" ? post(asked, new TextEncoder().encode(text), entered) : other(asked, entered)
@@ -146,7 +146,7 @@ export const make = Effect.fnUntraced(function* <E>(
     return { exchange, arrive }
   }
   const send = (sent: Sent): Effect.Effect<Exchange> => begin(sent).arrive
-  /** Sends, and waits for the status. */
+  /** Sends a request and waits for the status. */
   const ask = (sent: Sent): Effect.Effect<Exchange> =>
     Effect.tap(send(sent), (exchange) => until(() => exchange.status !== undefined, "a status"))
   const openSessions = (): number => Effect.runSync(service.sessions).length

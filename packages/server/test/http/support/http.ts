@@ -1,12 +1,11 @@
-/** A server behind real HTTP on loopback, and a client on node:http that sends exactly what a test gives it. */
+/** A server behind real HTTP on loopback, and a client on node:http that sends exactly the bytes of a test. */
 import { NodeHttpServer } from "@effect/platform-node"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import type { JsonRpc } from "@effect-mcp/protocol"
 import { Nodes } from "@effect-mcp/nodes"
-import * as Http from "@effect-mcp/server/internal/RouterEndpoint"
-import * as Node from "@effect-mcp/server/internal/NodeListener"
+import { NodeListener as Node, RouterEndpoint as Http } from "@effect-mcp/server/internal/endpoints"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as ServerNodes from "@effect-mcp/server/Nodes"
 import type { EventStore } from "@effect-mcp/server/EventStore"
@@ -44,10 +43,10 @@ export const echo = Tools.layer(
 export interface Reply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** The whole body, once it has ended. */
+  /** The complete body, once it has ended. */
   readonly text: Effect.Effect<string>
   readonly json: Effect.Effect<any>
-  /** The next message, as JSON, or comment, as text. Fails with Done at the end of the body. */
+  /** The next message as JSON, or the next comment as text. Fails with Done at the end of the body. */
   readonly next: Effect.Effect<any, Cause.Done>
   /** The next event, with its fields. Fails with Done at the end of the body. */
   readonly event: Effect.Effect<Event, Cause.Done>
@@ -55,7 +54,7 @@ export interface Reply {
   readonly resume: Effect.Effect<void>
 }
 
-/** A server-sent event. `data` is a message as JSON; it is empty in a priming event. */
+/** A server-sent event. `data` is a message as JSON, or empty in a priming event. */
 export interface Event {
   readonly id?: string
   readonly retry?: number
@@ -67,18 +66,18 @@ export interface Sent {
   readonly path?: string
   readonly headers?: OutgoingHttpHeaders
   readonly body?: string | Uint8Array
-  /** Reads nothing of the body until it is resumed. */
+  /** Does not read the body until it is resumed. */
   readonly paused?: boolean
 }
 
 export interface Client {
   readonly port: number
   readonly server: McpServer.McpServer["Service"]
-  /** Any HTTP request; answers once there are headers. */
+  /** Sends any HTTP request and returns once the headers arrive. */
   readonly fetch: (sent: Sent) => Effect.Effect<Reply>
-  /** Begins a request and hangs up when the scope closes, whether or not anything was answered. */
+  /** Starts a request and hangs up when the scope closes, answered or not. */
   readonly abandon: (sent: Sent) => Effect.Effect<void, never, Scope.Scope>
-  /** A well-made request of the revision; headers given here replace its own, `undefined` takes one away. */
+  /** Posts a valid request of the revision. Headers given here replace the defaults; `undefined` removes one. */
   readonly post: (
     method: string,
     params?: object,
@@ -91,7 +90,7 @@ export interface Client {
 
 const basic = { "content-type": "application/json", accept: "application/json, text/event-stream" }
 
-/** A request as the revision wants it. */
+/** A request in the form that the revision requires. */
 export const sent = (
   method: string,
   params: object = {},
@@ -182,14 +181,14 @@ export interface Opening extends Partial<Http.Options> {
   readonly store?: Layer.Layer<never> | Layer.Layer<EventStore>
 }
 
-/** The stack that `open` serves with: the suites run over all three, except tests of the router. */
+/** The stack that `open` serves with. The suites run on all of them, except tests of the router. */
 const listener = process.env["MCP_TEST_LISTENER"]
-/** As a fetch handler, which has no connection of its own that it could cut off. */
+/** Whether to serve with a fetch handler, which has no connection that it could cut off. */
 export const isFetch = listener === "web"
-/** As several nodes, each of which counts its own requests and sessions. */
+/** Whether to serve with several nodes, which count requests and sessions separately. */
 export const isNodes = listener === "nodes"
 
-/** `scope` is closed to shut the server down. */
+/** Closing `scope` shuts the server down. */
 export const clientOf = (port: number, server: McpServer.McpServer["Service"], scope: Scope.Closeable): Client => ({
   port,
   server,
@@ -205,7 +204,7 @@ export const clientOf = (port: number, server: McpServer.McpServer["Service"], s
   shutdown: Scope.close(scope, Exit.void)
 })
 
-/** Listens on loopback; gives the port. */
+/** Listens on loopback and returns the port. */
 export const listen = (server: Server): Effect.Effect<number> =>
   Effect.callback((resume) => {
     server.listen(0, "127.0.0.1", () => {
@@ -238,17 +237,17 @@ const openOn = Effect.fnUntraced(function* <E>(
   return [yield* listen(http), Context.get(context, McpServer.McpServer)] as const
 })
 
-/** As a fetch handler, through a library without MCP: bodies and events take the path of all platforms. */
+/** Serves with a fetch handler through a library without MCP, so bodies and events take the cross-platform path. */
 const webListening: Listening = Effect.fnUntraced(function* (options) {
   const context = yield* Effect.context<McpServer.McpServer>()
   const { dispose, handler } = Http.toWebHandler(Layer.succeedContext(context), options)
   yield* Effect.addFinalizer(() => Effect.promise(dispose))
-  // Effect's handler takes a context as well: requests run by the clock of the test.
+  // Effect's handler also accepts a context, so requests run with the clock of the test.
   const inContext: (request: Request, context: Context.Context<never>) => Promise<Response> = handler
   return createRequestListener((request) => inContext(request, context))
 })
 
-/** As three nodes that share a server's features, behind a round robin. */
+/** Serves with three nodes that share a server's features, behind a round robin. */
 const nodesListening: Listening = Effect.fnUntraced(function* (options) {
   const server = yield* McpServer.McpServer
   const network = new Nodes.Network()
@@ -263,7 +262,7 @@ const nodesListening: Listening = Effect.fnUntraced(function* (options) {
     )
   })
   const listeners = yield* Effect.orDie(Effect.replicateEffect(node, 3))
-  // A node that ends hands its sessions over: it looks at busy ones until `drain` has passed, so the clock of the test has to pass.
+  // A node that ends hands its sessions over. It polls busy ones until `drain` has passed, so the test clock must advance.
   yield* Effect.addFinalizer(() =>
     Effect.map(
       Effect.forkDetach(
@@ -284,14 +283,14 @@ const nodesListening: Listening = Effect.fnUntraced(function* (options) {
   return next
 })
 
-/** But for the router there is nothing to put around them. */
+/** Only the router can have middleware around it. */
 const listenings: { readonly [name: string]: Listening | undefined } = {
   node: Node.make,
   nodes: nodesListening,
   web: webListening
 }
 
-/** Serves features in the scope, beside a route of the user's own at `/health`. */
+/** Serves features in the scope, next to a user route at `/health`. */
 export const open = Effect.fnUntraced(function* <E>(
   features: Layer.Layer<never, E, McpServer.Registries>,
   { around, store = Layer.empty, ...options }: Opening = {},
@@ -319,7 +318,7 @@ export const open = Effect.fnUntraced(function* <E>(
   return clientOf(port, Context.get(built, McpServer.McpServer), scope)
 })
 
-/** Every message up to the end of the stream. */
+/** Returns every message up to the end of the stream. */
 export const messages = (reply: Reply): Effect.Effect<ReadonlyArray<any>> =>
   Effect.gen(function* () {
     const all: Array<unknown> = []

@@ -7,12 +7,12 @@ import type * as McpServer from "@effect-mcp/server/McpServer"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import { type Duration, Effect, Exit, type Layer, Queue, Schema } from "effect"
 
-/** A text that it gives ends the call. */
+/** One step of a call. Returning a text ends the call. */
 export type Order = Effect.Effect<string | void, AskError | McpError, RequestServices>
 
 export interface Puppet {
   readonly layer: Layer.Layer<never, never, McpServer.Registries>
-  /** The names of the calls that have begun. */
+  /** Names of the calls that have started. */
   readonly entered: Queue.Queue<string>
   /** How each call ended. */
   readonly ended: Queue.Queue<readonly [name: string, how: "done" | "interrupted"]>
@@ -20,7 +20,7 @@ export interface Puppet {
 }
 
 export const answer = (text: string): Order => Effect.succeed(text)
-/** Ends the connection that the call would be answered on. */
+/** Closes the connection on which the call would be answered. */
 export const leave = (retry?: Duration.Input): Order =>
   Effect.map(RequestContext, ({ closeStream }) => closeStream(retry))
 

@@ -1,4 +1,4 @@
-/** A client of the revisions with sessions that sends exactly what a test gives it. */
+/** A client of the revisions with sessions that sends exactly the requests of a test. */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import { Effect, Exit, type Scope } from "effect"
@@ -12,18 +12,18 @@ export interface Opened {
   readonly id: string
   /** The answer to `initialize`. */
   readonly initialized: any
-  /** Any request of the session; `undefined` takes one of its headers away. */
+  /** Sends any request of the session; `undefined` removes one of its headers. */
   readonly send: (sent: Sent) => Effect.Effect<Reply>
-  /** Begins a request and hangs up when the scope closes. */
+  /** Starts a request and hangs up when the scope closes. */
   readonly abandon: (sent: Sent) => Effect.Effect<void, never, Scope.Scope>
   readonly post: (body: unknown, headers?: OutgoingHttpHeaders) => Effect.Effect<Reply>
   readonly request: (method: string, params?: object, id?: JsonRpc.Id) => Effect.Effect<Reply>
   readonly call: (name: string, args?: object, id?: JsonRpc.Id) => Effect.Effect<Reply>
-  /** A call that asks for progress. */
+  /** Calls a tool with a progress token. */
   readonly follow: (name: string, args?: object, id?: JsonRpc.Id) => Effect.Effect<Reply>
   readonly notify: (method: string, params?: object) => Effect.Effect<Reply>
   readonly respond: (id: JsonRpc.Id, result: object) => Effect.Effect<Reply>
-  /** The standalone GET stream, or the stream of an event. */
+  /** Opens the standalone GET stream, or the stream of an event. */
   readonly get: (lastEventId?: string) => Effect.Effect<Reply>
   readonly delete: Effect.Effect<Reply>
 }
@@ -39,10 +39,10 @@ export const initialize = (protocolVersion: string, capabilities: object = {}) =
 export const callOf = (name: string, args: object = {}, id: JsonRpc.Id = 1, _meta?: object) =>
   request("tools/call", { name, arguments: args, ...(_meta && { _meta }) }, id)
 
-/** Everything a client is able to be asked. */
+/** All capabilities for questions. */
 export const able = { elicitation: {}, sampling: {}, roots: { listChanged: true } }
 
-/** Opens a session and sends `initialized`. `headers` go with every request. */
+/** Opens a session and sends `initialized`. `headers` are sent with every request. */
 export const openSession = Effect.fnUntraced(function* (
   { abandon, fetch }: Pick<Client, "abandon" | "fetch">,
   version: Version = "2025-11-25",
@@ -80,7 +80,7 @@ export const openSession = Effect.fnUntraced(function* (
   }
 })
 
-/** Every event up to the end of the body. */
+/** Returns every event up to the end of the body. */
 export const eventsOf = ({ event }: Reply): Effect.Effect<ReadonlyArray<Event>> =>
   Effect.gen(function* () {
     const all: Array<Event> = []
@@ -91,6 +91,6 @@ export const eventsOf = ({ event }: Reply): Effect.Effect<ReadonlyArray<Event>> 
     }
   })
 
-/** The messages of events, without those that say nothing. */
+/** The messages of events, without events that have no data. */
 export const saidOf = (events: ReadonlyArray<Event>): ReadonlyArray<any> =>
   events.flatMap(({ data }) => (data === undefined || data === "" ? [] : [data]))

@@ -1,5 +1,5 @@
 /* oxlint-disable typescript/unbound-method -- the streams of the process are patched on purpose */
-/** Stdio: framing, what reaches stdout and what does not, and how it ends. */
+/** Stdio: framing, what may and may not reach stdout, and how it ends. */
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -33,7 +33,7 @@ const call = (id: unknown, name: string, args: object = {}) => ({
 })
 const line = (message: unknown) => `${JSON.stringify(message)}\n`
 
-/** A server on hand-made streams: what is fed to stdin, and the text that left by stdout. */
+/** A server on in-memory streams, with a feed for stdin and the text that it wrote to stdout. */
 const start = Effect.fnUntraced(function* (
   features: Layer.Layer<never, never, McpServer.Registries>,
   options: Parameters<typeof McpServer.serveStdio>[0] = {},
@@ -75,7 +75,7 @@ const start = Effect.fnUntraced(function* (
 
 describe("Framing", () => {
   it.effect(
-    "Framing is one message per line, in UTF-8, whatever strings hold and however bytes arrive",
+    "Each line is one UTF-8 message, regardless of string contents and chunking",
     () =>
       Effect.gen(function* () {
         const server = yield* start(echo)
@@ -99,33 +99,31 @@ describe("Framing", () => {
     verifies("stdio.framing.newline", "transport.encoding.utf-8", "json-rpc.message.conformant")
   )
 
-  it.effect(
-    "A line that is no JSON is answered by -32700, one that is no message by -32600, and later lines are read",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* start(echo)
-        yield* server.feed(...handshake.map(line))
-        yield* server.feed(
-          "{nonsense\n",
-          "null\n",
-          "[]\n",
-          new Uint8Array([0xff, 0xfe, 10]),
-          line({ jsonrpc: "2.0", id: 9, method: 5 }),
-          line(call(1, "echo", { text: "still here" }))
-        )
-        const sent = server.sent().slice(1)
-        assert.deepStrictEqual(
-          sent.map((message) => message.error?.code),
-          [-32700, -32600, -32600, -32700, -32600, undefined]
-        )
-        assert.deepStrictEqual(
-          sent.map((message) => message.id),
-          [undefined, undefined, undefined, undefined, 9, 1]
-        )
-      })
+  it.effect("Non-JSON lines get -32700, other invalid lines -32600, and later lines are read", () =>
+    Effect.gen(function* () {
+      const server = yield* start(echo)
+      yield* server.feed(...handshake.map(line))
+      yield* server.feed(
+        "{nonsense\n",
+        "null\n",
+        "[]\n",
+        new Uint8Array([0xff, 0xfe, 10]),
+        line({ jsonrpc: "2.0", id: 9, method: 5 }),
+        line(call(1, "echo", { text: "still here" }))
+      )
+      const sent = server.sent().slice(1)
+      assert.deepStrictEqual(
+        sent.map((message) => message.error?.code),
+        [-32700, -32600, -32600, -32700, -32600, undefined]
+      )
+      assert.deepStrictEqual(
+        sent.map((message) => message.id),
+        [undefined, undefined, undefined, undefined, 9, 1]
+      )
+    })
   )
 
-  it.effect("A line that is too long is answered to its request, and the next line is read", () =>
+  it.effect("A line that is too long fails only its own request, and the next line is read", () =>
     Effect.gen(function* () {
       const server = yield* start(echo, { maxMessageBytes: 500 })
       yield* server.feed(...handshake.map(line))
@@ -141,7 +139,7 @@ describe("Framing", () => {
 
 describe("Stdout", () => {
   it.effect(
-    "Stdout carries messages only while the server runs; stray output goes to stderr, and stdout is free afterwards",
+    "Stdout carries only messages, and stray output goes to stderr",
     () =>
       Effect.gen(function* () {
         const original = process.stdout.write
@@ -182,7 +180,7 @@ describe("Stdout", () => {
     verifies("stdio.stdout.only-messages")
   )
 
-  it.effect("A stdout that breaks ends the server with an error", () =>
+  it.effect("A broken stdout ends the server with an error", () =>
     Effect.gen(function* () {
       const broken = PlatformError.systemError({ _tag: "BadResource", module: "Stdio", method: "write" })
       const server = yield* start(echo, {}, Sink.fail(broken))
@@ -195,7 +193,7 @@ describe("Stdout", () => {
   )
 })
 
-describe("The end of stdin", () => {
+describe("End of stdin", () => {
   const slow = Effect.gen(function* () {
     const started = yield* Latch.make()
     const go = yield* Deferred.make<string>()
@@ -209,7 +207,7 @@ describe("The end of stdin", () => {
   })
 
   it.effect(
-    "The end of stdin ends the server; requests in flight may finish within the grace",
+    "Closing stdin ends the server after a grace period for in-flight requests",
     () =>
       Effect.gen(function* () {
         const { features, go, interrupted, started } = yield* slow
@@ -226,7 +224,7 @@ describe("The end of stdin", () => {
     verifies("lifecycle.shutdown.stdio-close-stdin")
   )
 
-  it.effect("The end of stdin interrupts requests that outlast the grace, with an answer", () =>
+  it.effect("Closing stdin answers and interrupts requests that outlast the grace period", () =>
     Effect.gen(function* () {
       const { features, interrupted, started } = yield* slow
       const server = yield* start(features, { grace: "3 seconds" })
@@ -242,7 +240,7 @@ describe("The end of stdin", () => {
     })
   )
 
-  it.effect("A failure of stdin ends the server with an error", () =>
+  it.effect("A stdin failure ends the server with an error", () =>
     Effect.gen(function* () {
       const server = yield* start(echo)
       yield* server.fail(PlatformError.systemError({ _tag: "BadResource", module: "Stdio", method: "read" }))
@@ -250,7 +248,7 @@ describe("The end of stdin", () => {
     })
   )
 
-  it.effect("The end of stdin before any message ends the server without an error", () =>
+  it.effect("Closing stdin before any message ends the server without an error", () =>
     Effect.gen(function* () {
       const server = yield* start(echo)
       yield* server.end
@@ -260,7 +258,7 @@ describe("The end of stdin", () => {
   )
 })
 
-/** A real process, its messages and what it says on stderr. */
+/** A real process, its messages, and its text on stderr. */
 const run = (args: ReadonlyArray<string>) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -286,7 +284,7 @@ const run = (args: ReadonlyArray<string>) =>
       return {
         child,
         exited: Effect.promise(() => once(child, "exit") as Promise<[number | null, string | null]>),
-        // Not by readline, which also splits at U+2028.
+        // Not with readline, which also splits at U+2028.
         lines: () => stdout.split("\n").slice(0, -1),
         send: (...messages: ReadonlyArray<unknown>) =>
           Effect.sync(() => void child.stdin.write(messages.map(line).join(""))),
@@ -298,11 +296,11 @@ const run = (args: ReadonlyArray<string>) =>
   )
 
 describe.each([
-  ["of its own streams", []],
-  ["of a Stdio", ["--service"]]
-] as const)("A server as a process, %s,", (_name, args) => {
+  ["on its own streams", []],
+  ["on a Stdio service", ["--service"]]
+] as const)("A server process, %s,", (_name, args) => {
   it.live(
-    "A server as a process keeps stray output and logs off stdout, and ends with stdin",
+    "Stray output and logs stay off stdout, and the process ends with stdin",
     () =>
       Effect.gen(function* () {
         const server = yield* run(args)
@@ -324,14 +322,14 @@ describe.each([
     verifies("stdio.stdout.only-messages")
   )
 
-  it.live("A server as a process ends with an error when its stdout is closed by the reader", () =>
+  it.live("The process ends with an error if its stdout's reader closes it", () =>
     Effect.gen(function* () {
       const server = yield* run(args)
       yield* server.send(...handshake, call(1, "stray"))
       yield* server.until(() => server.lines().length === 3)
       const exited = yield* Effect.forkChild(server.exited, { startImmediately: true })
       server.child.stdout.destroy()
-      // The first that finds the pipe broken may still be buffered by the system.
+      // The system may still buffer the first write after the pipe breaks.
       yield* server.send(call(2, "stray"), call(3, "stray"))
       yield* server.until(() => server.stderr().includes("served"))
       yield* server.send(call(4, "stray"))
@@ -339,7 +337,7 @@ describe.each([
     })
   )
 
-  it.live("A server as a process answers requests in flight before it ends on SIGTERM, and runs its finalizers", () =>
+  it.live("On SIGTERM, the process answers in-flight requests and runs its finalizers before it exits", () =>
     Effect.gen(function* () {
       const server = yield* run(args)
       yield* server.send(...handshake, call(1, "hang"))

@@ -1,6 +1,6 @@
-/** A server behind HTTP with SSE on loopback, and a client on node:http that sends exactly what a test gives it. */
+/** A server behind HTTP with SSE on loopback, and a client on node:http that sends exactly the bytes of a test. */
 import { NodeHttpServer } from "@effect/platform-node"
-import * as Sse from "@effect-mcp/server/internal/SseEndpoint"
+import { SseEndpoint as Sse } from "@effect-mcp/server/internal/endpoints"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { type Cause, Context, Effect, Exit, Layer, Queue, Scope } from "effect"
 import { HttpServer } from "effect/http"
@@ -11,20 +11,20 @@ export interface Sent {
   readonly path?: string
   readonly headers?: OutgoingHttpHeaders
   readonly body?: string | Uint8Array
-  /** The address of the client. */
+  /** Local address of the client. */
   readonly localAddress?: string
-  /** The last byte of the body is sent after it. */
+  /** The last byte of the body is sent once this resolves. */
   readonly pause?: Promise<void>
 }
 
 export interface Reply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** The whole body, once it has ended. */
+  /** The complete body, once it has ended. */
   readonly text: Effect.Effect<string>
   /** The text of the next event or comment. Fails with Done at the end of the body. */
   readonly next: Effect.Effect<string, Cause.Done>
-  /** Whether the body ended as a whole one does, once it has. */
+  /** True if the body ended completely, once it has ended. */
   readonly complete: Effect.Effect<boolean>
   readonly disconnect: Effect.Effect<void>
   /** Stops reading. */
@@ -32,16 +32,16 @@ export interface Reply {
   readonly resume: Effect.Effect<void>
 }
 
-/** One open stream. */
+/** An open stream. */
 export interface Connected extends Reply {
   /** The URI of the endpoint event. */
   readonly endpoint: string
   /** The next message. */
   readonly message: Effect.Effect<any, Cause.Done>
   readonly post: (message: object | string | Uint8Array, headers?: OutgoingHttpHeaders) => Effect.Effect<Reply>
-  /** Posts a request and takes the next message. */
+  /** Posts a request and returns the next message. */
   readonly ask: (method: string, params?: object, id?: string | number) => Effect.Effect<any, Cause.Done>
-  /** The whole handshake; the answer to `initialize`. */
+  /** Performs the handshake and returns the answer to `initialize`. */
   readonly initialize: (protocolVersion?: string, capabilities?: object) => Effect.Effect<any, Cause.Done>
 }
 

@@ -1,6 +1,6 @@
-/** Bytes that bodies hold while they arrive, and which body is cut off. */
+/** Memory that arriving bodies hold, and which body is cut off to free it. */
 import { assert, describe, it } from "@effect/vitest"
-import { ArrivingBodies, type ArrivingBody, partCost } from "../../../src/http/request/ArrivingBodies.ts"
+import { ArrivingBodies, type ArrivingBody, partCost } from "../../src/internal/ArrivingBodies.ts"
 
 const opened = (bytes: { readonly total: number; readonly perCaller: number }, most = 100) => {
   const cut: Array<ArrivingBody> = []
@@ -16,8 +16,8 @@ const opened = (bytes: { readonly total: number; readonly perCaller: number }, m
   return { bodies, cut, enter }
 }
 
-describe("Bodies that arrive", () => {
-  it("Never hold more bytes than their bounds, however their parts arrive", () => {
+describe("Arriving bodies", () => {
+  it("Arriving bodies never exceed their byte limits, however their parts arrive", () => {
     const { bodies, cut, enter } = opened({ total: 100_000, perCaller: 50_000 })
     const all = Array.from({ length: 300 }, (_, at) => enter(`caller ${at % 3}`))
     for (let round = 0; round < 20; round++) {
@@ -36,7 +36,7 @@ describe("Bodies that arrive", () => {
     assert.strictEqual(bodies.size + cut.length, 300)
   })
 
-  it("Cut off the oldest body of the caller that holds the most bytes", () => {
+  it("The oldest body of the caller holding the most bytes is cut off", () => {
     const { bodies, cut, enter } = opened({ total: 10_500, perCaller: 8000 })
     const [first, second, third] = [enter("a"), enter("b"), enter("b")]
     assert.isTrue(bodies.received(first, 3000))
@@ -47,7 +47,7 @@ describe("Bodies that arrive", () => {
     assert.deepStrictEqual(cut, [second])
   })
 
-  it("Cut off a body of the caller that exceeds its share, though others hold as much", () => {
+  it("A caller over its share is cut off, even if others hold as much", () => {
     const { bodies, cut, enter } = opened({ total: 20_000, perCaller: 5000 })
     const others = ["a", "b"].map(enter)
     for (const body of others) bodies.received(body, 4800)
@@ -57,7 +57,7 @@ describe("Bodies that arrive", () => {
     assert.deepStrictEqual(cut, [first])
   })
 
-  it("Stop counting a body that was cut off or has arrived", () => {
+  it("A body stops counting once it arrives or is cut off", () => {
     const { bodies, enter } = opened({ total: 1000, perCaller: 1000 })
     const body = enter("a")
     assert.isTrue(bodies.received(body, 100))
@@ -71,7 +71,7 @@ describe("Bodies that arrive", () => {
     assert.deepStrictEqual([bodies.held, bodies.size], [0, 0])
   })
 
-  it("Make room for one more by cutting off the oldest of the caller with most of them", () => {
+  it("A new body makes room by cutting off the largest caller's oldest one", () => {
     const { cut, enter } = opened({ total: Infinity, perCaller: Infinity }, 3)
     const [, second] = ["a", "b", "b"].map(enter)
     enter("c")

@@ -1,56 +1,52 @@
 /**
- * The streams of a session's POSTs, for as long as their clients may come back, and where the events of its streams are kept.
+ * The streams for a session's POSTs, for as long as their clients may reconnect, and the session's event log.
  *
- * Made for the first stream of a session: most have none.
+ * Created for the session's first stream, because most sessions have none.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
 import type { EventStore } from "../../session/EventStore.ts"
 import { type EventLog, type StreamOwner, ResumableStream } from "./ResumableStream.ts"
-import { SessionLog } from "./SessionLog.ts"
+import { type LoggedSession, SessionLog } from "./SessionLog.ts"
 
-/** Ended streams that a session keeps for their clients. */
+/** Maximum number of ended streams that a session keeps for its clients. */
 const maxRetired = 256
 
-/** What the streams use of their session. */
-interface Session extends StreamOwner {
-  readonly id: string
-  /** The name of a stream, which no other node gives to one of this session. */
+/** The part of a session that its streams use. */
+interface Session extends StreamOwner, LoggedSession {
+  /** Returns the name of a stream. No other node uses the same name for this session. */
   nameOf(stream: string): string
-  readonly config: {
+  readonly config: LoggedSession["config"] & {
     readonly clock: Clock.Clock
-    readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
     readonly store: EventStore["Service"] | undefined
     readonly window: Duration.Duration
     readonly manager: object | undefined
   }
 }
 
-export class KeptStreams {
+export class ResumableStreams {
   private readonly session: Session
-  /** Writes events to the store; undefined where there is none. */
+  /** Writes events to the store, or `undefined` if there is none. */
   readonly log: SessionLog | undefined
-  /** Those that can be resumed, by name: of requests that run, and those of `retired`. */
+  /** Resumable streams by name: the streams of running requests, and the `retired` ones. */
   private readonly streams = new Map<string, ResumableStream>()
-  /** The streams that have ended and are kept for `window`, the oldest first. */
+  /** Streams that have ended and are kept for `window`, oldest first. */
   private readonly retired: Array<{ readonly stream: ResumableStream; readonly at: number }> = []
-  /** How many streams were named. */
+  /** Number of streams named so far. */
   private named = 0
 
   constructor(session: Session) {
-    const { runFork, store } = session.config
+    const { store } = session.config
     this.session = session
-    this.log = store && new SessionLog(store, session.id, runFork)
+    this.log = store && new SessionLog(store, session)
   }
 
   logOf(stream: string): EventLog | undefined {
     return this.log?.of(stream)
   }
 
-  /** The stream of a POST; `ids` are its requests. */
+  /** Opens a POST's stream. `ids` are the IDs of its requests. */
   open(owner: StreamOwner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream {
     const { session } = this
     const name = session.nameOf((++this.named).toString(36))
@@ -77,14 +73,14 @@ export class KeptStreams {
     return this.streams.get(name)
   }
 
-  /** Keeps a stream that has ended for a while: its client may not have received all of it. */
+  /** Keeps an ended stream for a while, because its client may not have received all of it. */
   retire(stream: ResumableStream): void {
     if (this.log === undefined) return
     this.retired.push({ stream, at: this.session.config.clock.currentTimeMillisUnsafe() })
     this.prune()
   }
 
-  /** Forgets the streams that were kept for long enough. */
+  /** Forgets streams that have been kept long enough. */
   prune(): void {
     const { clock, window } = this.session.config
     const oldest = clock.currentTimeMillisUnsafe() - Duration.toMillis(window)

@@ -1,20 +1,19 @@
 /**
- * The bodies that are arriving at an endpoint: how many, and their bytes, of all callers and of each.
+ * Bodies being received by an endpoint, or lines by a socket, with limits on their number and bytes, in total and per caller.
  *
- * A body beyond a bound is not refused. Instead the oldest body of the caller that holds the most is cut off. So bodies that never end do
- * not keep others from arriving.
+ * A body that exceeds a limit isn't rejected. Instead, the heaviest caller's oldest body is cut off, so that bodies that never end can't
+ * block others.
  */
-import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
-import { type Bounds, oldestOfHeaviest, Shares } from "@effect-mcp/core/internal/Shares"
+import { type Bounds, BusyMap, oldestOfHeaviest, Shares } from "@effect-mcp/core/internal/inFlight"
 
 export interface ArrivingBody {
-  /** The principal or the address; empty if neither is known. */
+  /** The principal or the address. Empty if neither is known. */
   readonly caller: string
   /** Bytes that have arrived; see `partCost`. */
   bytes: number
 }
 
-/** Bytes that a part of a body costs besides its own, however small it is. */
+/** Overhead in bytes that each part of a body adds, however small it is. */
 export const partCost = 128
 
 export class ArrivingBodies<B extends ArrivingBody> {
@@ -23,11 +22,17 @@ export class ArrivingBodies<B extends ArrivingBody> {
   private readonly most: number
   private readonly cutOff: (body: B) => void
 
-  /** `most`: bodies at once. `bytes`: bounds of their bytes. `cutOff` must call `leave`. */
-  constructor(most: number, bytes: Bounds, cutOff: (body: B) => void) {
+  private readonly sparesOnly: boolean
+
+  /**
+   * `most` limits the number of bodies, `bytes` their size. `cutOff` must call `leave`. With `sparesOnly`, a body that alone exceeds a
+   * limit is not cut off.
+   */
+  constructor(most: number, bytes: Bounds, cutOff: (body: B) => void, sparesOnly = false) {
     this.most = most
     this.bytes = new Shares(bytes)
     this.cutOff = cutOff
+    this.sparesOnly = sparesOnly
   }
 
   get size(): number {
@@ -43,13 +48,13 @@ export class ArrivingBodies<B extends ArrivingBody> {
     return this.bodies.values()
   }
 
-  /** Begins a body. */
+  /** Starts a body. */
   enter(body: B): void {
     if (this.bodies.size >= this.most) this.cutOne(this.bodies.values(), () => 1)
     this.bodies.set(body, body)
   }
 
-  /** Counts a part that has arrived. Returns whether to go on reading: false if the body was cut off. */
+  /** Counts a part that has arrived. Returns false if the body was cut off and reading should stop. */
   received(body: B, length: number): boolean {
     if (!this.bodies.has(body)) return false
     const cost = length + partCost
@@ -59,12 +64,13 @@ export class ArrivingBodies<B extends ArrivingBody> {
     return this.bodies.has(body)
   }
 
-  /** Cuts off a body if a bound is exceeded. */
+  /** Cuts off a body if a limit is exceeded. */
   private cutExcess(caller: string): boolean {
     const exceeded = this.bytes.exceededBy(caller, 0)
     if (exceeded === undefined) return false
     const holding = this.bodies.values().filter(({ bytes }) => bytes > 0)
     const among = exceeded === "total" ? holding : holding.filter((one) => one.caller === caller)
+    if (this.sparesOnly && among.length === 1) return false
     return this.cutOne(among, ({ bytes }) => bytes)
   }
 
@@ -74,7 +80,7 @@ export class ArrivingBodies<B extends ArrivingBody> {
     return slow !== undefined
   }
 
-  /** The body has arrived, or was cut off. Returns false if it did before. */
+  /** Removes a body that has arrived or was cut off. Returns false if it was already removed. */
   leave(body: B): boolean {
     if (!this.bodies.delete(body)) return false
     this.bytes.add(body.caller, -body.bytes)
