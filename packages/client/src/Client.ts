@@ -1,8 +1,8 @@
 /**
- * The interface of a client for one MCP server, and its options.
+ * The interface and options of a client for a single MCP server.
  *
- * Closing the client's scope ends its requests, subscriptions and connection. The context that builds the client decides which questions
- * the server may ask (`Sampling`, `Elicitation`, `Roots`) and which actions are allowed (`Consent`).
+ * Closing the client's scope ends its requests, subscriptions and connection. The services in the context where the client is built
+ * determine which questions the server may ask (`Sampling`, `Elicitation`, `Roots`) and which actions are allowed (`Consent`).
  */
 import type * as Extension from "@effect-mcp/core/Extension"
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
@@ -30,6 +30,7 @@ import type * as Calls from "./features/Calls.ts"
 import type * as Backoff from "./connection/Backoff.ts"
 import type { ClientError } from "./ClientError.ts"
 import type * as Connection from "./connection/Connection.ts"
+import type { ChangeMembers, ListMembers } from "./features/ListMembers.ts"
 import type { ExtensionCalls, RawNotification } from "./extension/ExtensionCalls.ts"
 import type { TaskMembers } from "./tasks/TaskHandle.ts"
 import type * as Negotiation from "./connection/Negotiation.ts"
@@ -38,115 +39,120 @@ import type * as Watch from "./features/Watch.ts"
 type CallEvent<A> = Calls.CallEvent<A>
 type Requests = Method.ClientRequests
 
-/** A decoded notification from the server. The type of `params` follows from `method`. */
+/** A decoded server notification. `method` determines the type of `params`. */
 export type Announcement = {
   [M in keyof Method.ServerNotifications]: { readonly method: M; readonly params: Method.ServerNotifications[M] }
 }[keyof Method.ServerNotifications]
 
 export interface Options {
-  /** Name and version that the client reports to the server. Default: the name and version of this library. */
+  /** Name and version to report to the server. Default: this library's name and version. */
   readonly clientInfo?: Implementation | undefined
-  /**
-   * Revisions of the protocol that the client may use. Client and server agree on the newest one that both support. Default: all revisions.
-   */
+  /** Protocol revisions the client may use. The client and server agree on the newest one they both support. Default: all revisions. */
   readonly revisions?: ReadonlyArray<Version> | undefined
   /**
-   * How long a request waits for its answer, or for the next progress notification. Also limits the time to open a connection, including
+   * How long to wait for a response or the next progress notification. Also limits how long opening a connection may take, including the
    * probe and handshake. Default 60 seconds.
    */
   readonly timeout?: Duration.Input | undefined
-  /** Whether progress restarts `timeout`. Default true. */
+  /** Whether to restart `timeout` on each progress notification. Default true. */
   readonly resetOnProgress?: boolean | undefined
-  /** How long a request may take in total, even if it makes progress. Default 10 minutes. */
+  /** Maximum total duration of a request, even if it keeps reporting progress. Default 10 minutes. */
   readonly maxTotal?: Duration.Input | undefined
-  /** How long to wait for the user to visit the URLs that the server requires before a request (error -32042). Default 10 minutes. */
+  /** How long to wait for the user to visit the URLs a server requires before it accepts a request (error -32042). Default 10 minutes. */
   readonly urlTimeout?: Duration.Input | undefined
   /**
-   * How long the server may take to answer the `server/discover` probe before the client also tries the older handshake. Default 3 seconds,
-   * and at most half of `timeout`. A server that answers the handshake gets a tenth of this time more to answer the probe.
+   * How long to wait for a response to the `server/discover` probe before also trying the older handshake. Default 3 seconds, but at most
+   * half of `timeout`. If the server responds to the handshake first, the client waits another tenth of this time for the probe.
    */
   readonly probeTimeout?: Duration.Input | undefined
-  /** Maximum number of rounds of questions that the server may ask during one request (2026-07-28). Default 10. */
+  /** Maximum number of question rounds per request (2026-07-28). Default 10. */
   readonly maxRounds?: number | undefined
-  /** Maximum number of cached results, for servers that allow caching (2026-07-28). Default 256; 0 disables the cache. */
+  /** Maximum number of results to cache when the server allows caching (2026-07-28). Default 256; 0 disables the cache. */
   readonly cacheSize?: number | undefined
-  /** Approximate total size of the cached results in bytes. Larger results are not cached. Default 32 MiB. */
+  /** Approximate cache size in bytes. A result larger than this is never cached. Default 32 MiB. */
   readonly cacheBytes?: number | undefined
-  /** Maximum number of pages that a list may have. Default 1000. */
+  /** Maximum number of pages to fetch per list. Default 1000. */
   readonly maxPages?: number | undefined
-  /** Approximate maximum size of a list in bytes, over all pages. Larger lists fail with `InvalidResult`. Default 64 MiB. */
+  /** Approximate maximum size of a list in bytes, across all pages. A larger list fails with `InvalidResult`. Default 64 MiB. */
   readonly maxListBytes?: number | undefined
-  /** Whether to check the results of `callToolByName` against the output schemas that the server lists. Default true. */
+  /** Whether to validate `callToolByName` results against the server's output schemas. Default true. */
   readonly validateOutput?: boolean | undefined
   /**
-   * Whether to list the server's tools before the first call of an unknown tool, because its arguments may have to be sent as headers and
-   * its call may become a task. If false, the client lists tools only after the server rejects the headers of a call. Default true.
+   * Whether to list the server's tools before calling a tool the client hasn't seen yet. The listing shows which arguments to send as
+   * headers and whether the call may become a task. If false, the client lists tools only after the server rejects a call's headers.
+   * Default true.
    */
   readonly listsTools?: boolean | undefined
-  /** Number of log messages to keep for a slow reader; the oldest are dropped. Default 256. */
+  /** Number of log messages to buffer for a slow reader. When the buffer is full, the oldest message is dropped. Default 256. */
   readonly logBuffer?: number | undefined
   /**
-   * Called with each notification before the next message is read. Must not block. `relatedTo` is the id of the request that the
-   * notification belongs to, if the transport reports it. Meant for proxies; other programs should use the client's streams.
+   * Called with each notification before the client reads the next message, so it must not block. `relatedTo` is the ID of the request the
+   * notification belongs to, if the transport reports it. Intended for proxies; other programs should use the client's streams.
    */
   readonly onAnnouncement?: ((announcement: Announcement, relatedTo: JsonRpc.Id | undefined) => void) | undefined
-  /** Like `onAnnouncement`, for notifications that neither the revision nor an extension of the client defines. */
+  /** Like `onAnnouncement`, but for notifications that neither the revision nor any of the client's extensions defines. */
   readonly onUnknownNotification?: ((notification: RawNotification) => void) | undefined
-  /** Pings the server and closes the connection if it does not answer. Default off. */
+  /** Pings the server periodically and closes the connection if it doesn't respond. Default off. */
   readonly keepAlive?: KeepAlive | undefined
   /**
-   * How to recover from a lost connection. By default, the next request reopens the connection (and restarts a child process), requests
-   * that are safe to repeat are sent again, and subscriptions are renewed. `Policy` has the defaults; false disables recovery.
+   * How to recover from a lost connection. By default, the next request reopens the connection (restarting the child process if there is
+   * one), requests that are safe to repeat are resent, and subscriptions are reopened. See `Policy` for the defaults. Set to false to
+   * disable recovery.
    */
   readonly reconnect?: Backoff.RetryPolicy | false | undefined
   /**
-   * Whether to trust a tool's `readOnlyHint` and `idempotentHint`, and repeat such a call if its answer is lost. Enable this only for
-   * trusted servers. Default false.
+   * Whether to trust the `readOnlyHint` and `idempotentHint` tool annotations and repeat such a call if its response is lost. Enable this
+   * only for servers you trust. Default false.
    */
   readonly trustAnnotations?: boolean | undefined
   /**
-   * Whether the server may turn a tool call into a task. `callTool` and its variants then follow the task to its result. If false, the
-   * client neither declares nor requests tasks. Default true.
+   * Whether to let the server turn tool calls into tasks. If so, `callTool` and its variants follow the task until it has a result. If
+   * false, the client neither declares task support nor requests tasks. Default true.
    */
   readonly tasks?: boolean | undefined
-  /** Experimental capabilities of the client, by name. Default none. */
+  /** Experimental client capabilities, by name. Default none. */
   readonly experimental?: Connection.Options["experimental"]
-  /** Extensions that the client declares, by id. Default none. */
+  /** Extensions the client declares, by ID. Default none. */
   readonly extensions?: Connection.Options["extensions"]
   /**
-   * Overrides `experimental` and `extensions` for a revision. For programs such as gateways that repeat the declaration of another client.
-   * Default: the same declaration in every revision.
+   * Overrides `experimental` and `extensions` for individual revisions. Meant for programs such as gateways that pass on another client's
+   * declaration. Default: the same declaration in every revision.
    */
   readonly declaredIn?: Connection.Options["declaredIn"]
-  /** Entries to add to `_meta` of the requests that open a connection: `server/discover` and `initialize`. Default none. */
+  /** Entries to add to `_meta` in the requests that open a connection (`server/discover` and `initialize`). Default none. */
   readonly openingMeta?: Connection.Options["openingMeta"]
-  /** Called with the reason when the client drops a message: it is invalid or unknown, or answers no request. Default: logs the reason. */
+  /**
+   * Called with the reason when the client drops a message that is invalid, unknown, or a response to no known request. Default: logs the
+   * reason.
+   */
   readonly dropped?: ((reason: string, level: "Warn" | "Debug") => void) | undefined
 }
 
 export type ConnectError = Negotiation.NegotiationError | TransportError
 
 /**
- * Requests and streams of one server. `McpClient` is the service of this type.
+ * Requests to a server and streams from it. The corresponding service is `McpClient`.
  *
- * Members are named after the methods of the specification, verb first: `callTool` for `tools/call`, `readResource` for `resources/read`.
- * `callTool` and `getPrompt` accept a typed `Tool` or `Prompt` value; members that end in `ByName` accept a name and untyped arguments.
- * Members that begin with `list` stream the items of all pages, and members that end in `Stream` emit progress before the result. Every
- * request can fail with a `ClientError`.
+ * Members are named after the protocol's methods, verb first: `callTool` for `tools/call`, `readResource` for `resources/read`. `callTool`
+ * and `getPrompt` take a typed `Tool` or `Prompt` value, and members ending in `ByName` take a name and untyped arguments. List members
+ * (`listTools`, `listPrompts`, `listResources`, `listResourceTemplates`) stream the items of every page. Members ending in `Stream` emit
+ * progress before the result. Every request can fail with a `ClientError`.
  */
-export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
-  /** The negotiated revision. `revision`, `serverInfo`, `serverCapabilities` and `instructions` may change when the client reconnects. */
+export interface Client extends ListMembers, ChangeMembers, Omit<ExtensionCalls, "request">, TaskMembers {
+  /**
+   * The negotiated revision. Along with `serverInfo`, `serverCapabilities` and `instructions`, it may change when the client reconnects.
+   */
   readonly revision: Revision
-  /** Name and version that the server reports. Not verified. */
+  /** The server's self-reported name and version. Not verified. */
   readonly serverInfo: Implementation
   readonly serverCapabilities: ServerCapabilities
-  /** The server's instructions for the model, or `undefined` if it has none. */
+  /** The server's instructions for the model, or `undefined` if it doesn't provide any. */
   readonly instructions: string | undefined
   /** Forwards requests on behalf of callers of another server; see `Sources`. */
   readonly forwarded: Pick<ForwardedRequests, "forward">
   /**
-   * Calls a tool through its typed `Tool` value. Fails with the failure that the tool declares, or with `ToolFailure` for any other failure
-   * of the tool.
+   * Calls a tool through its typed `Tool` value. Fails with the failure the tool declares, or with `ToolFailure` if the tool fails in any
+   * other way.
    *
    * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#calling-tools
    *
@@ -177,7 +183,7 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
     input: NoInfer<I>,
     options?: CallOptions
   ) => Effect.Effect<O, F | ToolFailure | ClientError>
-  /** Like `callTool`, but streams the progress and then the result. Ending the stream early cancels the call. */
+  /** Like `callTool`, but streams progress followed by the result. Ending the stream early cancels the call. */
   readonly callToolStream: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
@@ -185,14 +191,14 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
   ) => Stream.Stream<CallEvent<O>, F | ToolFailure | ClientError>
   /** Calls a tool by name with untyped arguments. If the tool fails, the result has `isError`. */
   readonly callToolByName: Calls.Calls["callToolByName"]
-  /** Like `callToolByName`, but streams the progress and then the result. Ending the stream early cancels the call. */
+  /** Like `callToolByName`, but streams progress followed by the result. Ending the stream early cancels the call. */
   readonly callToolByNameStream: (
     name: string,
     args?: Calls.CallArguments,
     options?: CallOptions
   ) => Stream.Stream<CallEvent<ToolModel.CallToolResult>, ClientError>
   /**
-   * All tools of the server. Requests further pages as the stream is pulled.
+   * Lists the server's tools, fetching further pages as the stream is pulled. Every other list has a member like this one.
    *
    * @see https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/pagination
    *
@@ -214,15 +220,9 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
    * await Effect.runPromise(Effect.scoped(program))
    * ```
    */
-  readonly listTools: Stream.Stream<ToolModel.Tool, ClientError>
-  /** All resources, page by page, like `listTools`. */
-  readonly listResources: Stream.Stream<ResourceModel.Resource, ClientError>
-  /** All resource templates, page by page, like `listTools`. */
-  readonly listResourceTemplates: Stream.Stream<ResourceModel.ResourceTemplate, ClientError>
-  /** All prompts, page by page, like `listTools`. */
-  readonly listPrompts: Stream.Stream<PromptModel.Prompt, ClientError>
+  readonly listTools: ListMembers["listTools"]
   /**
-   * Reads the contents of a resource. Fails with the server's `McpError` if the URI is unknown.
+   * Reads a resource's contents. Fails with the server's `McpError` if the URI is unknown.
    *
    * @see https://modelcontextprotocol.io/specification/2025-11-25/server/resources#reading-resources
    *
@@ -248,7 +248,7 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
     uri: string,
     options?: CallOptions
   ) => Effect.Effect<ResourceModel.ReadResourceResult, ClientError>
-  /** Reads a resource and joins its text contents with newlines, ignoring binary contents. */
+  /** Reads a resource and joins its text parts with newlines, skipping binary parts. */
   readonly readResourceText: (uri: string, options?: CallOptions) => Effect.Effect<string, ClientError>
   /**
    * Gets a prompt by name.
@@ -299,8 +299,8 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
     options?: CallOptions
   ) => Effect.Effect<CompleteResult["completion"], ClientError>
   /**
-   * Emits whenever the resource should be read again: once subscribed, after each update, and after a lost subscription is renewed. All
-   * watchers of a URI share one subscription. Fails with `Closed` if the subscription cannot be renewed.
+   * Emits whenever you should read the resource again: right after subscribing, after each update, and after a lost subscription is
+   * reopened. All watchers of a URI share one subscription. Fails with `Closed` if the subscription can't be reopened.
    *
    * @see https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
    *
@@ -319,34 +319,37 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
    * ```
    */
   readonly watchResource: (uri: string) => Stream.Stream<Watch.WatchEvent, ClientError>
-  /** Sends `resources/subscribe` only. Updates arrive in `resourceUpdates`; a lost subscription is not renewed. Prefer `watchResource`. */
+  /**
+   * Only sends `resources/subscribe`. Updates arrive in `resourceUpdates`, and a lost subscription is not reopened. Prefer `watchResource`.
+   */
   readonly subscribeResource: (uri: string) => Effect.Effect<void, ClientError>
   readonly unsubscribeResource: (uri: string) => Effect.Effect<void, ClientError>
-  /** URIs of updated resources, from all subscriptions. */
+  /** URIs of updated resources, across all subscriptions. */
   readonly resourceUpdates: Stream.Stream<string>
-  /** Asks the server for log messages of at least this level. Sent once per session, or with every later request in 2026-07-28. */
+  /**
+   * Sets the minimum level of the log messages the server sends. The level is sent once per session, or with every later request in
+   * 2026-07-28.
+   */
   readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
-  /** Log messages that the server sends while the stream runs. */
+  /** Log messages received while the stream runs. */
   readonly logs: Stream.Stream<LogMessageParams>
   /**
-   * Emits when the list of tools may have changed, including after a lost connection. Bursts of changes become one event. Ends when the
-   * server stops announcing changes.
+   * Emits when the tool list may have changed, including after a lost connection. Several changes in quick succession produce one event.
+   * Ends when the server stops announcing changes.
    */
-  readonly toolChanges: Stream.Stream<void>
-  readonly resourceChanges: Stream.Stream<void>
-  readonly promptChanges: Stream.Stream<void>
+  readonly toolChanges: ChangeMembers["toolChanges"]
   /**
-   * Waits until the server announces changes of its lists. A running stream of changes, such as `toolChanges`, then emits every later
-   * change, so a list that you read afterwards cannot become stale unnoticed. Fails if the server rejects the subscription (2026-07-28).
+   * Waits until the server has started to announce list changes. From then on, a running stream such as `toolChanges` emits every change,
+   * so a list you read afterwards can't go stale unnoticed. Fails if the server rejects the subscription (2026-07-28).
    */
   readonly changesReady: Effect.Effect<void, ClientError>
-  /** Ids of the URL elicitations that the server reports as completed. */
+  /** IDs of the URL elicitations the server reports as completed. */
   readonly elicitationsCompleted: Stream.Stream<string>
-  /** Pings the server and returns how long the answer took. */
+  /** Pings the server and returns the round-trip time. */
   readonly ping: Effect.Effect<Duration.Duration, ClientError>
   /**
-   * Sends any request: a method of the revision by name, or a request of an extension by value. Does not ask `Consent`. Answers questions
-   * and caches results like the other members.
+   * Sends any request: a protocol method by name, or an extension's request by value. Handles questions and caching like the other members,
+   * but does not ask `Consent`.
    *
    * @example
    * ```ts
@@ -373,8 +376,8 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
       options?: CallOptions
     ): Effect.Effect<Requests[M]["result"], ClientError>
     /**
-     * Fails with `CapabilityMissing`, before sending anything, unless both sides declared the extension. Fails with the failure that the
-     * method declares, or with `McpError` for any other error of the server.
+     * Fails with `CapabilityMissing`, without sending anything, unless both sides declared the extension. Otherwise fails with the method's
+     * declared failure, or with `McpError` for any other server error.
      */
     <P, A, F>(
       request: Extension.Request<P, A, F, "client">,
@@ -383,11 +386,11 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
     ): Effect.Effect<A, F | ClientError>
   }
   /**
-   * Completes when the server ends the conversation or the client is closed. Fails when the connection breaks; a client that reconnects
-   * fails only if a request needed a connection that could not be reopened.
+   * Completes when the server ends the session or the client is closed. Fails when the connection breaks. A client that reconnects fails
+   * only if a request needs the connection and it can't be reopened.
    */
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }
 
-/** The service of a client for one server. */
+/** The client service for a single server. */
 export class McpClient extends Context.Service<McpClient, Client>()("@effect-mcp/client/McpClient") {}

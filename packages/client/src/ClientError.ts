@@ -1,7 +1,7 @@
 /**
- * Errors of a client's requests, in addition to the failures that a typed tool declares.
+ * Errors a client request can fail with, in addition to the failures a typed tool declares.
  *
- * There is one class per decision that a caller can make. An error response of the server is an `McpError`.
+ * There is one class for each decision a caller may have to make. An error response from the server is an `McpError`.
  */
 import type { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 import { Closed, type Timeout } from "@effect-mcp/core/Peer"
@@ -14,8 +14,8 @@ export { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 export { Closed, Timeout } from "@effect-mcp/core/Peer"
 
 /**
- * The server's result violates the protocol, the tool's output schema or the type of the Tool value, or contains a question that is not
- * allowed. `result` holds as much of the result as could be decoded.
+ * The server's result violates the protocol, the tool's output schema or the `Tool` value's type, or asks a question it isn't allowed to
+ * ask. `result` holds whatever part of the result could be decoded.
  */
 export class InvalidResult extends Data.TaggedError("InvalidResult")<{
   readonly method: string
@@ -26,37 +26,37 @@ export class InvalidResult extends Data.TaggedError("InvalidResult")<{
 /** The client's `Consent` denied an action. Nothing was sent. */
 export class ConsentDenied extends Data.TaggedError("ConsentDenied")<{ readonly message: string }> {}
 
-/** The call became a task, and the task was cancelled. */
+/** The call became a task, and that task was cancelled. */
 export class TaskCancelled extends Data.TaggedError("TaskCancelled")<{
   readonly task: string
-  /** The server's reason. */
+  /** The server's stated reason. */
   readonly message: string
 }> {}
 
-/** A response with HTTP status 401 or 403. It fails one request; the connection and other requests continue. */
+/** An HTTP 401 or 403 response. Only this request fails; the connection and all other requests continue. */
 export interface Denied {
-  /** Explains the refusal and how to resolve it. */
+  /** Explains why the request was denied and how to fix it. */
   readonly message: string
-  /** The refusal without advice, for programs that add their own. */
+  /** Why the request was denied, without advice, for programs that add their own. */
   readonly refusal: string
-  /** The method of the request, or `GET` for a stream. */
+  /** The request's method, or `GET` for a stream. */
   readonly method: string
-  /** The URL of the endpoint, without its query. */
+  /** The endpoint's URL, without its query. */
   readonly url: string
-  /** OAuth scopes that the request needs. Empty if the server does not name any. */
+  /** OAuth scopes the request needs. Empty if the server doesn't name any. */
   readonly scopes: ReadonlyArray<string>
-  /** The URL of the server's protected resource metadata (RFC 9728), or `undefined` if the server does not name one. */
+  /** URL of the server's protected resource metadata (RFC 9728), or `undefined` if the server doesn't send one. */
   readonly resourceMetadata: string | undefined
-  /** The OAuth error code, such as `invalid_token` or `insufficient_scope`, or `undefined` if the server sends none. */
+  /** OAuth error code, such as `invalid_token` or `insufficient_scope`, or `undefined` if the server doesn't send one. */
   readonly code: string | undefined
-  /** The error of an HTTP client that tried to log in. */
+  /** The error from an HTTP client that tried to log in. */
   readonly cause?: HttpClientError | undefined
 }
 
-/** The request needs credentials, or different ones (HTTP status 401). The server did not process it. */
+/** The request needs credentials, or different ones (HTTP 401). The server did not process it. */
 export class Unauthorized extends Data.TaggedError("Unauthorized")<Denied> {}
 
-/** The credentials do not allow the request (HTTP status 403). The server did not process it. */
+/** The credentials do not permit this request (HTTP 403). The server did not process it. */
 export class Forbidden extends Data.TaggedError("Forbidden")<Denied> {}
 
 /** Returns the error for a request that may have reached the server. */
@@ -83,11 +83,11 @@ export const denied = <E>(error: E): E | Forbidden | Unauthorized => {
   return cause instanceof Unauthorized || cause instanceof Forbidden ? cause : error
 }
 
-/** Client and server have no revision in common. The connection is closed. */
+/** The client and server have no revision in common. The connection is closed. */
 export class UnsupportedRevision extends Data.TaggedError("UnsupportedRevision")<{
-  /** The last revision that the client offered. */
+  /** The last revision the client offered. */
   readonly offered: string
-  /** Revisions that the server named. Empty if it named none. */
+  /** Revisions the server reported. Empty if it didn't report any. */
   readonly server: ReadonlyArray<string>
   readonly message: string
 }> {}

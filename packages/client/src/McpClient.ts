@@ -1,6 +1,6 @@
 /**
- * Public entry point of the client: opens clients as effects and layers, and exposes a server's tools, resources, prompts and completions
- * through the services that a server uses for its own.
+ * Entry point of the client package. Opens clients as effects or layers, and exposes a server's tools, resources, prompts and completions
+ * through the same services a server uses for its own features.
  */
 import { Completions } from "@effect-mcp/core/Completions"
 import { Prompts } from "@effect-mcp/core/Prompts"
@@ -31,13 +31,15 @@ export type { ExtensionCalls, ListenEvent, Raw, RawNotification, RawOptions } fr
 export type { StartOptions, TaskHandle } from "./tasks/TaskHandle.ts"
 export type { TaskState, TaskStatus } from "./tasks/TaskState.ts"
 export type { WatchEvent } from "./features/Watch.ts"
+export { type ChangeMembers, changesOf, type ListMembers, listOf } from "./features/ListMembers.ts"
 export { type Announcement, type Client, type ConnectError, McpClient, type Options } from "./Client.ts"
 
 /**
- * Connects a client over an open transport. The caller owns the transport: the client neither closes it nor reopens it when it is lost.
+ * Connects a client over an open transport. The caller owns the transport, so the client neither closes it nor reopens it if the connection
+ * is lost.
  *
- * Fails with a `ConnectError`: the `TransportError`, `Timeout` or `Closed` that ended the handshake, or `UnsupportedRevision`. Throws a
- * `TypeError` if `transport` is not a transport.
+ * Fails with a `ConnectError`: either the `TransportError`, `Timeout` or `Closed` that ended the handshake, or `UnsupportedRevision`.
+ * Throws a `TypeError` if `transport` is not a transport.
  *
  * @example
  * ```ts
@@ -64,19 +66,19 @@ export const connect = (transport: Transport, options?: Options): Effect.Effect<
   return make((wanted) => Connection.make(transport, wanted), false, options)
 }
 
-/** Throws if a JavaScript caller passes something else, such as the URL of a server. */
+/** Throws if a JavaScript caller passes something else, such as a server URL. */
 const checkTransport = (given: unknown): void => {
   if (typeof given === "object" && given !== null && "incoming" in given && "sink" in given) return
   const found = typeof given === "string" ? excerpt(JSON.stringify(given)) : given === null ? "null" : typeof given
   throw new TypeError(
-    `McpClient.connect was given ${found}, but a Transport is expected. ` +
-      "For a URL use McpClient.layerHttp({ url }), for a command McpClient.layerStdio({ command })"
+    `McpClient.connect expects a Transport, but received ${found}. ` +
+      "For a URL, use McpClient.layerHttp({ url }); for a command, use McpClient.layerStdio({ command })"
   )
 }
 
 /**
- * Opens a client that owns its transport and, unless `Options.reconnect` is false, opens a new one when the connection is lost. Fails if
- * the first connection fails.
+ * Opens a client that owns its transport. If the connection is lost, the client opens a new transport, unless `Options.reconnect` is false.
+ * Fails if the first connection attempt fails.
  */
 export const open = <E, R>(
   connector: Effect.Effect<Transport, E, R>,
@@ -85,7 +87,7 @@ export const open = <E, R>(
   make((wanted) => Connection.open(connector, wanted), options?.reconnect !== false, options)
 
 /**
- * Provides a client that uses the transports of `connector` and closes with the layer.
+ * Provides a client that gets its transports from `connector` and closes with the layer.
  *
  * @example
  * ```ts
@@ -124,8 +126,8 @@ export const layerStdio = (
 ): Layer.Layer<McpClient, ConnectError, Stdio.Requirements> => layer(Stdio.open(options), options)
 
 /**
- * Provides a client for a server at a URL, using the platform's `fetch`. Speaks Streamable HTTP, and falls back to HTTP with SSE for
- * servers that only support that. Use `layerHttp` to log in or to add middleware to requests.
+ * Provides a client for the server at a URL, using the platform's `fetch`. Speaks Streamable HTTP and falls back to HTTP with SSE for older
+ * servers. To log in or add request middleware, use `layerHttp` instead.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
  *
@@ -143,8 +145,8 @@ export const layerFetch = (options: Options & Fetch.Options): Layer.Layer<McpCli
   layer(Fetch.open(options), options)
 
 /**
- * Provides a client for a server at a URL, using the `HttpClient` from the context, which can log in and retry. Speaks Streamable HTTP, and
- * falls back to HTTP with SSE for servers that only support that.
+ * Provides a client for the server at a URL, using the `HttpClient` in the context, which can handle login and retries. Speaks Streamable
+ * HTTP and falls back to HTTP with SSE for older servers.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
  *
@@ -170,7 +172,7 @@ export const layerHttp = (options: Options & Http.Options): Layer.Layer<McpClien
   )
 
 /**
- * Provides a client for a server at a TCP or Unix socket. Requires a `Socket`.
+ * Provides a client for a server listening on a TCP or Unix socket. Requires a `Socket`.
  *
  * @example
  * ```ts
@@ -186,7 +188,7 @@ export const layerSocket = (
 ): Layer.Layer<McpClient, ConnectError, Socket.Requirements> => layer(Socket.connector(options), options)
 
 /**
- * Provides a client for a server that speaks HTTP with SSE. Offers only revisions that start with a handshake, unless `revisions` is set.
+ * Provides a client that connects over HTTP with SSE. By default, it offers only the revisions that start with a handshake.
  *
  * @see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
  */
@@ -199,7 +201,7 @@ export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient,
     { ...options, revisions: options.revisions ?? stateful }
   )
 
-/** Provides the connected server's tools as a `Tools` service, so that code written against a server's own tools can use them. */
+/** Provides the connected server's tools as a `Tools` service, so code written against local tools can use them. */
 export const layerTools: Layer.Layer<Tools, never, McpClient> = /*#__PURE__*/ Layer.effect(
   Tools,
   /*#__PURE__*/ Effect.map(McpClient, Sources.tools)

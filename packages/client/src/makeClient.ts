@@ -4,6 +4,7 @@
  */
 import { keepAlive } from "@effect-mcp/core/KeepAlive"
 import type * as Method from "@effect-mcp/protocol/Method"
+import { listKinds } from "@effect-mcp/protocol/MethodInfo"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
 import * as Validate from "@effect-mcp/protocol/Validate"
@@ -43,12 +44,15 @@ const announcements = (parts: ClientParts): Announcements => {
       if (_meta?.[subscriptionId] === undefined) parts.watches?.updated(uri)
       hubs.updates.publish(uri)
     },
-    "notifications/tools/list_changed": () => {
-      parts.lists?.catalog.forget()
-      hubs.tools.publish(undefined)
-    },
-    "notifications/resources/list_changed": () => hubs.resources.publish(undefined),
-    "notifications/prompts/list_changed": () => hubs.prompts.publish(undefined),
+    ...Object.fromEntries(
+      listKinds.map((kind) => [
+        `notifications/${kind}/list_changed`,
+        () => {
+          if (kind === "tools") parts.lists?.catalog.forget()
+          hubs.changes[kind].publish(undefined)
+        }
+      ])
+    ),
     "notifications/elicitation/complete": ({ elicitationId }) => host.urls.complete(elicitationId)
   }
 }
@@ -67,7 +71,7 @@ const makeExtensions = (
   return Extensions.make({ parts: extensions, declares: (id) => ids.has(id), connection, policy, dropped })
 }
 
-/** Creates the handler of notifications that the revision does not define. */
+/** Creates the handler for notifications that the revision does not define. */
 const unknownTo =
   ({ onUnknownNotification }: Options, extensions: Extensions.Extensions): Connection.Options["unknown"] =>
   (notification, inUse, relatedTo) => {
@@ -78,7 +82,7 @@ const unknownTo =
     return true
   }
 
-/** Collects the options of every connection that the client opens. */
+/** Collects the options for every connection that the client opens. */
 const connectionOptions = (parts: ClientParts, extensions: Extensions.Extensions): Connection.Options => {
   const { agreement, defaults, dropped, host, hubs, options, policy } = parts
   const { clientInfo = defaultInfo } = options
@@ -108,7 +112,7 @@ const connectionOptions = (parts: ClientParts, extensions: Extensions.Extensions
     missed: () => {
       parts.lists?.catalog.forget()
       parts.watches?.missed()
-      for (const hub of [hubs.tools, hubs.resources, hubs.prompts]) hub.publish(undefined)
+      for (const hub of Object.values(hubs.changes)) hub.publish(undefined)
     },
     dropped
   }
@@ -123,7 +127,8 @@ const endStreams = Effect.fnUntraced(function* (
   const end = (closed: Closed): void => {
     parts.watches?.close(closed)
     extensions.close()
-    for (const hub of [...Object.values(parts.hubs), parts.host.urls]) hub.close(Exit.void)
+    const { changes, logs, updates } = parts.hubs
+    for (const hub of [logs, updates, ...Object.values(changes), parts.host.urls]) hub.close(Exit.void)
   }
   yield* Effect.addFinalizer(() => Effect.sync(() => end(new Closed({ message: "The client is closed" }))))
   yield* Effect.forkScoped(Effect.map(ended, end), { startImmediately: true })
@@ -190,10 +195,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
     ...extensions.calls,
     ...callMembers(calls),
     ...TaskCalls.make({ calls, connection, exchange: extensions.exchange, limits, scope: parts.scope }),
-    listTools: lists.listTools,
-    listResources: lists.listResources,
-    listResourceTemplates: lists.listResourceTemplates,
-    listPrompts: lists.listPrompts,
+    ...lists.members,
     ...readMembers(connection, retrying),
     ...streamMembers(parts, connection),
     watchResource: watch,

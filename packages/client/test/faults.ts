@@ -1,4 +1,4 @@
-/** Faults of the client put in by hand, and the test that notices each. */
+/** Faults of the client, each with the test that detects it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 import { extension } from "./faults/extension.ts"
 import { taskReceiver } from "./faults/receiver.ts"
@@ -18,8 +18,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a client fetches the URL of a question",
     file: "packages/client/src/answering/ServerRequests.ts",
-    from: "Effect.flatMap(service.elicit(params), (answer)",
-    to: 'Effect.flatMap(Effect.andThen(Effect.promise(async () => void ("url" in params && (await fetch(String(params.url), { signal: AbortSignal.timeout(50) }).catch(() => {})))), service.elicit(params)), (answer)',
+    from: "Effect.andThen(service.elicit(params))",
+    to: 'Effect.andThen(Effect.andThen(Effect.promise(async () => void ("url" in params && (await fetch(String(params.url), { signal: AbortSignal.timeout(50) }).catch(() => {})))), service.elicit(params)))',
     test: "packages/client/test/answering/UrlNotFetched.test.ts",
     ids: ["elicitation.url.not-prefetched"]
   },
@@ -32,7 +32,7 @@ export const faults: ReadonlyArray<Fault> = [
     ids: ["lifecycle.initialize.request"]
   },
   {
-    name: "a client goes on in the revision that it offered",
+    name: "a client continues in the revision that it offered",
     file: "packages/client/src/connection/Negotiation.ts",
     from: "return { revision, serverInfo, serverCapabilities: capabilities, instructions }",
     to: "return { revision: offered, serverInfo, serverCapabilities: capabilities, instructions }",
@@ -40,7 +40,7 @@ export const faults: ReadonlyArray<Fault> = [
     ids: ["lifecycle.operation.version-respected"]
   },
   {
-    name: "the length of a body that another origin has packed counts as that of the body",
+    name: "the length of another origin's compressed body counts as the length of the body",
     file: "packages/client/src/transport/http/FetchSender.ts",
     from: 'response.type === "cors"',
     to: "response.redirected",
@@ -61,6 +61,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: model
   },
   {
+    name: "one malformed tool hides the others",
+    file: "packages/client/src/connection/Salvage.ts",
+    from: "if (kept.length === 0) return Effect.fail(message)",
+    to: "if (kept.length < all.length) return Effect.fail(message)",
+    test: "packages/client/test/connection/Salvage.test.ts"
+  },
+  {
     name: "lists have no bound in bytes",
     file: "packages/client/src/features/Lists.ts",
     from: "if (bytes > maxBytes) {",
@@ -68,9 +75,9 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/client/test/features/Budgets.test.ts"
   },
   {
-    name: "what leaves the cache keeps its room",
+    name: "entries that leave the cache keep their room",
     file: "packages/client/src/connection/ResponseCache.ts",
-    from: "this.bytes -= this.kept.get(key)?.size ?? 0",
+    from: "this.bytes -= this.responses.get(key)?.size ?? 0",
     to: "void key",
     test: "packages/client/test/features/Budgets.test.ts"
   },

@@ -1,7 +1,8 @@
 /**
- * Checks around a question to the user (spec: client/elicitation): of the URL before it is shown, of the answer before it is sent.
+ * Checks questions to the user and their answers (spec: client/elicitation): each URL before it is shown, and each answer before it is
+ * sent.
  *
- * Never opens nor fetches anything: the host shows the whole URL and the server's name, and asks.
+ * Never opens or fetches anything. The host has to show the complete URL together with the server's name and ask the user.
  */
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -11,7 +12,7 @@ import * as Result from "effect/Result"
 
 type Content = NonNullable<ElicitResult["content"]>
 
-/** The URL of a question as its user should see it. Fails with -32602 for a text that is no http or https URL. */
+/** Parses a question's URL for display. Fails with -32602 unless it is an http or https URL. */
 export const pageUrl = (text: string): Result.Result<URL, McpError.McpError> => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined) return Result.fail(McpError.invalidParams("The url of an elicitation must be a valid URL"))
@@ -20,7 +21,7 @@ export const pageUrl = (text: string): Result.Result<URL, McpError.McpError> => 
     : Result.fail(McpError.invalidParams("The url of an elicitation must be an http or https URL"))
 }
 
-/** Refuses an invalid URL elicitation. `named`: whether it needs an id, by which its completion is announced (2025-11-25). */
+/** Rejects an invalid URL elicitation. `named` means an ID is required, so that completion can be announced (2025-11-25). */
 export const checkQuestion = (params: ElicitParams, named: boolean): Effect.Effect<void, McpError.McpError> => {
   if (params.mode !== "url") return Effect.void
   if (named && (params.elicitationId === undefined || params.elicitationId === "")) {
@@ -44,8 +45,9 @@ const mismatchOf = (schema: RequestedSchema, content: Content): string | undefin
 }
 
 /**
- * The answer that is sent. An accepted form has content, with the schema's defaults for fields that were left out; no other answer has
- * any, since accepting a URL is consent, not completion. Fails with -32603 for content that does not fit the schema.
+ * Returns the answer to send. An accepted form includes its content, with the schema's defaults for missing fields. Other answers have no
+ * content: accepting a URL means the user agreed to visit it, not that they are done. Fails with -32603 if the content doesn't match the
+ * schema.
  */
 export const checkAnswer = (
   params: ElicitParams,
@@ -57,5 +59,5 @@ export const checkAnswer = (
   const reason = mismatchOf(params.requestedSchema, complete)
   return reason === undefined
     ? Effect.succeed({ ...rest, content: complete })
-    : Effect.fail(McpError.internalError(`The user's answer does not fit the requested schema: ${reason}`))
+    : Effect.fail(McpError.internalError(`The user's answer does not match the requested schema: ${reason}`))
 }

@@ -1,13 +1,15 @@
 /**
- * The requests that this client forwards for callers of another server (see `Sources`): a question of the upstream server goes to the
- * caller of the request that asks.
+ * The requests that this client forwards for another server's callers (see `Sources`). A question from the upstream server goes to the
+ * caller whose request asks it.
  *
- * A question that names no request goes to a caller only if all forwarded requests belong to one connection. Otherwise it is refused,
- * since another caller's user must not be asked.
+ * A question that names no request goes to a caller only if all forwarded requests belong to one connection. Otherwise it is rejected,
+ * because it must not reach another caller's user.
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import type { CreateMessageResult } from "@effect-mcp/protocol/model/Sampling"
+import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -20,7 +22,7 @@ type Ask = ClientInput["Service"]["ask"]
 /** Where questions about a forwarded request go. */
 interface Caller {
   readonly input: ClientInput["Service"]
-  /** The connection of the request; undefined for a request without a session. */
+  /** The request's connection, or `undefined` for a request without a session. */
   readonly connection: object | undefined
 }
 
@@ -30,20 +32,26 @@ interface Forwarded {
   wireId: JsonRpc.Id | undefined
 }
 
-/** The forwarded request that a fiber runs: without sessions, a question is answered inside its request. */
+/** The forwarded request that the fiber is running. Without sessions, a question is answered within its request. */
 const Current = Context.Reference<Forwarded | undefined>("@effect-mcp/client/ForwardedRequests/Current", {
   defaultValue: () => undefined
 })
 
 const ended = McpError.invalidRequest("The request that this question belongs to has ended")
 const ambiguous = McpError.invalidRequest(
-  "Several callers have requests in flight: the question must say to which it belongs"
+  "Several callers have requests in flight: the question must specify the request it belongs to"
 )
+
+/** Marks an answer as checked, because answers from other clients are forwarded unchanged. */
+const unchecked = ({ content }: CreateMessageResult): Effect.Effect<void> =>
+  Effect.sync(() => {
+    for (const block of [content].flat()) Validate.checked(block)
+  })
 
 export class ForwardedRequests {
   private readonly inFlight = new Set<Forwarded>()
 
-  /** Runs a request for a caller. `run` passes the id of the request on the wire to `onSend`. */
+  /** Runs a request for a caller. `run` passes the request's id on the wire to `onSend`. */
   forward<A, E, R>(
     { connection, input }: Caller,
     run: (onSend: (id: JsonRpc.Id) => void) => Effect.Effect<A, E, R>
@@ -67,10 +75,12 @@ export class ForwardedRequests {
     })
   }
 
-  /** The services of a client. Each passes a question about a forwarded request to its caller, and answers any other itself. */
-  routed({ consent, elicitation, roots, sampling }: HostServices): HostServices {
+  /** Wraps a client's services. Each one sends a question about a forwarded request to its caller, and answers all others itself. */
+  routed({ consent, elicitation, limits, roots, sampling }: HostServices): HostServices {
     return {
       consent,
+      // The callers' own clients limit questions. A shared limit would let one caller lock out the others.
+      limits: { ...limits, elicitation: limits.elicitation ?? false, sampling: limits.sampling ?? false },
       elicitation: elicitation && {
         modes: elicitation.modes,
         elicit: (params, options) =>
@@ -82,10 +92,10 @@ export class ForwardedRequests {
       sampling: sampling && {
         capabilities: sampling.capabilities,
         createMessage: (params, options) =>
-          Effect.flatMap(
-            this.askCaller,
-            (ask) => ask?.("sampling/createMessage", params) ?? sampling.createMessage(params, options)
-          )
+          Effect.flatMap(this.askCaller, (ask) => {
+            const asked = ask?.("sampling/createMessage", params)
+            return asked === undefined ? sampling.createMessage(params, options) : Effect.tap(asked, unchecked)
+          })
       },
       roots: roots && {
         changes: roots.changes,
@@ -96,7 +106,7 @@ export class ForwardedRequests {
     }
   }
 
-  /** How the caller is asked to whose request the question belongs; undefined for a request of the client itself. */
+  /** How to ask the caller whose request the question belongs to, or `undefined` for the client's own requests. */
   private readonly askCaller: Effect.Effect<Ask | undefined, McpError.McpError> = Effect.flatMap(
     Effect.all([Current, Requester]),
     ([current, requester]) => {

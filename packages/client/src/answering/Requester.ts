@@ -1,7 +1,9 @@
 /**
- * The server that asks: what an implementation of `Elicitation`, `Sampling` or `Roots` shows its user (spec: client/elicitation, trust).
+ * Identifies the server that asks a question, so that implementations of `Elicitation`, `Sampling` and `Roots` can show it to the user
+ * (spec: client/elicitation, trust).
  *
- * Present while a question is answered. The server's name and version are not verified: show them, and decide nothing by them.
+ * Available while a question is being answered. The server's name and version are self-reported, so show them but don't base decisions on
+ * them.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
@@ -10,19 +12,19 @@ import * as Context from "effect/Context"
 
 export interface RequesterInfo {
   readonly server: Implementation
-  /** The name of the server in the table of the program, where its clients are of `McpClients`. */
+  /** The server's name in the program's table, if the client belongs to `McpClients`. */
   readonly serverName?: string | undefined
-  /** The id of the request that asks, where the wire says so (Streamable HTTP, sessions): see `CallOptions.onSend`. */
+  /** ID of the request that triggered the question, if the transport reports it (Streamable HTTP, sessions). See `CallOptions.onSend`. */
   readonly relatedTo?: JsonRpc.Id | undefined
-  /** The id of the task that asks (2025-11-25). */
+  /** ID of the task that asks the question (2025-11-25). */
   readonly task?: string | undefined
-  /** The server's key of the question (2026-07-28). */
+  /** The server's key for the question (2026-07-28). */
   readonly key?: string | undefined
-  /** Sends progress of the answer, where the server asked for it. Never waits: progress is dropped while the transport is full. */
+  /** Reports progress on the answer, if the server asked for it. Never waits: progress is dropped while the transport is full. */
   readonly progress?: ((event: Omit<ProgressParams, "progressToken">) => void) | undefined
 }
 
-/** Undefined outside of questions, as in a test of the implementation alone. */
+/** The requester, or `undefined` outside of a question, for example when an implementation is tested by itself. */
 export const Requester = Context.Reference<RequesterInfo | undefined>("@effect-mcp/client/Requester", {
   defaultValue: () => undefined
 })

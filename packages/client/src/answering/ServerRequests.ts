@@ -1,11 +1,12 @@
 /**
- * The client's answers to requests of the server (sampling, elicitation, roots, questions of extensions), and the capabilities that it declares for them.
+ * Answers the server's requests (sampling, elicitation, roots, extension questions), and determines the capabilities that the client
+ * declares for them.
  *
- * Capabilities follow from the services in the context when the client is built. Refuses what was not declared: a whole feature as an
- * unknown method (-32601), a mode or a part of one as invalid params (-32602).
+ * Capabilities follow from the services in the context when the client is built. Questions that were not declared are rejected: a missing
+ * feature as an unknown method (-32601), a missing mode or part as invalid params (-32602).
  */
-import { effectOf } from "@effect-mcp/core/internal/callback"
-import { missingCapability } from "@effect-mcp/core/internal/question"
+import { effectOf } from "@effect-mcp/core/internal/calling"
+import { missingCapability } from "@effect-mcp/core/internal/questions"
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import * as Extension from "@effect-mcp/core/Extension"
@@ -18,9 +19,11 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import type { CreateMessageResult } from "@effect-mcp/protocol/model/Sampling"
 import type { Root } from "@effect-mcp/protocol/model/Root"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
+import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Refused } from "./RefusedQuestion.ts"
@@ -28,17 +31,19 @@ import { Requester, type RequesterInfo } from "./Requester.ts"
 import type { InUse } from "../extension/InUse.ts"
 import * as Consent from "./Consent.ts"
 import * as ElicitationChecks from "./ElicitationChecks.ts"
+import * as QuestionLimits from "./QuestionLimits.ts"
 import * as UrlElicitations from "./UrlElicitations.ts"
 
-/** The services of the host that answer servers. */
+/** The host's services that answer servers. */
 export interface HostServices {
   readonly sampling: Sampling.Sampling["Service"] | undefined
   readonly elicitation: Elicitation["Service"] | undefined
   readonly roots: Roots["Service"] | undefined
   readonly consent: Consent.Policy
+  readonly limits: QuestionLimits.Options
 }
 
-/** The services in the context. Their functions are the program's, and may return no effect. */
+/** Reads the services from the context. Their functions come from the program, and may return something other than an effect. */
 export const services: Effect.Effect<HostServices> = Effect.gen(function* () {
   const sampling = Option.getOrUndefined(yield* Effect.serviceOption(Sampling.Sampling))
   const elicitation = Option.getOrUndefined(yield* Effect.serviceOption(Elicitation))
@@ -46,18 +51,19 @@ export const services: Effect.Effect<HostServices> = Effect.gen(function* () {
   return {
     sampling: sampling && {
       capabilities: sampling.capabilities,
-      createMessage: (...asked) => effectOf("createMessage of Sampling", () => sampling.createMessage(...asked))
+      createMessage: (...asked) => effectOf("Sampling.createMessage", () => sampling.createMessage(...asked))
     },
     elicitation: elicitation && {
       modes: elicitation.modes,
-      elicit: (...asked) => effectOf("elicit of Elicitation", () => elicitation.elicit(...asked))
+      elicit: (...asked) => effectOf("Elicitation.elicit", () => elicitation.elicit(...asked))
     },
     roots: Option.getOrUndefined(roots),
-    consent: yield* Consent.Consent
+    consent: yield* Consent.Consent,
+    limits: yield* QuestionLimits.QuestionLimits
   }
 })
 
-/** The capabilities of the services in the newest revision; codecs of older revisions leave out what those lack. */
+/** Returns the services' capabilities in the newest revision. Codecs of older revisions drop the capabilities that they lack. */
 export const capabilities = ({ elicitation, roots, sampling }: HostServices): ClientCapabilities => ({
   ...(sampling === undefined
     ? undefined
@@ -84,7 +90,7 @@ export interface QuestionContext {
   readonly capabilities: ClientCapabilities
   readonly server: Implementation
   readonly relatedTo?: JsonRpc.Id | undefined
-  /** The extensions that both sides declared. */
+  /** Extensions that both sides declared. */
   readonly inUse?: InUse | undefined
   /** Sends a notification that may be dropped. */
   readonly hint?: ((method: string, params: JsonRpc.Params) => void) | undefined
@@ -98,7 +104,7 @@ type AskFailure =
   | McpError.McpError
   | { readonly _tag: string; readonly message: string }
 
-/** The error answer. Services of a gateway may fail with the errors of its own client. */
+/** Converts to the error answer. A gateway's services may fail with errors from their own client. */
 const toMcpError = (error: AskFailure): McpError.McpError | Refused => {
   if (error instanceof McpError.McpError || error instanceof Refused) return error
   if (error instanceof ClientInput.Declined) return Sampling.rejected(error.message)
@@ -116,26 +122,49 @@ type Question<M extends ClientInput.QuestionMethod> = (
 ) => Effect.Effect<Method.ServerRequests[M]["result"], AskFailure>
 
 const sampling =
-  (service: Sampling.Sampling["Service"], consent: Consent.Policy): Question<"sampling/createMessage"> =>
-  (params, { server }) =>
-    Effect.andThen(
-      Effect.mapError(Sampling.check(params.messages), refuse),
-      Effect.catchTag(
-        Consent.guard(consent, { _tag: "CreateMessage", server, params }, service.createMessage(params)),
-        "ConsentDenied",
-        () => Effect.fail(Sampling.rejected())
-      )
+  (
+    service: Sampling.Sampling["Service"],
+    consent: Consent.Policy,
+    limits: QuestionLimits.Checks
+  ): Question<"sampling/createMessage"> =>
+  (params, { server }) => {
+    const action = { server, params }
+    const sampled = Consent.prompted(consent, action).pipe(
+      Effect.tap((prompt) => (prompt === params ? Effect.void : Sampling.check(prompt.messages))),
+      Effect.flatMap((prompt) => service.createMessage(prompt)),
+      Effect.flatMap((answer) => Consent.answered(consent, action, answer)),
+      Effect.tap(checkMessage)
     )
+    return Effect.mapError(Sampling.check(params.messages), refuse).pipe(
+      Effect.andThen(limits.sampling(params.messages)),
+      Effect.andThen(Consent.guard(consent, { _tag: "CreateMessage", ...action }, sampled)),
+      Effect.catchTag("ConsentDenied", () => Effect.fail(Sampling.rejected()))
+    )
+  }
+
+/** Fails with -32603 if a block of the model's message violates the specification. */
+const checkMessage = ({ content }: CreateMessageResult): Effect.Effect<void, McpError.McpError> =>
+  Effect.try({
+    try: () => Validate.blocks("The answer to sampling", [content].flat()),
+    catch: (error) =>
+      McpError.internalError(error instanceof Error ? error.message : "The answer to sampling is invalid")
+  })
 
 const elicitation =
-  (service: Elicitation["Service"]): Question<"elicitation/create"> =>
-  (params, { revision }) =>
-    Effect.andThen(
-      Effect.mapError(ElicitationChecks.checkQuestion(params, UrlElicitations.areTold(revision)), refuse),
-      Effect.flatMap(service.elicit(params), (answer) => ElicitationChecks.checkAnswer(params, answer))
+  (
+    service: Elicitation["Service"],
+    consent: Consent.Policy,
+    limits: QuestionLimits.Checks
+  ): Question<"elicitation/create"> =>
+  (params, { revision, server }) =>
+    Effect.mapError(ElicitationChecks.checkQuestion(params, UrlElicitations.areTold(revision)), refuse).pipe(
+      Effect.andThen(limits.elicitation),
+      Effect.andThen(service.elicit(params)),
+      Effect.flatMap((answer) => Consent.filledIn(consent, server, params, answer)),
+      Effect.flatMap((answer) => ElicitationChecks.checkAnswer(params, answer))
     )
 
-/** Whether the URI names a file directly: `..` could lead out of the folder that the user agreed to. */
+/** True if the URI names a file directly: `..` could lead out of the folder that the user agreed to. */
 const isPlain = ({ uri }: Root): boolean =>
   URL.canParse(uri) && new URL(uri).protocol === "file:" && !/(^|[/\\])(\.|%2e){2}([/\\]|$)/i.test(uri)
 
@@ -152,7 +181,7 @@ const roots =
       })
     )
 
-/** Takes the progress token out of the params: it belongs to this conversation. */
+/** Removes the progress token from the params, because it belongs to this conversation. */
 const withoutToken = (params: JsonRpc.Params | undefined) => {
   const meta = params?._meta
   if (!isJsonObject(meta) || !JsonRpc.isId(meta.progressToken)) return { asked: params, token: undefined }
@@ -171,11 +200,11 @@ const progressOf =
       ...(message === undefined || !revision.rules.progressMessage ? undefined : { message })
     })
 
-/** The task that a message belongs to, as its server wrote it (2025-11-25: tasks, related task metadata). */
+/** Returns the task that a message belongs to, as its server wrote it (2025-11-25: tasks, related task metadata). */
 const taskOf = (params: JsonRpc.Params | undefined, { revision: { era } }: QuestionContext): unknown =>
   era === "stateful" && isJsonObject(params?._meta) ? params._meta[Meta.relatedTask] : undefined
 
-/** Which server asks by a request, and how to report progress to it. */
+/** Identifies the server behind a request, with a way to report progress to it. */
 export const requester = ({ id, params }: JsonRpc.Request, conversation: QuestionContext): RequesterInfo => {
   const { token } = withoutToken(params)
   const task = taskOf(params, conversation)
@@ -189,8 +218,8 @@ export const requester = ({ id, params }: JsonRpc.Request, conversation: Questio
 }
 
 /**
- * A failure that a question declares is an error of its own in a session. `inputResponses` have no errors: there it is an answer with the
- * failure in its `_meta`, which a server with the same value decodes.
+ * Encodes a failure that a question declares. In a session it is a JSON-RPC error. `inputResponses` cannot contain errors, so there it is
+ * an answer with the failure in its `_meta`, which a server with the same Question value decodes.
  */
 const failureInRound = (
   error: McpError.McpError,
@@ -202,7 +231,7 @@ const failureInRound = (
     : Effect.fail(error)
 }
 
-/** Answers a question of an extension; the question of any other is refused. */
+/** Answers a question that belongs to one of the client's extensions, and rejects others. */
 const answerOwn = (request: JsonRpc.Request, conversation: QuestionContext) => {
   const { method, params } = request
   const question = conversation.inUse?.question(method)
@@ -215,7 +244,7 @@ const answerOwn = (request: JsonRpc.Request, conversation: QuestionContext) => {
   )
 }
 
-/** The answer with the task that its question names (2025-11-25: tasks, related task metadata). */
+/** Adds the task that the question names to the answer (2025-11-25: tasks, related task metadata). */
 export const relating = <E>(
   { params }: JsonRpc.Request,
   conversation: QuestionContext,
@@ -229,22 +258,23 @@ export const relating = <E>(
       )
 }
 
-/** A client without `sampling.context` ignores which context the server asks for (spec: client/sampling). */
+/** A client without `sampling.context` ignores the context that the server asks for (spec: client/sampling). */
 const withoutContext = <A>(params: A, conversation: ClientInput.ClientDeclaration): A =>
   isJsonObject(params) && "includeContext" in params && !ClientInput.samplingCapabilities(conversation).context
     ? { ...params, includeContext: "none" }
     : params
 
-/** Answers one request of the server. Pings are answered by the peer. */
+/** Creates the function that answers the server's requests. The peer itself answers pings. */
 export const make = (
   offered: HostServices
 ): ((
   request: JsonRpc.Request,
   conversation: QuestionContext
 ) => Effect.Effect<unknown, McpError.McpError | Refused>) => {
+  const limits = QuestionLimits.make(offered.limits)
   const handlers: { readonly [M in ClientInput.QuestionMethod]: Question<M> | undefined } = {
-    "sampling/createMessage": offered.sampling && sampling(offered.sampling, offered.consent),
-    "elicitation/create": offered.elicitation && elicitation(offered.elicitation),
+    "sampling/createMessage": offered.sampling && sampling(offered.sampling, offered.consent, limits),
+    "elicitation/create": offered.elicitation && elicitation(offered.elicitation, offered.consent, limits),
     "roots/list": offered.roots && roots(offered.roots, offered.consent)
   }
   const answer = <M extends ClientInput.QuestionMethod>(

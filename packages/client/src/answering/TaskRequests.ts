@@ -1,4 +1,4 @@
-/** Questions that the server asks as tasks, and its requests about them (2025-11-25): for the client's receiver, where it has one. */
+/** Questions that the server asks as tasks, and its requests about them (2025-11-25), for the client's receiver if it has one. */
 import type { TaskCapabilities } from "@effect-mcp/protocol/Capabilities"
 import { runsAsTask } from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -6,18 +6,19 @@ import * as Effect from "effect/Effect"
 import type { Receiver } from "../tasks/Receiver.ts"
 import * as ServerRequests from "./ServerRequests.ts"
 
-/** What a client with these services accepts as tasks. */
+/**
+ * Returns the task capabilities of a client with these services. An empty declaration shows that the client follows its calls' tasks, so
+ * that servers don't have to explain tasks to its model.
+ */
 export const capabilities = (
   receiver: Receiver | undefined,
   { elicitation, sampling }: ServerRequests.HostServices
-): { readonly tasks?: TaskCapabilities } =>
-  receiver === undefined
-    ? {}
-    : { tasks: receiver.capabilities({ elicitation: elicitation !== undefined, sampling: sampling !== undefined }) }
+): TaskCapabilities =>
+  receiver?.capabilities({ elicitation: elicitation !== undefined, sampling: sampling !== undefined }) ?? {}
 
 type Answer = ReturnType<typeof ServerRequests.make>
 
-/** The answers, by tasks where the server asks so. The wish is ignored where the client did not declare it. */
+/** Answers as tasks if the server asks for that. Ignored if the client did not declare it. */
 export const receiving =
   (answer: Answer, receiver: Receiver | undefined): Answer =>
   (request, conversation) => {

@@ -1,9 +1,10 @@
 /**
- * URL elicitations, which the user completes outside of the protocol (spec 2025-11-25: client/elicitation, URL mode).
+ * URL elicitations, which the user completes outside the protocol (spec 2025-11-25: client/elicitation, URL mode).
  *
- * Owns the open ids, and ignores completions of any other. A request that is refused until URLs are visited (-32042) is sent once more.
- * Before that the user has accepted each of them, and the server has announced their completion.
+ * Tracks the open IDs and ignores completions with any other ID. If the server rejects a request until certain URLs are visited (-32042),
+ * the request is resent once the user has accepted every URL and the server has announced that they are complete.
  */
+import { BoundedMap } from "@effect-mcp/core/internal/inFlight"
 import type { Elicitation } from "@effect-mcp/core/Elicitation"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import {
@@ -24,32 +25,32 @@ import { Hub } from "../internal/Hub.ts"
 
 type UrlParams = Extract<ElicitParams, { readonly mode: "url" }>
 
-/** Ids that are remembered at most: an elicitation may never be completed. */
+/** Maximum number of remembered ids, because an elicitation may never be completed. */
 const maxOpen = 1024
 const decode = Schema.decodeUnknownEffect(UrlElicitationRequiredData)
 
-/** Whether the revision announces completions, and refuses requests until URLs are visited. */
+/** True if the revision announces completions, and rejects requests until URLs are visited. */
 export const areTold = ({ serverNotifications }: Revision): boolean =>
   "notifications/elicitation/complete" in serverNotifications
 
 export class UrlElicitations {
-  private readonly open = new Map<string, Deferred.Deferred<void>>()
+  private readonly open = new BoundedMap<string, Deferred.Deferred<void>>(maxOpen)
   private readonly hub = new Hub<string>()
   private readonly service: Elicitation["Service"] | undefined
   private readonly timeout: Duration.Input
 
-  /** `timeout` bounds the wait for the URLs of one refused request. */
+  /** `timeout` limits the wait for the URLs of one rejected request. */
   constructor(service: Elicitation["Service"] | undefined, timeout: Duration.Input) {
     this.service = service
     this.timeout = timeout
   }
 
-  /** The ids of URL elicitations that the server announces as complete. */
+  /** Ids of URL elicitations that the server announces as complete. */
   get completions(): Stream.Stream<string> {
     return this.hub.stream(maxOpen)
   }
 
-  /** Takes an announcement of the server; ids that are unknown or complete are ignored. */
+  /** Handles an announcement from the server. Ignores unknown and completed ids. */
   complete(id: string): void {
     const done = this.open.get(id)
     if (done === undefined) return
@@ -62,18 +63,16 @@ export class UrlElicitations {
     this.hub.close(Exit.void)
   }
 
-  /** Waits for the completion of that id from now on. */
+  /** Starts waiting for the completion of this id. */
   expect(id: string): Deferred.Deferred<void> {
     const known = this.open.get(id)
     if (known !== undefined) return known
-    const [oldest] = this.open.keys()
-    if (oldest !== undefined && this.open.size >= maxOpen) this.open.delete(oldest)
     const done = Deferred.makeUnsafe<void>()
     this.open.set(id, done)
     return done
   }
 
-  /** The same service, which remembers the ids of accepted URLs. */
+  /** Wraps the service so that ids of accepted URLs are remembered. */
   remembering(service: Elicitation["Service"]): Elicitation["Service"] {
     return {
       modes: service.modes,
@@ -84,7 +83,7 @@ export class UrlElicitations {
     }
   }
 
-  /** Waits before the user is asked: the interaction may be complete before the dialogue is closed. */
+  /** Starts waiting before asking the user, because the interaction may be complete before the dialog is closed. */
   private expecting<E>(id: string, answer: Effect.Effect<ElicitResult, E>): Effect.Effect<ElicitResult, E> {
     return Effect.suspend(() => {
       const known = this.open.has(id)
@@ -109,7 +108,7 @@ export class UrlElicitations {
   private visit(service: Elicitation["Service"], error: McpError.McpError): Effect.Effect<boolean> {
     return decode(error.data).pipe(
       Effect.flatMap(({ elicitations }) => {
-        // Before the user is asked: the interaction may be complete before the dialogue is closed.
+        // Starts before asking the user, because the interaction may be complete before the dialog is closed.
         const pages = elicitations.map((params) => ({ params, done: this.expect(params.elicitationId ?? "") }))
         const agreed = Effect.forEach(pages, ({ params }) => agree(service, params), { discard: true })
         const done = Effect.forEach(pages, ({ done }) => Deferred.await(done), { discard: true })

@@ -1,4 +1,4 @@
-/** The services of a client that only forwards requests: its questions go to their callers (`ForwardedRequests`). */
+/** Services for a client that only forwards requests: questions go to their callers (`ForwardedRequests`). */
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import { Roots } from "@effect-mcp/core/Roots"
 import { Sampling } from "@effect-mcp/core/Sampling"
@@ -7,11 +7,11 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-const unanswerable = Effect.fail(McpError.invalidRequest("There is no caller who could answer this"))
+const unanswerable = Effect.fail(McpError.invalidRequest("No caller can answer this"))
 
 /**
- * Declares elicitation, sampling and roots in full, and answers none itself: for a client that only forwards requests. A question that
- * the caller did not declare is refused.
+ * Declares full support for elicitation, sampling and roots, but answers nothing itself. For clients that only forward requests. A question
+ * that the caller did not declare is rejected.
  */
 export const layerCallers: Layer.Layer<Elicitation | Roots | Sampling> = Layer.succeedContext(
   Context.make(Elicitation, { modes: { form: true, url: true }, elicit: () => unanswerable }).pipe(

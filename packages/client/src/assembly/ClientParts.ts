@@ -1,5 +1,6 @@
-/** The state and the options that the parts of one client share. */
-import { callback } from "@effect-mcp/core/internal/callback"
+/** State and options shared by the parts of one client. */
+import { callback } from "@effect-mcp/core/internal/calling"
+import { type ListKind, listKinds } from "@effect-mcp/protocol/MethodInfo"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -20,16 +21,14 @@ import { Hub } from "../internal/Hub.ts"
 import * as ExtensionTasks from "../tasks/ExtensionTasks.ts"
 import { id } from "../tasks/TaskState.ts"
 
-/** The streams that the server's notifications go to. */
+/** Streams of the server's notifications. */
 interface Hubs {
   readonly logs: Hub<LogMessageParams>
   readonly updates: Hub<string>
-  readonly tools: Hub<void>
-  readonly resources: Hub<void>
-  readonly prompts: Hub<void>
+  readonly changes: Readonly<Record<ListKind, Hub<void>>>
 }
 
-/** What the parts of one client share. */
+/** State and options shared by the parts of one client. */
 export interface ClientParts {
   readonly options: Options
   readonly policy: RetryPolicy | undefined
@@ -37,23 +36,23 @@ export interface ClientParts {
   readonly consent: Consent.Policy
   readonly host: ClientHost.ClientHost
   readonly agreement: InUse.Agreement
-  /** The extensions that have a layer, and tasks beside them. */
+  /** Extensions that have a layer, plus tasks. */
   readonly extensions: ReadonlyArray<ClientExtension.ExtensionPart>
   readonly hubs: Hubs
   readonly dropped: Connection.Options["dropped"]
   readonly scope: Scope.Scope
-  /** Of watches: it ends after the streams, and after the connections. */
+  /** Scope for watches. It closes after the streams and the connections. */
   readonly watching: Scope.Scope
-  /** Undefined until the first connection is open. */
+  /** `undefined` until the first connection is open. */
   watches: Watch.Watch | undefined
   lists: ServerLists | undefined
 }
 
-/** The host and the extensions of the context. */
+/** Reads the host and the extensions from the context. */
 const makeHost = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Pick<ClientParts, "agreement" | "extensions" | "host">, never, Scope.Scope> {
-  // A program that has tasks for itself declares them by that name.
+  // A program that implements tasks itself declares them under that name.
   const ownTasks = options.tasks !== false && options.extensions?.[id] === undefined
   const layers = yield* ClientExtension.parts
   const extensions = ownTasks ? ExtensionTasks.besideOwn(layers) : layers
@@ -67,7 +66,7 @@ const makeHost = Effect.fnUntraced(function* (
   }
 })
 
-/** The callbacks of the program, which the reader of a connection calls: whatever they do, it goes on. */
+/** Wraps the program's callbacks, which the reader of a connection calls. Whatever they do, the reader continues. */
 const guarded = (
   { dropped, onAnnouncement, onUnknownNotification }: Options,
   fork: (log: Effect.Effect<void>) => unknown
@@ -92,13 +91,18 @@ export const makeParts = Effect.fnUntraced(function* (
     options: safe,
     policy: options.reconnect === false ? undefined : (options.reconnect ?? {}),
     defaults: {
-      // In milliseconds, since every request reads them.
+      // In milliseconds, because every request reads them.
       timeout: Duration.toMillis(Duration.fromInputUnsafe(options.timeout ?? "60 seconds")),
       resetOnProgress: options.resetOnProgress ?? true,
       maxTotal: Duration.toMillis(Duration.fromInputUnsafe(options.maxTotal ?? "10 minutes"))
     },
     consent: yield* Consent.Consent,
-    hubs: { logs: new Hub(), updates: new Hub(), tools: new Hub(), resources: new Hub(), prompts: new Hub() },
+    hubs: {
+      logs: new Hub(),
+      updates: new Hub(),
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- built with one entry per kind
+      changes: Object.fromEntries(listKinds.map((kind) => [kind, new Hub<void>()])) as Record<ListKind, Hub<void>>
+    },
     dropped: safe.dropped ?? ((reason, level) => void runFork(Effect.logWithLevel(level)(`MCP client: ${reason}`))),
     scope,
     watching: yield* Scope.fork(scope),

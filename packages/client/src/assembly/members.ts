@@ -1,9 +1,11 @@
-/** The members of a client that take a step or two: streams of one result, options in the place of a stream. */
+/** Simple client members: streams of a single result, and options in place of a stream. */
 import * as McpError from "@effect-mcp/protocol/McpError"
+import { listKinds } from "@effect-mcp/protocol/MethodInfo"
 import * as Effect from "effect/Effect"
 import type { McpClient } from "../Client.ts"
 import * as Calls from "../features/Calls.ts"
 import * as Changes from "../features/Changes.ts"
+import { changeMember, type ChangeMembers } from "../features/ListMembers.ts"
 import type { Hub } from "../internal/Hub.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import type { ClientParts } from "./ClientParts.ts"
@@ -49,7 +51,7 @@ export const readMembers = (
     getPromptByName,
     getPrompt: ({ encode, name }, args, options) =>
       Effect.mapError(encode(args), ({ message }) =>
-        McpError.invalidParams(`The arguments do not fit the prompt: ${message}`)
+        McpError.invalidParams(`The arguments do not match the prompt: ${message}`)
       ).pipe(Effect.flatMap((encoded) => getPromptByName(name, encoded, options))),
     complete: (params, options) =>
       Effect.map(request("completion/complete", params, options), ({ completion }) => completion),
@@ -61,23 +63,16 @@ export const readMembers = (
 export const streamMembers = (
   { dropped, host, hubs, options, policy }: ClientParts,
   conversation: ReconnectingConnection
-): Members<
-  | "resourceUpdates"
-  | "logs"
-  | "toolChanges"
-  | "resourceChanges"
-  | "promptChanges"
-  | "changesReady"
-  | "elicitationsCompleted"
-> => {
+): Members<keyof ChangeMembers | "resourceUpdates" | "logs" | "changesReady" | "elicitationsCompleted"> => {
   const changesOf = (hub: Hub<void>) => Changes.stream({ conversation, hub, policy, dropped })
   return {
     resourceUpdates: hubs.updates.stream(256),
     logs: hubs.logs.stream(options.logBuffer ?? 256),
-    toolChanges: changesOf(hubs.tools),
-    resourceChanges: changesOf(hubs.resources),
-    promptChanges: changesOf(hubs.prompts),
-    // The streams share the subscription, which goes on for them.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- built with one entry per kind
+    ...(Object.fromEntries(
+      listKinds.map((kind) => [changeMember(kind), changesOf(hubs.changes[kind])])
+    ) as ChangeMembers),
+    // The streams share this subscription, which continues for them.
     changesReady: Effect.asVoid(Effect.scoped(conversation.subscribeLists)),
     elicitationsCompleted: host.urls.completions
   }

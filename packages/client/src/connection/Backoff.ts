@@ -1,8 +1,8 @@
 /**
- * How often a client tries again, how long it waits between tries, and which errors it does not try again after.
+ * Decides how often a client retries, how long it waits between attempts, and which errors are permanent.
  *
- * The first try is made at once. The waits double up to a limit; each is shortened at random by up to a half, so that clients that lost
- * the same server do not return at the same moment. Waits are counted here, not by a `Schedule`: a lasting success sets the count back.
+ * The first retry is immediate. After that, the delay doubles up to a limit. Each delay is randomly shortened by up to half, so that a
+ * restarted server's clients don't all reconnect at once. This isn't a `Schedule` because a lasting success resets the failure count.
  */
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Duration from "effect/Duration"
@@ -12,25 +12,25 @@ import { Closed, Forbidden, Unauthorized, UnsupportedRevision } from "../ClientE
 import * as statuses from "../transport/http/statuses.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
 
-/** When a client tries again after a failure. */
+/** When to retry after a failure. */
 export interface RetryPolicy {
-  /** Tries in a row of one connection, request or subscription before it fails. Default 8. */
+  /** Maximum number of consecutive attempts before a connection, request or subscription fails. Default 8. */
   readonly attempts?: number | undefined
-  /** How often a request that is safe to repeat is sent again after the server may have seen it. Default 3. */
+  /** Maximum number of times to resend a request that is safe to repeat, if the server may already have seen it. Default 3. */
   readonly resends?: number | undefined
-  /** The wait before the second try; each further one is twice as long. Default 200 milliseconds. */
+  /** Delay before the second retry. Each further delay is twice as long. Default 200 milliseconds. */
   readonly delay?: Duration.Input | undefined
-  /** The longest wait. Default 30 seconds. */
+  /** Maximum delay. Default 30 seconds. */
   readonly maxDelay?: Duration.Input | undefined
 }
 
 export const defaultAttempts = 8
 export const defaultResends = 3
 
-/** A connection or subscription that lasts this long (milliseconds) is a success: the waits start anew after it. */
+/** Milliseconds after which a connection or subscription counts as a lasting success, which resets the delays. */
 const stable = 5000
 
-/** The wait after so many failures in a row; there is none after the first. */
+/** Returns the delay after this many failures in a row. There is no delay after the first failure. */
 export const wait = (failures: number, policy: RetryPolicy): Effect.Effect<void> => {
   if (failures <= 1) return Effect.void
   const first = Duration.toMillis(policy.delay ?? "200 millis")
@@ -42,7 +42,7 @@ export const wait = (failures: number, policy: RetryPolicy): Effect.Effect<void>
 
 const refuses = (status: number): boolean => status >= 400 && status < 500 && !statuses.isBusy(status)
 
-/** Whether the next try would fail with the same error. */
+/** True if a retry would fail with the same error. */
 export const isPermanent = (error: unknown): boolean =>
   error instanceof UnsupportedRevision ||
   error instanceof Unauthorized ||
@@ -50,7 +50,7 @@ export const isPermanent = (error: unknown): boolean =>
   (error instanceof TransportError && error.reason === "Status" && refuses(error.status ?? 0)) ||
   (error instanceof Closed && error.cause !== undefined && isPermanent(error.cause))
 
-/** The failures in a row of one connection or subscription. */
+/** Counts consecutive failures of one connection or subscription. */
 export class Backoff {
   private failures = 0
   private since: number | undefined
@@ -61,22 +61,22 @@ export class Backoff {
     this.policy = policy
   }
 
-  /** Sets the count of failures to 0. */
+  /** Resets the failure count. */
   reset(): void {
     this.failures = 0
   }
 
-  /** Records that it was of use: its next end is not the last try, but the waits do not start anew. */
+  /** Records that it was useful, so that its next end does not count as the last attempt. The delays continue to grow. */
   succeeded(): void {
     this.useful = true
   }
 
-  /** Records that it is established, as of now. */
+  /** Records that it is now established. */
   readonly started: Effect.Effect<void> = Effect.map(Elapsed.now, (now) => {
     this.since = now
   })
 
-  /** Records that it failed or ended; `true` when there is no further try. */
+  /** Records that it failed or ended. Returns `true` if there is no further attempt. */
   readonly failed: Effect.Effect<boolean> = Effect.map(Elapsed.now, (now) => {
     const attempts = this.policy.attempts ?? defaultAttempts
     if (this.since !== undefined && now - this.since >= stable) this.failures = 0
@@ -86,6 +86,6 @@ export class Backoff {
     return ++this.failures > attempts
   })
 
-  /** Waits until the next try. */
+  /** Waits until the next attempt. */
   readonly wait: Effect.Effect<void> = Effect.suspend(() => wait(this.failures, this.policy))
 }

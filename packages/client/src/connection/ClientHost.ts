@@ -15,7 +15,7 @@ import type { QuestionContext } from "../answering/ServerRequests.ts"
 import type { UrlElicitations } from "../answering/UrlElicitations.ts"
 import type { Negotiated } from "./Negotiation.ts"
 
-/** Answers one request of the server. Pings are answered by the peer. */
+/** Answers one request from the server. The peer itself answers pings. */
 export type AnswerQuestion = (
   request: JsonRpc.Request,
   conversation: QuestionContext
@@ -26,23 +26,23 @@ export interface ObservedOpening {
   readonly observer: PeerObserver
   negotiated: Negotiated | undefined
   peer: Peer | undefined
-  /** Says that the connection is open, and that it has ended once the scope closes. */
+  /** Reports the connection as open, and as closed when the scope closes. */
   readonly opened: Effect.Effect<void, never, Scope.Scope>
 }
 
 export interface ClientHost {
-  /** Those that every revision has. */
+  /** Capabilities that every revision has. */
   readonly capabilities: ClientCapabilities
   readonly answer: AnswerQuestion
   readonly rootChanges: Stream.Stream<unknown> | undefined
-  /** The peer, with the middleware around the requests that it sends. */
+  /** Wraps a peer so that the middleware runs around its requests. */
   readonly aroundPeer: (peer: Peer) => Peer
   readonly observe: (transport: Transport, clock: Clock.Clock) => ObservedOpening | undefined
-  /** Tells the observers of every success of `open` but the first. */
+  /** Reports every success of `open` except the first to the observers. */
   readonly repeated: <A, E, R>(open: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   readonly forwarded: Pick<ForwardedRequests, "forward">
   readonly urls: Pick<UrlElicitations, "close" | "complete" | "completions">
-  /** Runs a call again after the URLs were visited that its refusal names. */
+  /** Repeats a call after the user has visited the URLs listed in its rejection. */
   readonly retrying: <A, E>(
     revision: () => Revision,
     call: () => Effect.Effect<A, E | McpError.McpError>

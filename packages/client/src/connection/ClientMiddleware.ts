@@ -1,12 +1,12 @@
 /**
- * Code around every request that a client sends, and around every question of a server that it answers: logging, retry, caching,
- * credentials, metrics.
+ * Middleware around every request a client sends and every server question it answers. Use it for logging, retries, caching, credentials or
+ * metrics.
  *
- * It sees messages as they are on the wire, so each try and each round of a request passes it, and the handshake too. A client that is
- * built without it has none of this on its way.
+ * Middleware sees messages in wire format, so it also runs for each retry, for each round of a request and for the handshake. A client
+ * without middleware has no overhead.
  */
-import { effectOf } from "@effect-mcp/core/internal/callback"
-import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
+import { effectOf } from "@effect-mcp/core/internal/calling"
+import { HandlerContext } from "@effect-mcp/core/internal/handlers"
 import type { RequestError } from "@effect-mcp/core/Peer"
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -18,59 +18,71 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 
-/** A request that is about to be sent. */
+/** A request about to be sent. */
 export interface OutboundRequest {
   readonly method: string
-  /** In the form of the connection's revision. */
+  /** Params in the wire format of the connection's revision. */
   readonly params: JsonRpc.Params | undefined
-  /** HTTP headers of this request; other transports ignore them. */
+  /** HTTP headers for this request. Ignored by other transports. */
   readonly headers: RequestHeaders
+  /** The server's name in the program's table, if the client belongs to `McpClients`. */
+  readonly serverName?: string | undefined
 }
 
-/** What is sent in the place of a request. What is left out stays. */
+/** Changes to apply to a request. Omitted fields stay unchanged. */
 export interface RequestChanges {
   readonly params?: JsonRpc.Params | undefined
-  /** Entries added to the `_meta` of the params. */
+  /** Entries to add to `_meta` in the params. */
   readonly meta?: { readonly [key: string]: unknown } | undefined
-  /** Headers added to those of the request. */
+  /** Headers to add to the request. */
   readonly headers?: RequestHeaders | undefined
 }
 
-/** Sends the request, each time that its effect runs; gives the result on the wire. */
+/** Sends the request each time the effect runs. Returns the result in wire format. */
 export type Send<R = never> = (changes?: RequestChanges) => Effect.Effect<unknown, RequestError, R>
 
-/** A question of the server, on the wire. */
+/** A question from the server, in wire format. */
 export interface ReceivedQuestion {
   readonly method: string
   readonly params: JsonRpc.Params | undefined
   readonly revision: Revision
   readonly server: Implementation
-  /** The client's request that the question belongs to, where the wire says so. */
+  /** ID of the client request the question belongs to, if the transport reports it. */
   readonly relatedTo: JsonRpc.Id | undefined
+  /** The server's name in the program's table, if the client belongs to `McpClients`. */
+  readonly serverName?: string | undefined
 }
 
-/** Middleware of a client. What is left out passes by. */
+/** Answers a question with other params, in wire format. */
+export type AnswerWith<R = never> = (params: JsonRpc.Params) => Effect.Effect<unknown, McpError, R>
+
+/** Client middleware. Both functions are optional. */
 export interface Middleware<R = never> {
   /**
-   * Around every request: those of `callTool` and the like, `ping`, subscriptions, and the handshake (`server/discover`, `initialize`). A
-   * result that is cached is not sent. The timeout of a request begins when `next` sends it: code before has no limit of time, and one that
-   * never ends holds up the request, or the handshake, until it is interrupted. Bound it by `Effect.timeout`.
+   * Runs around every request, including `ping`, subscriptions and the handshake (`server/discover`, `initialize`), but not for cached
+   * results. The request's timeout starts when `next` sends it, so code before `next` has no time limit. If that code hangs, it blocks the
+   * request or the handshake until interrupted. Use `Effect.timeout` to limit it.
    */
   readonly request?: (request: OutboundRequest, next: Send) => Effect.Effect<unknown, RequestError, R>
-  /** Around every question but `ping`, with `Requester` in its context. Its result is the answer on the wire. */
+  /**
+   * Runs around every question except `ping`, with `Requester` in its context. Returns the response in wire format. `next` answers the
+   * question as it is, and `proceed` answers it with other params.
+   */
   readonly question?: (
     question: ReceivedQuestion,
-    next: Effect.Effect<unknown, McpError>
+    next: Effect.Effect<unknown, McpError>,
+    proceed: AnswerWith
   ) => Effect.Effect<unknown, McpError, R>
 }
 
-/** The middleware of clients that are built in this context, the outermost first. */
+/** Middleware for the clients built in this context, outermost first. */
 export class ClientMiddleware extends Context.Service<ClientMiddleware, ReadonlyArray<Middleware>>()(
   "@effect-mcp/client/ClientMiddleware"
 ) {}
 
 /**
- * The middleware of the clients that are given this layer, the first outermost. Middleware that the layer itself is given lies outside of it.
+ * Provides middleware, outermost first, for the clients that receive this layer. Middleware already in the layer's own context wraps around
+ * it.
  *
  * @example
  * ```ts
@@ -102,7 +114,13 @@ export const layer = <R = never>(
     })
   )
 
-/** `next` runs in the context of the request, the middleware in that of its layer. */
+/** Tells middleware the name of the server that its client talks to. */
+export const named = ({ question, request }: Middleware, serverName: string): Middleware => ({
+  ...(request && { request: (sent, next) => request({ ...sent, serverName }, next) }),
+  ...(question && { question: (asked, next, proceed) => question({ ...asked, serverName }, next, proceed) })
+})
+
+/** Runs `next` in the request's context, and the middleware in its layer's context. */
 const inContext = <R>({ question, request }: Middleware<R>, context: HandlerContext<R, never>): Middleware => ({
   ...(request && {
     request: (sent, next) =>
@@ -114,10 +132,14 @@ const inContext = <R>({ question, request }: Middleware<R>, context: HandlerCont
       })
   }),
   ...(question && {
-    question: (asked, next) =>
+    question: (asked, next, proceed) =>
       Effect.contextWith((ambient: Context.Context<never>) => {
         const outer = new HandlerContext<never, never>(ambient, { forwardsLogs: false })
-        return context.provide(effectOf("ClientMiddleware", () => question(asked, outer.provide(next))))
+        return context.provide(
+          effectOf("ClientMiddleware", () =>
+            question(asked, outer.provide(next), (params) => outer.provide(proceed(params)))
+          )
+        )
       })
   })
 })

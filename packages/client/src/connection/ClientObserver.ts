@@ -1,7 +1,7 @@
 /**
- * What observes clients: metrics, audit trails. Without one nothing is measured, and no call is made.
+ * Client observers, for metrics and audit trails. Without an observer, nothing is measured or called.
  *
- * Owns the services that hand observers to clients. Refuses to change requests: `ClientMiddleware` does that.
+ * Observers can't change requests. Use `ClientMiddleware` for that.
  */
 import type { ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
 import type { Traffic } from "@effect-mcp/core/Transport"
@@ -13,54 +13,51 @@ import type * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 
-/** A connection to a server, as far as it is known. */
+/** A connection to a server, including details known only after the handshake. */
 export interface ObservedConnection {
-  /** Undefined before the handshake has ended, as `server` is. */
+  /** The negotiated revision, or `undefined` until the handshake completes. The same applies to `server`. */
   readonly revision: string | undefined
   readonly server: Implementation | undefined
-  /** Where the server is: a URL without its query, or a command line. */
+  /** The server's address: its URL without the query, or its command line. */
   readonly address: string | undefined
-  /** What the transport has carried, where it knows. */
+  /** Number of bytes transferred, if the transport counts them. */
   readonly traffic: Traffic | undefined
-  /** How many requests wait for their answers. */
+  /** Returns the number of requests still waiting for a response. */
   readonly outstanding: () => number
 }
 
 /**
- * Called with what happens at a client. The calls are in the path of the messages: they must neither block nor throw, and must not keep
- * what they are given. What is left out costs nothing.
+ * Callbacks for client events. They run while messages are being processed, so they must not block, throw, or hold on to their arguments.
+ * Omitted callbacks cost nothing.
  */
 export interface ClientObserver {
-  /** A request has ended, after `duration` milliseconds. Each try, and each round of questions, is one. */
+  /** Called when a request ends, with its `duration` in milliseconds. Each retry and each round of questions counts as a request. */
   readonly request?: (
     end: SentEnd & { readonly duration: number },
     exit: Exit.Exit<unknown, RequestError>,
     connection: ObservedConnection
   ) => void
-  /** A question of the server was answered. In 2026-07-28 questions are part of results, and not among them. */
+  /** Called after a server question is answered. In 2026-07-28, questions are part of results, so they are not reported. */
   readonly question?: (
     end: ReceivedEnd & { readonly duration: number },
     exit: Exit.Exit<unknown, McpError>,
     connection: ObservedConnection
   ) => void
-  /** The handshake has ended. */
+  /** Called when the handshake completes. */
   readonly opened?: (connection: ObservedConnection) => void
-  /** An opened connection has ended, after `duration` milliseconds. */
+  /** Called when an open connection closes, with its `duration` in milliseconds. */
   readonly closed?: (connection: ObservedConnection, duration: number) => void
-  /** A lost connection was replaced. */
+  /** Called when a lost connection has been replaced. */
   readonly reconnected?: () => void
 }
 
 const prefix = "@effect-mcp/client/ClientObserver/"
 let made = 0
 
-/**
- * An observer of clients that are built in this context. Each has a key of its own: side by side, no layer with an observer replaces that
- * of another.
- */
+/** An observer for the clients built in this context. Each observer has its own key, so several observer layers can be combined. */
 export class ClientObservers extends Context.Service<ClientObservers, ClientObserver>()(prefix) {}
 
-/** The clients that are given this layer have the observer, beside those of other layers. */
+/** Adds an observer to the clients that receive this layer. */
 export const layer = <E, R>(
   make: Effect.Effect<ClientObserver, E, R>
 ): Layer.Layer<ClientObservers, E, Exclude<R, Scope.Scope>> =>
@@ -68,11 +65,11 @@ export const layer = <E, R>(
     Effect.map(make, (observer) => Context.makeUnsafe<ClientObservers>(new Map([[`${prefix}${++made}`, observer]])))
   )
 
-/** The observers of the context. */
+/** Returns the observers in the context. */
 export const current: Effect.Effect<ReadonlyArray<ClientObserver>> = Effect.map(
   Effect.context<never>(),
   ({ mapUnsafe }) =>
-    // Only `layer` makes services with this prefix.
+    // Only `layer` creates services with this prefix.
     [...mapUnsafe].flatMap(([key, observer]): ReadonlyArray<ClientObserver> =>
       key.startsWith(prefix) ? [observer] : []
     )

@@ -1,10 +1,10 @@
 /**
- * A negotiated conversation with one server over one transport: typed requests out, decoded notifications in.
+ * A negotiated conversation with one server over one transport: sends typed requests and receives decoded notifications.
  *
- * Owns the peer. Calls, lists and watches use `ReconnectingConnection`, which is made of one or more connections. Refuses requests that
- * the server did not declare before they are sent.
+ * Calls, lists and watches use `ReconnectingConnection`, which consists of one or more connections. Requests for features that the server
+ * did not declare are rejected before they are sent.
  */
-import * as Spans from "@effect-mcp/core/internal/Spans"
+import { Spans } from "@effect-mcp/core/internal/peers"
 import type { Closed, Peer } from "@effect-mcp/core/Peer"
 import * as PeerModule from "@effect-mcp/core/Peer"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
@@ -12,8 +12,7 @@ import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isExtensionId } from "@effect-mcp/protocol/model/Meta"
-import * as Stateful from "@effect-mcp/protocol/internal/stateful"
-import { earlyNotifications } from "@effect-mcp/protocol/internal/v2026_07_28"
+import { earlyNotifications, stateful as Stateful } from "@effect-mcp/protocol/internal/eras"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -37,9 +36,9 @@ import * as Negotiation from "./Negotiation.ts"
 
 export interface Connection extends Negotiation.Negotiated, EraRequests {
   readonly peer: Peer
-  /** Whether arguments of calls travel in headers, too. */
+  /** True if call arguments are also sent as headers. */
   readonly headers: boolean
-  /** Completes when the conversation has ended, for whatever reason. */
+  /** Completes when the conversation has ended for any reason. */
   readonly ended: Effect.Effect<Closed>
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }
@@ -50,25 +49,25 @@ export interface Options extends Omit<Negotiation.Options, "capabilities" | "tim
   readonly agreement: Agreement
   readonly experimental: Negotiation.Options["capabilities"]["experimental"]
   readonly extensions: Negotiation.Options["capabilities"]["extensions"]
-  /** What takes the place of both in a revision. */
+  /** Replaces both in a revision. */
   readonly declaredIn:
     | ((revision: Revision.Revision) => Pick<ClientCapabilities, "experimental" | "extensions">)
     | undefined
-  /** How long a server may take to answer the probe before the older handshake is tried, too. */
+  /** How long a server may take to answer the probe before the older handshake is tried as well. */
   readonly probeTimeout: Duration.Input
-  /** Rounds of questions that one request may take (2026-07-28). */
+  /** Maximum rounds of questions in one request (2026-07-28). */
   readonly maxRounds: number | undefined
-  /** Results that are cached at most (2026-07-28). */
+  /** Maximum number of cached results (2026-07-28). */
   readonly cacheSize: number | undefined
-  /** Bytes that all cached results may have together. */
+  /** Maximum total size of cached results in bytes. */
   readonly cacheBytes: number | undefined
-  /** When a message that did not reach the server is sent again. */
+  /** When to resend a message that did not reach the server. */
   readonly policy: RetryPolicy | undefined
   /** Called when a notification may have been lost. */
   readonly missed: () => void
 }
 
-/** Sends notifications that may be lost: none while the transport is full. */
+/** Sends notifications that may be lost. Sends none while the transport is full. */
 const hintsOf =
   (peer: Peer) =>
   (method: string, params: JsonRpc.Params): void => {
@@ -89,31 +88,31 @@ const openingTimeout = (
     new PeerModule.Timeout({
       method,
       message:
-        `${address} did not answer ${method} within ${shown(timeout)}. ` +
-        "Check that it is an MCP server and that it has started, or give it more time (`timeout`)."
+        `${address} did not respond to ${method} within ${shown(timeout)}. ` +
+        "Check that it is an MCP server and that it has started, or increase `timeout`."
     })
   )
 
-/** What becomes known of a conversation while it is opened. */
+/** Facts about a conversation that become known while it is being opened. */
 interface Opening {
-  /** Those that every revision has: `declared` adds the extensions. */
+  /** Capabilities that every revision has. `declared` adds the extensions. */
   readonly capabilities: ClientCapabilities
   readonly declared: (revision: Revision.Revision) => ClientCapabilities
-  /** Answers a request of the server. */
+  /** Answers a request from the server. */
   readonly answer: AnswerQuestion
   readonly agreed: Deferred.Deferred<Negotiation.Negotiated>
   negotiated: Negotiation.Negotiated | undefined
   inUse: InUse | undefined
   readonly observed: ObservedOpening | undefined
-  /** Set where the server is of the stateless era. */
+  /** Set if the server belongs to the stateless era. */
   stateless: Stateless.Stateless | undefined
 }
 
 const capabilitiesOf = ({ experimental, extensions, host }: Options): Effect.Effect<ClientCapabilities> => {
   const withoutPrefix = Object.keys(extensions ?? {}).find((id) => !isExtensionId(id))
   if (withoutPrefix !== undefined) {
-    // A defect: the program chose the name (spec 2026-07-28: basic/versioning, extension negotiation).
-    return Effect.die(new Error(`The name of an extension has a prefix: ${withoutPrefix}`))
+    // A defect, because the program chose the name (spec 2026-07-28: basic/versioning, extension negotiation).
+    return Effect.die(new Error(`An extension name must have a prefix: ${withoutPrefix}`))
   }
   return Effect.succeed({
     ...host.capabilities,
@@ -122,7 +121,7 @@ const capabilitiesOf = ({ experimental, extensions, host }: Options): Effect.Eff
   })
 }
 
-/** The answers, each in a span where there is a tracer. */
+/** Runs each answer in a span if there is a tracer. */
 const inSpans =
   (answer: AnswerQuestion): AnswerQuestion =>
   (request, conversation) =>
@@ -141,17 +140,17 @@ const makePeer = Effect.fnUntraced(function* (
   const revision = () => opening.negotiated?.revision
   const rules = () => revision()?.rules ?? Stateful.rules
   const surroundings = () => ({ revision: revision()?.version ?? Stateful.latest })
-  // A client that speaks no older revision answers none of its requests at any time.
+  // A client that supports no older revision never answers requests from such a server.
   const speaksOlder = allowed(options.revisions).length > 0
   const isMute = () =>
     opening.negotiated === undefined ? !speaksOlder : opening.negotiated.revision.era === "stateless"
   return yield* PeerModule.make(
     ServerMessages.withoutUnanswerable(transport, isMute, options.dropped),
     {
-      // A question may arrive before the end of the handshake, and waits for it.
+      // A question may arrive before the handshake has ended, and then waits for it.
       request: ({ envelope: { relatedTo }, peer, request }) =>
         Effect.flatMap(Deferred.await(agreed), ({ revision, serverInfo: server }) =>
-          // A stateless server sends no requests; this one arrived before the era was known.
+          // A stateless server sends no requests. This one arrived before the era was known.
           revision.era === "stateless"
             ? Effect.never
             : Effect.catchTag(
@@ -185,7 +184,7 @@ const makePeer = Effect.fnUntraced(function* (
   )
 })
 
-/** Agrees on a revision, by the probe of the stateless era or by the handshake of the older one, within the time of one request. */
+/** Negotiates a revision, with the stateless probe or the older handshake, within the time limit for one request. */
 const negotiate = (
   transport: Transport,
   peer: Peer,
@@ -202,7 +201,7 @@ const negotiate = (
   )
   const speaksOlder = allowed(revisions).length > 0
   const timeout = Duration.fromInputUnsafe(defaults.timeout)
-  // Half of the time is left for the older handshake.
+  // Leaves half of the time for the older handshake.
   const timeoutOfProbe = speaksOlder
     ? Duration.min(Duration.fromInputUnsafe(probeTimeout), Duration.divideUnsafe(timeout, 2))
     : undefined
@@ -216,7 +215,7 @@ const negotiate = (
   }).pipe(Discovery.orElse(handshake, timeoutOfProbe))
   const negotiated =
     transport.era === "stateful" && speaksOlder
-      ? // The era is remembered from an earlier connection; the server may have changed since.
+      ? // The era is remembered from an earlier connection, and the server may have changed since then.
         Effect.catchIf(
           handshake,
           (error) => error._tag !== "Closed" || Discovery.isForeign(error),
@@ -224,26 +223,26 @@ const negotiate = (
         )
       : found
   return negotiated.pipe(
-    // The probe and the handshake share the time that one request has.
+    // The probe and the handshake share the time limit for one request.
     Effect.timeoutOrElse({ duration: timeout, orElse: () => late }),
     Effect.catchTag("Timeout", () => late),
     Effect.mapError(denied)
   )
 }
 
-/** The requests of the agreed era. */
+/** Creates the requests for the negotiated era. */
 const makeEra = Effect.fnUntraced(function* (
   peer: Peer,
   negotiated: Negotiation.Negotiated,
   options: Options,
   opening: Opening
 ): Effect.fn.Return<EraRequests, Negotiation.NegotiationError, Scope.Scope> {
-  const { cacheBytes, cacheSize, clientInfo, defaults, maxRounds, policy } = options
+  const { cacheBytes, cacheSize, clientInfo, defaults, dropped, maxRounds, policy } = options
   const { capabilities, declared, inUse } = opening
   const { revision, serverInfo: server } = negotiated
   const answer = (question: JsonRpc.Request) => opening.answer(question, { revision, capabilities, server, inUse })
   if (revision.era === "stateful") {
-    return StatefulEra.make({ peer, negotiated, defaults, answer, inUse, scope: yield* Scope.Scope })
+    return StatefulEra.make({ peer, negotiated, defaults, answer, inUse, dropped, scope: yield* Scope.Scope })
   }
   opening.stateless = yield* Stateless.make({
     peer,
@@ -255,12 +254,13 @@ const makeEra = Effect.fnUntraced(function* (
     maxRounds,
     cacheSize,
     cacheBytes,
-    policy
+    policy,
+    dropped
   })
   return opening.stateless
 })
 
-/** Reports gaps in the server's notifications, and announces changes of the client's own roots. */
+/** Reports gaps in the server's notifications, and announces changes to the client's own roots. */
 const followChanges = Effect.fnUntraced(function* (
   { missed: gaps }: Transport,
   peer: Peer,
@@ -322,10 +322,10 @@ export const make = Effect.fnUntraced(function* (
 })
 
 /**
- * Opens the transport, too. If the negotiation fails, the transport is closed at once.
+ * Opens the transport and the conversation. If the negotiation fails, the transport is closed at once.
  *
- * Some servers of the older era close the connection unless the handshake is the first message. A conversation that ends before it is
- * negotiated is therefore opened once more, with the handshake first.
+ * Some older servers close the connection unless the handshake is the first message. Therefore a conversation that ends before
+ * it is negotiated is opened once more, with the handshake first.
  */
 export const open = <E, R>(
   connector: Effect.Effect<Transport, E, R>,
@@ -342,7 +342,9 @@ export const open = <E, R>(
       )
 }
 
-/** Whether the first message may have made the server close the connection: not if it was never open, or has another reason. */
+/**
+ * True if the first message may have caused the server to close the connection. False if it was never open or closed for another reason.
+ */
 const mayBeRejected = ({ cause }: Closed): boolean =>
   cause === undefined || cause.reason === "Exited" || cause.reason === "Read" || cause.reason === "Write"
 

@@ -1,6 +1,4 @@
-/**
- * The declaration that each request of the stateless era carries in `_meta` (spec 2026-07-28: basic): revision, client, capabilities.
- */
+/** The declaration that each stateless request carries in `_meta` (spec 2026-07-28: basic): revision, client, capabilities. */
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -8,19 +6,19 @@ import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import { declaration } from "@effect-mcp/protocol/internal/v2026_07_28"
+import { declaration } from "@effect-mcp/protocol/internal/eras"
 import * as Effect from "effect/Effect"
 
 export interface Declared {
   readonly clientInfo: Implementation
   readonly capabilities: ClientCapabilities
-  /** The lowest level of log messages that the server may send; without it the server sends none. */
+  /** Minimum level of the log messages that the server may send. Without a level, the server sends none. */
   readonly logLevel?: LoggingLevel | undefined
 }
 
 const coder = Codecs.coder(declaration)
 
-/** The declaration as entries of `_meta`, encoded for the revision. */
+/** Returns the declaration as `_meta` entries, encoded for the revision. */
 export const entries = (
   version: string,
   { capabilities, clientInfo, logLevel }: Declared
@@ -44,6 +42,6 @@ const keys: ReadonlySet<string> = new Set([
   Meta.logLevel
 ])
 
-/** `_meta` without its sender's declaration: the entries that may be passed on to another server. */
+/** Removes the sender's declaration from `_meta`. The rest may be forwarded to another server. */
 export const without = (meta: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(meta).filter(([key]) => !keys.has(key)))

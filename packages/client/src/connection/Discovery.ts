@@ -1,9 +1,9 @@
 /**
- * The probe for a server's era (spec 2026-07-28: basic/versioning, stdio: backward compatibility): `server/discover`, which has no
- * effects, is the first request.
+ * Probes for a server's era (spec 2026-07-28: basic/versioning, stdio: backward compatibility): the first request is `server/discover`,
+ * which has no side effects.
  *
- * A server that answers it, or refuses it with a code of the stateless era, is stateless. Any other error, and silence, mean the
- * stateful era: no single code is trusted to say so.
+ * A server that answers it, or rejects it with a code of the stateless era, is stateless. Any other error, or no answer at all, means the
+ * stateful era, because no single error code proves it.
  */
 import type { Closed, Peer, Timeout } from "@effect-mcp/core/Peer"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -27,11 +27,11 @@ import type { Negotiated, NegotiationError } from "./Negotiation.ts"
 
 export interface Options {
   readonly clientInfo: Implementation
-  /** What the client declares in a revision. */
+  /** Capabilities that the client declares in a revision. */
   readonly capabilities: (revision: Revision.Revision) => ClientCapabilities
-  /** The revisions that the client may speak, of both eras. Default: all. */
+  /** Revisions that the client may use, of both eras. Default: all. */
   readonly revisions: ReadonlyArray<Revision.Version> | undefined
-  /** Entries of the `_meta` of the probe. */
+  /** Entries to add to the probe's `_meta`. */
   readonly openingMeta: JsonObject | undefined
   /** How long the server may take to answer before it counts as stateful. */
   readonly timeout: Duration.Input
@@ -39,7 +39,7 @@ export interface Options {
 
 const isImplementation = Schema.is(Implementation)
 
-/** The versions that a refusal of the stateless era names. */
+/** Returns the versions listed in a stateless server's rejection. */
 const namedBy = (error: McpError.McpError): ReadonlyArray<string> | undefined => {
   const supported = isJsonObject(error.data) ? error.data.supported : undefined
   return error.code === McpError.UnsupportedProtocolVersion && Array.isArray(supported)
@@ -47,25 +47,31 @@ const namedBy = (error: McpError.McpError): ReadonlyArray<string> | undefined =>
     : undefined
 }
 
-/** Error codes that prove the server is stateless, besides `UnsupportedProtocolVersion`, and the code of a gateway that found a loop. */
+/**
+ * Error codes, besides `UnsupportedProtocolVersion`, that prove that the server is stateless, and the code for a loop detected by a
+ * gateway.
+ */
 const modernCodes: ReadonlySet<number> = new Set([
   McpError.HeaderMismatch,
   McpError.MissingClientCapability,
   McpError.LoopDetected
 ])
 
-/** Whether the request was refused with an HTTP status that only a stateful server gives. */
+/** True if the request was rejected with an HTTP status that only a stateful server sends. */
 export const isForeign = ({ cause }: Closed): boolean =>
   cause?.reason === "Status" && statuses.isForeign(cause.status ?? 0)
 
-/** The server's name and version in the `_meta` of a result; "unknown" where the server leaves it out. */
+/** Returns the server's name and version from a result's `_meta`, or "unknown" if they are missing. */
 export const serverInfoOf = (wire: unknown): Implementation => {
   const meta = isJsonObject(wire) ? wire._meta : undefined
   const info = isJsonObject(meta) ? meta[Meta.serverInfo] : undefined
   return isImplementation(info) ? info : { name: "unknown", version: "" }
 }
 
-/** What was negotiated with a stateless server; undefined for a stateful server, or where the client may speak no stateless revision. */
+/**
+ * Returns what was negotiated with a stateless server, or `undefined` for a stateful server and for a client that may not use a stateless
+ * revision.
+ */
 export const probe = Effect.fnUntraced(function* (
   peer: Peer,
   options: Options
@@ -79,13 +85,15 @@ export const probe = Effect.fnUntraced(function* (
     new UnsupportedRevision({
       offered,
       server,
-      message: `No common revision: offered ${offered}, the server speaks ${excerpt(server.join(", ")) || "another"}${why}`
+      message: `No common revision: offered ${offered}, the server supports ${excerpt(server.join(", ")) || "another"}${why}`
     })
-  /** Undefined, for the stateful era; fails where the client may not speak that. */
+  /** Returns `undefined` for the stateful era. Fails if the client may not use it. */
   const older = (offered: string, error?: McpError.McpError | Timeout | Closed) => {
     if (stateful.length > 0) return Effect.succeed(undefined)
     if (error?._tag === "Timeout" || error?._tag === "Closed") return Effect.fail(error)
-    return Effect.fail(unsupported(offered, [], error === undefined ? "" : ` (it answered: ${excerpt(error.message)})`))
+    return Effect.fail(
+      unsupported(offered, [], error === undefined ? "" : ` (it responded: ${excerpt(error.message)})`)
+    )
   }
 
   const refusals: Array<Revision.Revision> = []
@@ -110,13 +118,13 @@ export const probe = Effect.fnUntraced(function* (
     )
   }
 
-  /** Tries another revision that the server named, or leaves it to the stateful era. */
+  /** Tries another revision that the server listed, or falls back to the stateful era. */
   const choose = (
     last: Revision.Revision,
     versions: ReadonlyArray<string>
   ): Effect.Effect<Negotiated | undefined, NegotiationError> => {
     refusals.push(last)
-    // A revision is offered twice at most: a server may name one that it has refused.
+    // Offers each revision at most twice, because a server may name one that it has rejected.
     const other = stateless.findLast(
       (revision) => versions.includes(revision.version) && refusals.filter((refused) => refused === revision).length < 2
     )
@@ -147,8 +155,9 @@ export const probe = Effect.fnUntraced(function* (
 })
 
 /**
- * Runs the handshake where the probe finds a stateful server. After `timeout` without an answer the handshake runs beside the probe, for
- * a server that is slow to start, and the first answer decides: the probe's where both come at about the same time. Without `timeout` the probe alone decides.
+ * Runs the handshake if the probe finds a stateful server. After `timeout` without an answer, the handshake runs at the same time as the
+ * probe, for servers that start slowly, and the first answer decides; the probe's answer wins if both arrive at about the same time.
+ * Without `timeout` only the probe decides.
  */
 export const orElse =
   (handshake: Effect.Effect<Negotiated, NegotiationError>, timeout: Duration.Duration | undefined) =>
@@ -172,10 +181,10 @@ const race = (
 ): Effect.Effect<Negotiated, NegotiationError> => {
   const found = Fiber.join(probe)
   const modern = Effect.flatMap(found, (answer) => (answer === undefined ? Effect.never : Effect.succeed(answer)))
-  // A stateless server refuses the handshake, and may do so before it answers the probe.
+  // A stateless server rejects the handshake, and may do so before it answers the probe.
   const refused = (error: NegotiationError) =>
     Effect.timeoutOrElse(modern, { duration: timeout, orElse: () => Effect.fail(error) })
-  // A server of both eras that has started answers both, in any order.
+  // Once it has started, a server that supports both eras answers both, in any order.
   const agreed = (older: Negotiated) =>
     Effect.timeoutOption(found, Duration.divideUnsafe(timeout, 10)).pipe(
       Effect.map((answer) => Option.getOrUndefined(answer) ?? older),

@@ -1,4 +1,4 @@
-/** The requests that differ between the two eras, after a revision is negotiated. */
+/** Requests that differ between the two eras, once a revision has been negotiated. */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -9,56 +9,56 @@ import type { ClientError, Closed } from "../ClientError.ts"
 import type { CallOptions } from "../CallOptions.ts"
 import type { OtherResult } from "../extension/OtherResult.ts"
 
-/** Options of a request of a method that is in no table. */
+/** Options for a request whose method is not in the method tables. */
 export interface SendOptions extends CallOptions {
-  /** Whether questions inside its result are answered (2026-07-28); otherwise they are its result. */
+  /** Whether to answer questions in the result (2026-07-28). If false, they are returned as the result. */
   readonly answered: boolean
-  /** Whether results of another kind are for their handlers; otherwise they are its result. */
+  /** Whether to pass other result types to their handlers. If false, they are returned as the result. */
   readonly followed: boolean
 }
 
-/** A subscription of any kind: what the server granted, and when the server or the connection ends it. */
+/** An open subscription: the server's grant, and an effect that completes when the server or the connection ends it. */
 export interface Listened {
   readonly granted: JsonObject
   readonly ended: Effect.Effect<Closed>
 }
 
 export interface EraRequests {
-  /** A result of another kind is handed to its handler; see `decode`. */
+  /** Passes a result of another type to its handler; see `decode`. */
   readonly request: <M extends keyof ClientRequests>(
     method: M,
     params: ClientRequests[M]["params"],
     options?: CallOptions
   ) => Effect.Effect<ClientRequests[M]["result"] | OtherResult, ClientError>
-  /** The final result that a handler of results gave. */
+  /** Decodes the final result that a handler returned. */
   readonly decode: <M extends keyof ClientRequests>(
     method: M,
     wire: unknown
   ) => Effect.Effect<ClientRequests[M]["result"], ClientError>
-  /** Sends a request of a method that is in no table; params and result are those of the wire. */
+  /** Sends a request whose method is not in the method tables, with params and result in wire format. */
   readonly send: (method: string, params: JsonObject, options: SendOptions) => Effect.Effect<unknown, ClientError>
-  /** Sends a notification of a method that is in no table, when the transport has room. */
+  /** Sends a notification whose method is not in the method tables, once the transport can take it. */
   readonly notify: (method: string, params: JsonObject | undefined) => Effect.Effect<void, ClientError>
-  /** The answers to questions that a result of another kind carries. */
+  /** Answers questions in another result type. */
   readonly answer: (method: string, inputRequests: JsonObject) => Effect.Effect<JsonObject, ClientError>
-  /** `subscriptions/listen` with any filter, for as long as the scope; `received` is called in the reader. */
+  /** Sends `subscriptions/listen` with any filter, until the scope closes. The reader calls `received`. */
   readonly listen: (
     filter: JsonObject,
     received: (notification: JsonRpc.Notification) => void
   ) => Effect.Effect<Listened, ClientError, Scope.Scope>
   /**
-   * Subscribes to updates of a resource for as long as the scope, from when this returns. The inner effect completes if the server ends
-   * the subscription. `updated` is called in the reader with the URI of each update that names this subscription; an update that names
-   * none is announced like every other notification.
+   * Subscribes to resource updates. The subscription starts when this effect returns and ends when the scope closes. The inner effect
+   * completes if the server ends the subscription. The reader calls `updated` with the URI of each update for this subscription. Updates
+   * that don't name a subscription are announced like other notifications.
    */
   readonly subscribeResource: (
     uri: string,
     updated: (uri: string) => void
   ) => Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
-  /** Subscribes to changes of lists for as long as the scope; the inner effect is as above. */
+  /** Subscribes to list changes until the scope closes. The inner effect completes if the server ends the subscription. */
   readonly subscribeLists: Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
-  /** Asks the server for log messages of at least this level. */
+  /** Sets the minimum level of the log messages the server sends. */
   readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
-  /** The smallest request that the server answers. */
+  /** Sends the smallest request the server responds to. */
   readonly ping: (options?: CallOptions) => Effect.Effect<void, ClientError>
 }

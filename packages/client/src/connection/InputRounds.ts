@@ -1,43 +1,43 @@
 /**
- * Requests that a stateless server answers with questions (spec 2026-07-28: basic/patterns/mrtr). The client answers with the services
- * that answer a stateful server, and sends the request again until it gets a result.
+ * Requests that a stateless server answers with questions (spec 2026-07-28: basic/patterns/mrtr). The client answers the questions with the
+ * same services it uses for a stateful server, and repeats the request until it receives a result.
  *
- * `requestState` is returned unchanged, with that request only. Bounded in rounds and in time. A question that the server may not ask
- * fails with `InvalidResult`; an error of user, model or host fails the request with that error.
+ * `requestState` is returned unchanged, and only with its own request. Rounds and time are limited. If the server asks a question it may
+ * not ask, the request fails with `InvalidResult`. If the user, the model or the host fails, the request fails with the same error.
  */
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ResultType from "@effect-mcp/protocol/ResultType"
-import { inputRequired } from "@effect-mcp/protocol/internal/v2026_07_28"
+import { inputRequired } from "@effect-mcp/protocol/internal/eras"
 import * as Effect from "effect/Effect"
 import { defaultAttempts, isPermanent, type RetryPolicy, wait } from "./Backoff.ts"
 import { Closed, InvalidResult, sent, Timeout } from "../ClientError.ts"
 import type { Refused } from "../answering/RefusedQuestion.ts"
 
-/** Rounds of one request, unless the client says otherwise. */
+/** Default maximum number of rounds per request. */
 const defaultMaxRounds = 10
 
 const coder = Codecs.coder(inputRequired)
 
 /** How the client answers. */
 export interface QuestionAnswers {
-  /** Answers one question; params and result are those of the revision. */
+  /** Answers one question. Params and result are in the revision's format. */
   readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError | Refused>
-  /** Whether a question is of an extension of the client; the revision knows the others. */
+  /** True if a question belongs to one of the client's extensions. All other questions are defined by the revision. */
   readonly isOwn: (method: string) => boolean
 }
 
 export interface Options<E> extends QuestionAnswers {
   readonly maxRounds: number | undefined
-  /** How many milliseconds all further rounds may take; infinite is no limit. */
+  /** Time limit for all further rounds in milliseconds, or Infinity. */
   readonly left: number
   /** Sends one round. */
   readonly send: (params: JsonRpc.Params) => Effect.Effect<unknown, E>
 }
 
-/** `retried` says that the result depends on answers, and must not be cached. */
+/** The final result. `retried` means that it depends on answers and must not be cached. */
 export interface Final {
   readonly wire: unknown
   readonly retried: boolean
@@ -45,7 +45,7 @@ export interface Final {
 
 type Failure<E> = E | InvalidResult | McpError.McpError
 
-/** Answers the questions in the first result of a request, and sends it again, round by round, until it has its result. */
+/** Answers the questions in a request's first result and repeats the request, round by round, until it has a final result. */
 export const answerRounds = <E>(
   method: string,
   params: JsonObject,
@@ -57,7 +57,8 @@ export const answerRounds = <E>(
     ? rounds
     : Effect.timeoutOrElse(rounds, {
         duration: options.left,
-        orElse: () => Effect.fail(new Timeout({ method, message: `${method} took too long with all its rounds` }))
+        orElse: () =>
+          Effect.fail(new Timeout({ method, message: `${method} and its rounds of questions took too long` }))
       })
 }
 
@@ -72,11 +73,11 @@ const answered = Effect.fnUntraced(function* <E>(
     wire = yield* send({ ...params, ...(yield* answersTo(method, wire, answers)) })
     if (!ResultType.isInputRequired(wire)) return { wire, retried: true }
   }
-  const message = `The server asked in more than ${maxRounds} rounds`
+  const message = `The server asked questions in more than ${maxRounds} rounds`
   return yield* new InvalidResult({ method, message, result: wire })
 })
 
-/** What the next round adds to the params of the request. */
+/** Returns the params to add to the request for the next round. */
 const answersTo = Effect.fnUntraced(function* (
   method: string,
   wire: unknown,
@@ -98,7 +99,7 @@ const answersTo = Effect.fnUntraced(function* (
     { concurrency: "unbounded" }
   ).pipe(
     Effect.catchTag("Refused", ({ error }) =>
-      Effect.fail(invalid(`The server asked a question that it may not ask: ${error.message}`))
+      Effect.fail(invalid(`The server asked a question that is not allowed: ${error.message}`))
     )
   )
   return { inputResponses: Object.fromEntries(answers), ...state }
@@ -109,7 +110,7 @@ interface Asked {
   readonly params?: unknown
 }
 
-/** The questions of extensions, which the revision cannot decode, and the result without them. */
+/** Separates extension questions, which the revision cannot decode, from the rest of the result. */
 const withoutOwn = (
   wire: unknown,
   isOwn: QuestionAnswers["isOwn"]
@@ -126,7 +127,7 @@ const withoutOwn = (
   return { own, rest: { ...wire, inputRequests: Object.fromEntries(others) } }
 }
 
-/** The `inputResponses` to questions that did not come as the result of a request, but in one of another kind. */
+/** Returns the `inputResponses` to questions that arrived in a result of another type. */
 export const answers = (
   method: string,
   inputRequests: JsonObject,
@@ -137,8 +138,8 @@ export const answers = (
   )
 
 /**
- * Sends a later round again while it does not reach the server, since it carries the user's answers. Its last failure is never `unsent`:
- * the server has seen earlier rounds.
+ * Resends a later round if it did not reach the server, because it carries the user's answers. Its last failure is never `unsent`: the
+ * server has seen earlier rounds.
  */
 export const retryRound = <A, E>(
   round: Effect.Effect<A, E | Closed>,

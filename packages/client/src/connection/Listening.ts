@@ -1,6 +1,6 @@
 /**
- * The client's `subscriptions/listen` requests (spec 2026-07-28: basic/patterns/subscriptions): each is open in its own fiber for as long
- * as its scope.
+ * The client's `subscriptions/listen` requests (spec 2026-07-28: basic/patterns/subscriptions). Each one runs in a separate fiber until its
+ * scope closes.
  */
 import type { Peer } from "@effect-mcp/core/Peer"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
@@ -20,7 +20,7 @@ import { type ClientError, Closed, InvalidResult, Timeout } from "../ClientError
 const coder = Codecs.coder<AcknowledgedParams>(verbatim(AcknowledgedParams))
 
 export interface ListenSubscription {
-  /** The notifications that the server has agreed to send. */
+  /** Notifications that the server has agreed to send. */
   readonly granted: SubscriptionFilter & JsonObject
   /** Completes when the server or the connection ends the subscription. */
   readonly ended: Effect.Effect<Closed>
@@ -38,7 +38,7 @@ export class Listening {
   private readonly meta: () => JsonObject
   private readonly timeout: Duration.Input
 
-  /** `timeout` bounds the wait for an acknowledgement, not the subscription. */
+  /** `timeout` limits the wait for the acknowledgement, not the subscription. */
   constructor(peer: Peer, meta: () => JsonObject, timeout: Duration.Input) {
     this.peer = peer
     this.meta = meta
@@ -46,8 +46,8 @@ export class Listening {
   }
 
   /**
-   * Subscribes; returns when the server has acknowledged. `told` is called in the reader with each notification of the
-   * subscription, its acknowledgement first.
+   * Subscribes, and returns when the server has acknowledged. The reader calls `told` with each of the subscription's notifications,
+   * starting with the acknowledgement.
    */
   listen(
     filter: SubscriptionFilter & JsonObject,
@@ -66,7 +66,7 @@ export class Listening {
         }
       }
       const endedByServer = Effect.map(Deferred.await(entry.ended), () => {
-        // A subscription that the server has ended is not cancelled: a cancellation must name a request in flight.
+        // A subscription that the server has ended is not cancelled, because a cancellation must name a request in flight.
         options.cancellable = false
       })
       const params = { notifications: filter, _meta: this.meta() }
@@ -92,7 +92,10 @@ export class Listening {
     Deferred.doneUnsafe(entry.ended, Effect.succeed(error instanceof Closed ? error : over()))
   }
 
-  /** `true` for a notification that is handled here alone: acknowledgements, ends of subscriptions, and notifications of ended ones. */
+  /**
+   * Returns `true` for notifications that are only handled here: acknowledgements, ends of subscriptions, and notifications for ended
+   * subscriptions.
+   */
   received(notification: JsonRpc.Notification): boolean {
     const { method, params } = notification
     if (method === "notifications/cancelled") {
@@ -114,7 +117,7 @@ export class Listening {
 
 const over = (): Closed => new Closed({ message: "The server ended the subscription" })
 
-/** Whether the acknowledgement is the first, and valid. */
+/** True if this acknowledgement is the first one and is valid. */
 const acknowledge = ({ acknowledged }: Open, params: JsonRpc.Params | undefined): boolean => {
   const decoded = Effect.mapBoth(coder.decode(params), {
     onFailure: (message) =>

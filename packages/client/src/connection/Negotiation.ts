@@ -1,7 +1,7 @@
 /**
- * The handshake of the stateful revisions (spec: basic/lifecycle): `initialize` and `notifications/initialized`.
+ * The handshake for stateful revisions (spec: basic/lifecycle): `initialize` and `notifications/initialized`.
  *
- * Offers the newest allowed revision and takes the one that the server picks. Fails where that is not allowed.
+ * Offers the newest allowed revision and accepts the server's choice. Fails if the client doesn't allow that revision.
  */
 import type { Closed, Peer, Timeout } from "@effect-mcp/core/Peer"
 import type { ClientCapabilities, ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -21,14 +21,14 @@ export { stateful } from "./allowed.ts"
 export interface Options {
   readonly clientInfo: Implementation
   readonly capabilities: ClientCapabilities
-  /** The revisions that the client may speak, in any order; stateless ones are ignored here. Default: all. */
+  /** Revisions the client may use, in any order. Stateless ones are ignored. Default: all. */
   readonly revisions: ReadonlyArray<Revision.Version> | undefined
   readonly timeout: Duration.Input
-  /** Entries of the `_meta` of `initialize`. */
+  /** Entries to add to `_meta` in the `initialize` request. */
   readonly openingMeta: JsonObject | undefined
 }
 
-/** What was negotiated with the server. */
+/** The result of negotiating with the server. */
 export interface Negotiated {
   readonly revision: Revision.Revision
   readonly serverInfo: Implementation
@@ -52,10 +52,10 @@ const unsupported = (offered: string, server: ReadonlyArray<string>): Unsupporte
   new UnsupportedRevision({
     offered,
     server,
-    message: `No common revision: offered ${offered}, the server speaks ${excerpt(server.join(", ")) || "another"}`
+    message: `No common revision: offered ${offered}, the server supports ${excerpt(server.join(", ")) || "another"}`
   })
 
-/** The versions that an error answer to `initialize` names. */
+/** Returns the versions listed in an error response to `initialize`. */
 const named = (error: McpError.McpError): ReadonlyArray<string> | undefined => {
   const supported = isJsonObject(error.data) ? error.data.supported : undefined
   return Array.isArray(supported) ? supported.filter((version) => typeof version === "string") : undefined
@@ -83,7 +83,7 @@ const attempt = Effect.fnUntraced(function* (
   })
 })
 
-/** Opens the session; `notifications/initialized` is sent when this returns. */
+/** Opens the session. When this returns, `notifications/initialized` has been sent. */
 export const initialize = Effect.fnUntraced(function* (
   peer: Peer,
   options: Options
@@ -94,7 +94,7 @@ export const initialize = Effect.fnUntraced(function* (
   if (newest === undefined) return yield* unsupported("none", [])
   let offered = newest
   const answer = yield* Effect.catchTag(attempt(peer, newest, options), "McpError", (error) => {
-    // A server may refuse the offer and name its revisions, instead of picking one.
+    // A server may reject the offer and name its revisions instead of picking one.
     const versions = named(error)
     if (versions === undefined) return Effect.fail(error)
     const common = revisions.findLast((revision) => revision !== newest && versions.includes(revision.version))
@@ -103,7 +103,7 @@ export const initialize = Effect.fnUntraced(function* (
     return attempt(peer, common, options)
   })
   const picked = isJsonObject(answer) ? answer.protocolVersion : undefined
-  if (typeof picked !== "string") return yield* invalid("The answer to initialize has no protocolVersion", answer)
+  if (typeof picked !== "string") return yield* invalid("The response to initialize has no protocolVersion", answer)
   const revision = revisions.find(({ version }) => version === picked)
   const codec = revision?.clientRequests.initialize
   if (revision === undefined || codec === undefined) return yield* unsupported(offered.version, [picked])

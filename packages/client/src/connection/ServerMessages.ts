@@ -1,4 +1,4 @@
-/** What a client reads beside the answers to its requests: notifications, which it decodes, and messages that it must not answer. */
+/** Messages that a client reads besides answers to its requests: notifications, which it decodes, and messages that it must not answer. */
 import * as Transport from "@effect-mcp/core/Transport"
 import type { Inbound } from "@effect-mcp/core/Transport"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
@@ -11,19 +11,22 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
 export interface Options {
-  /** Called with each decoded notification, and the request that it belongs to where the wire says so. Must not block the reader. */
+  /** Called with each decoded notification, and with its request if the transport reports it. Must not block the reader. */
   readonly announced: <M extends keyof Method.ServerNotifications>(
     method: M,
     params: Method.ServerNotifications[M],
     relatedTo: JsonRpc.Id | undefined
   ) => void
-  /** Called with each notification that the revision does not know; whether a part of the client takes it. Must not block the reader. */
+  /**
+   * Called with each notification that the revision does not define. Returns true if a part of the client handles it. Must not block the
+   * reader.
+   */
   readonly unknown: (
     notification: JsonRpc.Notification,
     inUse: InUse | undefined,
     relatedTo: JsonRpc.Id | undefined
   ) => boolean
-  /** Called with the reason for which a message is dropped. `Debug`: an expected one, such as an answer to a cancelled request. */
+  /** Called with the reason when a message is dropped. `Debug` means that this is expected, such as the answer to a cancelled request. */
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
 
@@ -37,10 +40,10 @@ export const announcer = (options: Options) => {
     relatedTo: JsonRpc.Id | undefined,
     codec: Revision.NotificationTable<Method.ServerNotifications>[M]
   ): void => {
-    if (codec === undefined) return options.dropped(`An unknown notification: ${excerpt(method)}`, "Warn")
+    if (codec === undefined) return options.dropped(`Unknown notification: ${excerpt(method)}`, "Warn")
     const exit = Effect.runSyncExit(Codecs.coder<Method.ServerNotifications[M]>(codec).decode(params))
     if (Exit.isSuccess(exit)) options.announced(method, exit.value, relatedTo)
-    else options.dropped(`A malformed notification: ${method}`, "Warn")
+    else options.dropped(`Malformed notification: ${method}`, "Warn")
   }
   return (
     notification: JsonRpc.Notification,
@@ -50,15 +53,15 @@ export const announcer = (options: Options) => {
   ): void => {
     const { method, params } = notification
     if (isIn(known, method)) return decode(method, params, relatedTo, known[method])
-    // A session's server cannot cancel requests of the client.
-    if (method === "notifications/cancelled") return options.dropped(`An unknown notification: ${method}`, "Debug")
+    // A session's server cannot cancel the client's requests.
+    if (method === "notifications/cancelled") return options.dropped(`Unknown notification: ${method}`, "Debug")
     if (!options.unknown(notification, inUse, relatedTo)) {
-      options.dropped(`An unknown notification: ${excerpt(method)}`, "Warn")
+      options.dropped(`Unknown notification: ${excerpt(method)}`, "Warn")
     }
   }
 }
 
-/** Whether the peer would answer the message: a request, or an invalid message that may be one. */
+/** True if the peer would answer the message: a request, or an invalid message that may be a request. */
 const wantsAnswer = (inbound: Inbound): boolean => {
   if (inbound._tag === "Batch") return true
   if (inbound._tag === "RequestAborted") return false
@@ -66,8 +69,8 @@ const wantsAnswer = (inbound: Inbound): boolean => {
 }
 
 /**
- * Drops invalid messages that name no request, and, once `mute`, every message that the peer would answer: a stateless server sends no
- * requests (spec 2026-07-28: basic/transports/stdio).
+ * Drops invalid messages that name no request. Once `mute` is set, drops every message that the peer would answer, because a stateless
+ * server sends no requests (spec 2026-07-28: basic/transports/stdio).
  */
 export const withoutUnanswerable = (
   transport: Transport.Transport,
@@ -80,6 +83,6 @@ export const withoutUnanswerable = (
       return false
     }
     if (!mute() || !wantsAnswer(inbound)) return true
-    dropped("A request from a server that must not send any", "Warn")
+    dropped("A request from a server that must not send requests", "Warn")
     return false
   })

@@ -1,4 +1,4 @@
-/** Requests of a session (2024-11-05 to 2025-11-25): the server remembers the revision, subscriptions and the log level. */
+/** Requests in a session (2024-11-05 to 2025-11-25). The server remembers the revision, the subscriptions and the log level. */
 import type { Peer, RequestOptions } from "@effect-mcp/core/Peer"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
@@ -13,19 +13,21 @@ import * as InputRounds from "./InputRounds.ts"
 import type { Negotiated } from "./Negotiation.ts"
 import type { EraRequests } from "./Era.ts"
 import { decode, encodeFailed, notify, ordinary, prepare } from "./prepare.ts"
+import type { Dropped } from "./Salvage.ts"
 
 export interface Options {
   readonly peer: Peer
   readonly negotiated: Negotiated
   readonly defaults: Defaults
-  /** The extensions that both sides declared. */
+  /** Extensions that both sides declared. */
   readonly inUse: InUse | undefined
-  /** Answers a question that a result of another kind carries. */
+  /** Answers a question inside a result of another type. */
   readonly answer: InputRounds.QuestionAnswers["answer"]
   readonly scope: Scope.Scope
+  readonly dropped: Dropped
 }
 
-/** How long the end of a subscription waits for the answer to `resources/unsubscribe`. */
+/** How long closing a subscription waits for the answer to `resources/unsubscribe`. */
 const unsubscribeTimeout = "1 second"
 
 const withMeta = <P extends { readonly _meta?: JsonObject }>(params: P | undefined, { meta }: CallOptions) =>
@@ -35,13 +37,14 @@ const noSubscriptions = ({ revision }: Negotiated) =>
   Effect.fail(
     new CapabilityMissing({
       capability: "subscriptions/listen",
-      message: `${revision.version} has no subscriptions of extensions: the server sends notifications by itself`
+      message: `${revision.version} has no extension subscriptions: the server sends notifications without them`
     })
   )
 
-export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Options): EraRequests => {
-  /** A result of another kind comes as `OtherResult`, to which the progress of the request still belongs. */
-  const send = (method: string, params: JsonObject | undefined, options: CallOptions, followed = true) => {
+/** A result of another type is returned as `OtherResult`. It still receives the request's progress. */
+const sending =
+  ({ defaults, inUse, peer }: Pick<Options, "defaults" | "inUse" | "peer">) =>
+  (method: string, params: JsonObject | undefined, options: CallOptions, followed = true) => {
     const sent = (params: JsonObject | undefined, outlives?: RequestOptions["outlives"]) =>
       peer.request(method, params, { ...requestOptions(method, options, defaults), outlives })
     if (inUse === undefined) return sent(params)
@@ -51,7 +54,12 @@ export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Optio
       const other = (result: unknown) => (followed ? inUse.otherResult(result, method, params, options) : undefined)
       const outlives = (result: unknown, end: () => void) => {
         ended = end
-        return other(result) !== undefined
+        try {
+          return other(result) !== undefined
+        } catch {
+          // An extension's `matches` threw in the reader. It will throw again in the call's fiber.
+          return false
+        }
       }
       return Effect.map(
         Effect.flatMap(changed, (params) => sent(params, outlives)),
@@ -64,13 +72,17 @@ export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Optio
     })
   }
 
+export const make = (options: Options): EraRequests => {
+  const { answer, dropped, inUse, negotiated, peer, scope } = options
+  const send = sending(options)
+
   const request = <M extends keyof ClientRequests>(
     method: M,
     params: ClientRequests[M]["params"],
     options: CallOptions = {}
   ) =>
-    // Steps are saved where the declaration and the encoded params are known at once.
-    Effect.flatMapEager(prepare(negotiated, method), ({ coders, malformed }) =>
+    // Skips steps if the declaration and the encoded params are already known.
+    Effect.flatMapEager(prepare(negotiated, method, dropped), ({ coders, read }) =>
       Effect.flatMapEager(
         Effect.mapErrorEager(coders.params.encode(withMeta(params, options)), encodeFailed),
         (encoded) => {
@@ -78,9 +90,7 @@ export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Optio
           return Effect.flatMap(
             send(method, wire, options),
             (result): Effect.Effect<ClientRequests[M]["result"] | OtherResult, InvalidResult> =>
-              result instanceof OtherResult
-                ? Effect.succeed(result)
-                : Effect.mapErrorEager(coders.result.decode(result), (message) => malformed(message, result))
+              result instanceof OtherResult ? Effect.succeed(result) : read(result)
           )
         }
       )
@@ -93,7 +103,7 @@ export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Optio
 
   return {
     request,
-    decode: (method, wire) => decode(negotiated, method, wire),
+    decode: (method, wire) => decode(negotiated, method, wire, dropped),
     send: (method, params, options) => send(method, withMeta(params, options) ?? {}, options, options.followed),
     notify: (method, params) => notify(peer, method, params),
     answer: (method, inputRequests) =>
@@ -107,7 +117,7 @@ export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Optio
         Effect.acquireRelease(
           ordinarily("resources/subscribe", { uri }),
           () =>
-            // Over HTTP a later subscription could overtake it. A server that does not answer must not hold up the scope for long.
+            // Over HTTP a later subscription could overtake it. A server that does not answer must not delay the scope for long.
             Effect.flatMap(
               Effect.forkIn(Effect.ignore(ordinarily("resources/unsubscribe", { uri })), scope, {
                 startImmediately: true

@@ -1,8 +1,9 @@
 /**
- * Requests of the stateless era (2026-07-28): each declares its client, its revision and the client's capabilities.
+ * Stateless requests (2026-07-28). Each declares its client, its revision and the client's capabilities.
  *
- * Questions arrive as results (`InputRounds`); subscriptions and cached results are in `StatelessMemory`.
+ * Questions arrive as results (`InputRounds`). Subscriptions and cached results are in `StatelessMemory`.
  */
+import { textOf } from "@effect-mcp/core/internal/calling"
 import type { Peer, RequestOptions } from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
@@ -26,6 +27,7 @@ import * as Elapsed from "../internal/Elapsed.ts"
 import * as InputRounds from "./InputRounds.ts"
 import type { Negotiated } from "./Negotiation.ts"
 import type { EraRequests } from "./Era.ts"
+import type { Dropped } from "./Salvage.ts"
 import * as StatelessMemory from "./StatelessMemory.ts"
 import { decode, encodeFailed, missingFor, notify, prepare } from "./prepare.ts"
 
@@ -34,25 +36,26 @@ export interface Options {
   readonly negotiated: Negotiated
   readonly defaults: Defaults
   readonly declared: Declaration.Declared
-  /** Answers a question of the server; params and result are those of the revision. */
+  /** Answers a question from the server. Params and result are in the revision's format. */
   readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError | Refused>
   readonly maxRounds: number | undefined
-  /** Results that are cached at most. */
+  /** Maximum number of cached results. */
   readonly cacheSize: number | undefined
   readonly cacheBytes: number | undefined
-  /** The extensions that both sides declared. */
+  /** Extensions that both sides declared. */
   readonly inUse: InUse | undefined
-  /** When a round that did not reach the server is sent again; without a policy it is not. */
+  /** When to resend a round that did not reach the server. Without a policy it is not resent. */
   readonly policy: RetryPolicy | undefined
+  readonly dropped: Dropped
 }
 
 export interface Stateless extends EraRequests {
-  /** Handles a notification before any other part of the client; `true` for one that no other part needs. */
+  /** Handles a notification before any other part of the client. Returns `true` if no other part needs it. */
   readonly received: (notification: JsonRpc.Notification) => boolean
 }
 
 interface State extends Options {
-  /** What every request declares in its `_meta`. */
+  /** The declaration in every request's `_meta`. */
   meta: JsonObject
   readonly memory: StatelessMemory.StatelessMemory
 }
@@ -83,7 +86,7 @@ export const make = Effect.fnUntraced(function* (
         })
       ),
     ping: (callOptions) => Effect.asVoid(request(state, "server/discover", {}, callOptions)),
-    decode: (method, wire) => decode(state.negotiated, method, wire),
+    decode: (method, wire) => decode(state.negotiated, method, wire, state.dropped),
     send: (method, params, sendOptions) =>
       Effect.map(send(state, method, params, sendOptions, sendOptions.answered), ({ wire }) =>
         sendOptions.followed ? (state.inUse?.otherResult(wire, method, params, sendOptions) ?? wire) : wire
@@ -99,26 +102,28 @@ export const make = Effect.fnUntraced(function* (
 const declare = ({ declared, negotiated: { revision } }: Options, logLevel?: LoggingLevel) =>
   Declaration.entries(revision.version, { ...declared, logLevel })
 
-/** Whether a question is not of the revision: an extension or middleware answers it, or it is refused. */
+/** True if a question is not defined by the revision: an extension or middleware answers it, or it is rejected. */
 const isOwn =
   (inUse: InUse | undefined) =>
   (question: string): boolean =>
     inUse?.question(question) !== undefined || !Object.hasOwn(MethodInfo.serverRequests, question)
 
-/** How long the cancel of a result that came too late may take. */
+/** Time limit for undoing a result that arrived too late. */
 const abandonTimeout = "5 seconds"
 
-/** Undoes what a request that was cancelled has begun, where its result comes after all. */
+/** Undoes a cancelled request's effects if its result arrives after all. */
 const abandoned =
   ({ inUse, meta, peer }: State, method: string): RequestOptions["late"] =>
-  (wire) => {
-    const other = inUse?.otherResult(wire, method, undefined, {})
-    const undo = other?.handler.abandon?.(other.result)
-    if (undo === undefined) return undefined
-    return Effect.ignore(peer.request(undo.method, Meta.withMeta(undo.params, meta), { timeout: abandonTimeout }))
-  }
+  (wire) =>
+    // Not in the reader, because `abandon` is the program's own function.
+    Effect.suspend(() => {
+      const other = inUse?.otherResult(wire, method, undefined, {})
+      const undo = other?.handler.abandon?.(other.result)
+      if (undo === undefined) return Effect.void
+      return Effect.ignore(peer.request(undo.method, Meta.withMeta(undo.params, meta), { timeout: abandonTimeout }))
+    }).pipe(Effect.catchCause((cause) => Effect.logWarning(`Undoing a late result failed: ${textOf(cause)}`)))
 
-/** Sends a request round by round; params and result are those of the wire. `mayAsk`: whether its questions are answered. */
+/** Sends a request round by round, with params and result in wire format. `mayAsk` says whether its questions are answered. */
 const send = (state: State, method: string, params: JsonObject, callOptions: CallOptions, mayAsk: boolean) => {
   const { answer, defaults, inUse, maxRounds, meta, peer, policy } = state
   const given = increasing(requestOptions(method, callOptions, defaults))
@@ -136,7 +141,7 @@ const send = (state: State, method: string, params: JsonObject, callOptions: Cal
           left: Duration.toMillis(maxTotal) - (Elapsed.unsafe(clock) - started),
           answer,
           isOwn: isOwn(inUse),
-          // A later round is not the whole request: only its own loss is repaired here.
+          // A later round is not the whole request, so only that round is resent here.
           send: (params) => InputRounds.retryRound(peer.request(method, params, options), peer.awaitClosed, policy)
         })
       })
@@ -152,11 +157,11 @@ const request = <M extends keyof ClientRequests>(
   params: ClientRequests[M]["params"],
   callOptions: CallOptions = {}
 ) =>
-  // Steps are saved where the declaration and the encoded params are known at once.
-  Effect.flatMapEager(prepare(state.negotiated, method), ({ coders, malformed }) =>
+  // Skips steps if the declaration and the encoded params are already known.
+  Effect.flatMapEager(prepare(state.negotiated, method, state.dropped), ({ coders, read }) =>
     Effect.flatMapEager(Effect.mapErrorEager(coders.params.encode(params), encodeFailed), (encoded) => {
       const sent = isJsonObject(encoded) ? encoded : {}
-      // Questions as the result of a method that must not ask are an invalid result, which its codec refuses.
+      // If a method that must not ask returns questions, its codec rejects them as an invalid result.
       const final = send(state, method, sent, callOptions, MethodInfo.ofRequest(method)?.mayAsk === true)
       return Effect.flatMap(
         final,
@@ -166,16 +171,16 @@ const request = <M extends keyof ClientRequests>(
         }): Effect.Effect<StatelessMemory.Received<ClientRequests[M]["result"] | OtherResult>, InvalidResult> => {
           const other = state.inUse?.otherResult(wire, method, sent, callOptions)
           if (other !== undefined) return Effect.succeed({ result: other, retried: true })
-          return Effect.mapBothEager(coders.result.decode(wire), {
-            onFailure: (message) => malformed(message, wire),
-            onSuccess: (result) => ({ result, retried })
-          })
+          return Effect.mapEager(read(wire), (result) => ({ result, retried }))
         }
       )
     })
   )
 
-/** The request, or its cached result while that is fresh. A result with a caller's own `_meta` is not cached: it may depend on it. */
+/**
+ * Returns the cached result of a request while it is fresh, or sends the request. A result with the caller's own `_meta` is not cached,
+ * because it may depend on it.
+ */
 const cached = <M extends keyof ClientRequests>(
   state: State,
   method: M,
@@ -188,7 +193,7 @@ const cached = <M extends keyof ClientRequests>(
   return state.memory.cached(method, params, callOptions?.fresh, () => request(state, method, params, callOptions))
 }
 
-/** Fails, as every request does, where the server did not declare what the method needs. */
+/** Fails, like every request, if the server did not declare the capability that the method needs. */
 const checkDeclared = ({ negotiated }: State, method: keyof ClientRequests): Effect.Effect<void, CapabilityMissing> => {
   const capability = missingFor(method, negotiated)
   return capability === undefined
@@ -196,7 +201,7 @@ const checkDeclared = ({ negotiated }: State, method: keyof ClientRequests): Eff
     : Effect.fail(new CapabilityMissing({ capability, message: `The server did not declare ${capability}` }))
 }
 
-/** Drops progress that does not grow: a handler that runs again for the next round repeats its reports. */
+/** Drops progress that does not increase, because a handler that runs again for the next round repeats its reports. */
 const increasing = (options: RequestOptions): RequestOptions => {
   const { onProgress } = options
   if (onProgress === undefined) return options

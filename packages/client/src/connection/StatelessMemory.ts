@@ -1,4 +1,4 @@
-/** The subscriptions and cached results that a client keeps between requests of the stateless era (2026-07-28). */
+/** Subscriptions and cached results that a client keeps between stateless requests (2026-07-28). */
 import type { Peer } from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
@@ -18,32 +18,32 @@ import { ResponseCache } from "./ResponseCache.ts"
 export interface Options {
   readonly peer: Peer
   readonly negotiated: Negotiated
-  /** What every request declares in its `_meta`. */
+  /** Returns the declaration that every request includes in its `_meta`. */
   readonly meta: () => JsonObject
-  /** Bounds the wait for an acknowledgement. */
+  /** How long to wait for an acknowledgement. */
   readonly timeout: Duration.Input
-  /** Results that are cached at most. */
+  /** Maximum number of cached results. */
   readonly cacheSize: number | undefined
   readonly cacheBytes: number | undefined
 }
 
-/** A result, and whether it must not be cached. */
+/** A result. If `retried` is true, it depends on answered questions and must not be cached. */
 export interface Received<A> {
   readonly result: A
   readonly retried: boolean
 }
 
 export interface StatelessMemory extends Pick<EraRequests, "listen" | "subscribeLists"> {
-  /** Subscribes to updates of a resource that the server declared. */
+  /** Subscribes to updates of a resource the server declared. */
   readonly subscribeResource: EraRequests["subscribeResource"]
-  /** The result of a request, or the cached one while that is fresh. `fresh`: sends it all the same. */
+  /** Returns the cached result if it is fresh, or else sends the request. With `fresh`, always sends the request. */
   readonly cached: <A>(
     method: string,
     params: unknown,
     fresh: boolean | undefined,
     send: () => Effect.Effect<Received<A>, ClientError>
   ) => Effect.Effect<A, ClientError>
-  /** Handles a notification before any other part of the client; `true` for one that no other part needs. */
+  /** Handles a notification before any other part of the client does. Returns `true` if no other part needs it. */
   readonly received: (notification: JsonRpc.Notification) => boolean
 }
 
@@ -65,7 +65,7 @@ export const make = Effect.fnUntraced(function* (
   }
 })
 
-/** The request, or its cached result while that is fresh. */
+/** Returns the cached result if it is fresh, or else sends the request. */
 const cached = <A>(
   cache: ResponseCache,
   method: string,
@@ -88,7 +88,7 @@ const cached = <A>(
   })
 }
 
-/** A refused cursor means that the list has changed: its cached pages are dropped. */
+/** Drops a list's cached pages if the server rejects a cursor, because that means the list has changed. */
 const discard = (cache: ResponseCache, method: string, params: unknown) => (error: ClientError) =>
   Effect.sync(() => {
     const isPage = isJsonObject(params) && params["cursor"] !== undefined
@@ -102,7 +102,7 @@ const subscribeResource = (listening: Listening, uri: string, updated: (uri: str
       : Effect.fail(
           new CapabilityMissing({
             capability: "resources.subscribe",
-            message: `The server announces no updates of ${uri}`
+            message: `The server does not announce updates to ${uri}`
           })
         )
   )
@@ -114,7 +114,7 @@ const updates =
     if (method === "notifications/resources/updated" && typeof params?.uri === "string") updated(params.uri)
   }
 
-/** One subscription to all lists whose changes the server announces, shared by all streams of changes. */
+/** A subscription to all list changes the server announces, shared by all streams of changes. */
 const listSubscription = Effect.fnUntraced(function* (
   listening: Listening,
   { serverCapabilities }: Negotiated
@@ -127,7 +127,7 @@ const listSubscription = Effect.fnUntraced(function* (
   if (Object.keys(lists).length === 0) return Effect.succeed(Effect.never)
   const shared: RcRef.RcRef<ListenSubscription, ClientError> = yield* RcRef.make({
     acquire: Effect.tap(listening.listen(lists), ({ ended }) =>
-      // A listener that comes after the end gets another subscription, though earlier ones still hold this one.
+      // A listener that arrives after the end opens a new subscription, even though earlier listeners still hold this one.
       Effect.forkScoped(
         Effect.flatMap(ended, () => RcRef.invalidate(shared)),
         { startImmediately: true }
@@ -141,7 +141,9 @@ const listSubscription = Effect.fnUntraced(function* (
   )
 })
 
-/** Drops the cached results that a notification makes stale. An updated resource drops all reads: its URI may be a part of another. */
+/**
+ * Drops cached results that a notification makes stale. A resource update drops all reads, because its URI may be part of another resource.
+ */
 const forgetStale = (cache: ResponseCache, { method }: JsonRpc.Notification): void => {
   const stale = MethodInfo.ofServerNotification(method)?.stale
   if (stale !== undefined) cache.forget(...stale)

@@ -1,5 +1,6 @@
-/** Runs the middleware of a client: around the requests that it sends, and around its answers to questions. */
+/** Runs a client's middleware around the requests it sends and the questions it answers. */
 import type { Peer, RequestError } from "@effect-mcp/core/Peer"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import { withMeta } from "@effect-mcp/protocol/model/Meta"
 import * as Cause from "effect/Cause"
@@ -12,7 +13,7 @@ import { requester } from "../answering/ServerRequests.ts"
 import type { Middleware, OutboundRequest, RequestChanges } from "./ClientMiddleware.ts"
 import type { AnswerQuestion } from "./ClientHost.ts"
 
-/** The request with the changes. */
+/** Applies changes to a request. */
 const changed = ({ headers, method, params }: OutboundRequest, changes: RequestChanges = {}): OutboundRequest => {
   const given = changes.params ?? params
   return {
@@ -24,7 +25,7 @@ const changed = ({ headers, method, params }: OutboundRequest, changes: RequestC
 
 const isUnsent = (error: unknown): error is Closed => error instanceof Closed && error.unsent === true
 
-/** The tries of one request: it is not unsent where the server may have acted on an earlier one. */
+/** Tracks the attempts to send one request. The request no longer counts as unsent once the server may have acted on any attempt. */
 class Tries {
   private reached = false
 
@@ -38,13 +39,13 @@ class Tries {
     )
   }
 
-  /** With the failure that is true of all tries. */
+  /** Adjusts the failure so that it holds for all attempts. */
   failure<A>(request: Effect.Effect<A, RequestError>): Effect.Effect<A, RequestError> {
     return Effect.mapError(request, (error) => (this.reached && isUnsent(error) ? sent(error) : error))
   }
 }
 
-/** The peer, with the middleware around the requests that it sends. */
+/** Wraps the peer so that middleware runs around each request it sends. */
 export const aroundPeer = (peer: Peer, all: ReadonlyArray<Middleware>): Peer => {
   const around = all.flatMap(({ request }) => request ?? [])
   if (around.length === 0) return peer
@@ -78,7 +79,7 @@ export const aroundPeer = (peer: Peer, all: ReadonlyArray<Middleware>): Peer => 
   }
 }
 
-/** The answers to questions, with the middleware around them. */
+/** Wraps the function that answers questions with the middleware. */
 export const aroundAnswers = (answer: AnswerQuestion, all: ReadonlyArray<Middleware>): AnswerQuestion => {
   const around = all.flatMap(({ question }) => question ?? [])
   if (around.length === 0) return answer
@@ -86,20 +87,25 @@ export const aroundAnswers = (answer: AnswerQuestion, all: ReadonlyArray<Middlew
     Effect.suspend(() => {
       const { method, params } = request
       const { relatedTo, revision, server } = conversation
-      // For middleware a question that the server may not ask fails like any other.
+      // To middleware, a question the server may not ask fails like any other question.
       let refused: Refused | undefined
-      const answered: Effect.Effect<unknown, McpError> = Effect.catchTag(
-        answer(request, conversation),
-        "Refused",
-        (error) => {
+      type Answering = (params: JsonRpc.Params | undefined) => Effect.Effect<unknown, McpError>
+      const answered: Answering = (params) =>
+        Effect.catchTag(answer({ ...request, params }, conversation), "Refused", (error) => {
           refused = error
           return Effect.fail(error.error)
-        }
+        })
+      const run = around.reduceRight<Answering>(
+        (inner, middleware) => (params) =>
+          middleware(
+            { method, params, relatedTo, revision, server },
+            Effect.suspend(() => inner(params)),
+            inner
+          ),
+        answered
       )
-      const question = { method, params, relatedTo, revision, server }
-      const run = around.reduceRight((next, middleware) => middleware(question, next), answered)
       return Effect.mapError(
-        Effect.provideService(run, Requester, requester(request, conversation)),
+        Effect.provideService(run(params), Requester, requester(request, conversation)),
         (error): McpError | Refused => (refused?.error === error ? refused : error)
       )
     })

@@ -1,4 +1,7 @@
-/** The host of a client that answers questions, or has middleware, observers or extensions: read from the context it is built in. */
+/**
+ * The host part of a client that answers questions or has middleware, observers or extensions. Built from the context in which the client
+ * is built.
+ */
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,9 +19,9 @@ import type { ClientHost } from "./ClientHost.ts"
 import { observed, repeated } from "./observe.ts"
 
 export interface Options {
-  /** Whether calls and questions may be tasks. */
+  /** Whether to support tasks for calls and questions. */
   readonly tasks: boolean
-  /** Bounds the wait for the URLs of one refused request. */
+  /** How long to wait for the URLs required by one rejected request. */
   readonly urlTimeout: Duration.Input
 }
 
@@ -36,7 +39,7 @@ export const makeHost = Effect.fnUntraced(function* ({
   const answering = { ...services, elicitation: services.elicitation && urls.remembering(services.elicitation) }
   const capabilities: ClientCapabilities = {
     ...ServerRequests.capabilities(services),
-    ...TaskRequests.capabilities(receiver, services)
+    ...(tasks ? { tasks: TaskRequests.capabilities(receiver, services) } : undefined)
   }
   return {
     capabilities,

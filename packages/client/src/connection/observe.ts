@@ -1,6 +1,5 @@
-/** Calls the observers of a client: with what its connections send and are asked, and when they open, end and are replaced. */
-import { callback } from "@effect-mcp/core/internal/callback"
-import { callEach } from "@effect-mcp/core/internal/callEach"
+/** Calls a client's observers when requests are sent, questions are answered, and connections open, close or are replaced. */
+import { callback, callEach } from "@effect-mcp/core/internal/calling"
 import type { Observer as PeerObserver, Peer } from "@effect-mcp/core/Peer"
 import type { Transport } from "@effect-mcp/core/Transport"
 import * as Clock from "effect/Clock"
@@ -11,7 +10,7 @@ import type { ClientObserver, ObservedConnection } from "./ClientObserver.ts"
 import type { ObservedOpening } from "./ClientHost.ts"
 import type { Negotiated } from "./Negotiation.ts"
 
-/** A connection for observers, which learns its server and its peer. */
+/** A connection as observers see it. Its server and peer are filled in when they become known. */
 class Opened implements ObservedOpening, ObservedConnection {
   readonly address: string | undefined
   readonly traffic: Transport["traffic"]
@@ -42,20 +41,20 @@ class Opened implements ObservedOpening, ObservedConnection {
   }
 }
 
-/** Observes a connection that is being opened; undefined where there is no observer. */
+/** Observes a connection that is being opened. Returns `undefined` if there are no observers. */
 export const observed = (
   all: ReadonlyArray<ClientObserver>,
   transport: Transport,
   clock: Clock.Clock
 ): ObservedOpening | undefined => (all.length === 0 ? undefined : new Opened(all, transport, clock))
 
-/** Milliseconds of the monotonic clock; that of the platform is read directly. */
+/** Returns a function for reading the monotonic clock in milliseconds. The platform's own clock is read directly. */
 const timeOf = (clock: Clock.Clock): (() => number) =>
   clock === Context.get(Context.empty(), Clock.Clock)
     ? () => performance.now()
     : () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
 
-/** Observes the peer of a connection. */
+/** Observes a connection's peer. */
 const ofPeer = (
   all: ReadonlyArray<ClientObserver>,
   connection: ObservedConnection,
@@ -75,11 +74,11 @@ const ofPeer = (
   }
 }
 
-/** Calls the observers, and logs what one throws: the connection is as good without it. */
+/** Calls an observer. If it throws, only logs the error, because the connection doesn't depend on observers. */
 const logged = (tell: () => unknown): Effect.Effect<void> =>
   Effect.contextWith((context) => Effect.sync(() => callback("A client observer", Effect.runForkWith(context), tell)))
 
-/** Says that the connection is open, and that it has ended once the scope closes. */
+/** Reports that the connection has opened and, when the scope closes, that it has ended. */
 const opened = (
   all: ReadonlyArray<ClientObserver>,
   connection: ObservedConnection
@@ -88,7 +87,7 @@ const opened = (
     const now = timeOf(clock)
     const began = now()
     const closed = logged(() => callEach(all, (one) => one.closed?.(connection, now() - began)))
-    // Before the calls: one that throws leaves no observer with a connection that never ends.
+    // Registered before the calls, so that even if an observer throws, every observer is told that the connection ended.
     return Effect.uninterruptible(
       Effect.andThen(
         Effect.addFinalizer(() => closed),
@@ -97,7 +96,7 @@ const opened = (
     )
   })
 
-/** Says of every success of `open` but the first that a connection was replaced. */
+/** Reports a replaced connection each time `open` succeeds, except the first. */
 export const repeated = <A, E, R>(
   all: ReadonlyArray<ClientObserver>,
   open: Effect.Effect<A, E, R>

@@ -1,4 +1,4 @@
-/** What both eras do around a request: the capability that the server declared, the coders of the method, other kinds of results. */
+/** Request handling shared by both eras: checks the server's capabilities, finds the method's codecs, and handles other result types. */
 import type { Peer } from "@effect-mcp/core/Peer"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -10,11 +10,12 @@ import * as Effect from "effect/Effect"
 import { CapabilityMissing, Closed, InvalidResult } from "../ClientError.ts"
 import { OtherResult } from "../extension/OtherResult.ts"
 import type { Negotiated } from "./Negotiation.ts"
+import { type Dropped, salvaged } from "./Salvage.ts"
 
 interface Prepared<P, R> {
   readonly coders: Codecs.Coders<P, R>
-  /** The error for an answer that does not decode. */
-  readonly malformed: (message: string, result: unknown) => InvalidResult
+  /** Decodes a result. Leaves malformed items out of a list. */
+  readonly read: (wire: unknown) => Effect.Effect<R, InvalidResult>
 }
 
 const codersOf = <M extends keyof ClientRequests>(
@@ -25,16 +26,17 @@ const codersOf = <M extends keyof ClientRequests>(
   return codec === undefined ? undefined : Codecs.coders(codec)
 }
 
-/** The capability that a request needs and the server did not declare; undefined where the request may be sent. */
+/** Returns the capability a request needs but the server did not declare, or `undefined` if the request may be sent. */
 export const missingFor = (method: string, { revision, serverCapabilities }: Negotiated): string | undefined => {
   const info = MethodInfo.ofRequest(method)
   return info && MethodInfo.missingCapability(info, serverCapabilities, revision.rules)
 }
 
-/** Fails, and nothing is sent, where the server did not declare the capability or its revision lacks the method. */
+/** Fails, without sending anything, if the server didn't declare the required capability or the revision lacks the method. */
 export const prepare = <M extends keyof ClientRequests>(
   negotiated: Negotiated,
-  method: M
+  method: M,
+  dropped: Dropped
 ): Effect.Effect<Prepared<ClientRequests[M]["params"], ClientRequests[M]["result"]>, CapabilityMissing> => {
   const missing = missingFor(method, negotiated)
   const coders = codersOf(negotiated.revision, method)
@@ -42,28 +44,34 @@ export const prepare = <M extends keyof ClientRequests>(
     const capability = missing ?? method
     return Effect.fail(new CapabilityMissing({ capability, message: `The server did not declare ${capability}` }))
   }
+  const { result } = coders
   return Effect.succeed({
     coders,
-    malformed: (message: string, result: unknown) =>
-      new InvalidResult({ method, message: `The answer to ${method} is malformed: ${message}`, result })
+    read: (wire: unknown) =>
+      Effect.catchEager(result.decode(wire), (issue) =>
+        Effect.mapError(
+          salvaged(method, result, wire, issue, dropped),
+          (message) =>
+            new InvalidResult({ method, message: `The response to ${method} is malformed: ${message}`, result: wire })
+        )
+      )
   })
 }
 
-/** The error for params that the revision cannot encode. */
+/** Returns the error for params the revision can't encode. */
 export const encodeFailed = (message: string): McpError.McpError =>
   McpError.invalidParams(`The params cannot be encoded for this server: ${message}`)
 
-/** The final result of a request, after a handler of results gave it. */
+/** Decodes the final result of a request, as returned by a result handler. */
 export const decode = <M extends keyof ClientRequests>(
   negotiated: Negotiated,
   method: M,
-  wire: unknown
+  wire: unknown,
+  dropped: Dropped
 ): Effect.Effect<ClientRequests[M]["result"], CapabilityMissing | InvalidResult> =>
-  Effect.flatMap(prepare(negotiated, method), ({ coders, malformed }) =>
-    Effect.mapError(coders.result.decode(wire), (message) => malformed(message, wire))
-  )
+  Effect.flatMap(prepare(negotiated, method, dropped), ({ read }) => read(wire))
 
-/** Sends a notification when the transport has room, or not at all where the conversation ends first. */
+/** Sends a notification once the transport can take it. Fails if the connection closes first. */
 export const notify = (peer: Peer, method: string, params: JsonRpc.Params | undefined): Effect.Effect<void, Closed> => {
   const ended = Effect.matchEffect(peer.awaitClosed, {
     onFailure: (cause) => Effect.fail(new Closed({ message: cause.message, cause, unsent: true })),
@@ -72,7 +80,7 @@ export const notify = (peer: Peer, method: string, params: JsonRpc.Params | unde
   return Effect.map(Effect.raceFirst(ended, peer.sink.ready), () => peer.notify(method, params))
 }
 
-/** A result that no extension may handle, such as that of a subscription. */
+/** Accepts only results that no extension may handle, such as subscription results. */
 export const ordinary =
   (method: string) =>
   <A, E>(sent: Effect.Effect<A | OtherResult, E>): Effect.Effect<A, E | InvalidResult> =>
@@ -81,7 +89,7 @@ export const ordinary =
         ? Effect.fail(
             new InvalidResult({
               method,
-              message: `The answer to ${method} cannot be of another kind`,
+              message: `The response to ${method} cannot have another result type`,
               result: result.result
             })
           )

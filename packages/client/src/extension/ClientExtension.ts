@@ -1,9 +1,9 @@
 /**
- * The client's side of an extension, as a layer: it declares the extension, answers its questions, takes its notifications and its kinds
- * of results.
+ * The client side of an extension, as a layer. It declares the extension, answers the server's questions, and handles the extension's
+ * notifications and result types.
  *
- * The layers of many extensions merge, since each extension has a service key of its own; a client reads all of them from the context
- * that it is built in. A test swaps one extension by merging another layer of it last.
+ * Each extension has its own service key, so you can merge the layers of several extensions. A client reads them from the context it is
+ * built in. To replace an extension in a test, merge another layer for it last.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@
  * ```
  */
 import * as Extension from "@effect-mcp/core/Extension"
-import { effectOf } from "@effect-mcp/core/internal/callback"
+import { effectOf } from "@effect-mcp/core/internal/calling"
 import type { InvalidValue, ValueCodec } from "@effect-mcp/core/Tool"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -54,46 +54,46 @@ import type { CallOptions } from "../CallOptions.ts"
 import type { ClientError } from "../ClientError.ts"
 import type { ExtensionCalls } from "./ExtensionCalls.ts"
 
-/** What a handler of results may do before it gives the final one. */
+/** Operations available to a result handler before it returns the final result. */
 export interface ResultExchange extends ExtensionCalls {
-  /** The request whose result is of another kind; `params` are those of the wire, without the client's declaration. */
+  /** The request that received this result. `params` are in wire format, without the client's declaration. */
   readonly method: string
   readonly params: JsonObject
-  /** The options of the request; its `onProgress` may be called. */
+  /** The request's options. The handler may call `onProgress`. */
   readonly options: CallOptions
   readonly revision: Revision
-  /** Answers questions of the server (2026-07-28: `inputRequests`) by the client's services; gives the `inputResponses`. */
+  /** Answers the server's questions (2026-07-28: `inputRequests`) using the client's services. Returns the `inputResponses`. */
   readonly answer: (inputRequests: JsonObject) => Effect.Effect<JsonObject, ClientError>
 }
 
-/** Takes results of another kind, and gives the final ones. */
+/** Handles a custom result type and returns the final result. */
 export interface ResultHandler<R = never> {
-  /** The `resultType` (2026-07-28). */
+  /** The `resultType` to handle (2026-07-28). */
   readonly resultType: string
-  /** Whether a result of a session, which has no type, is of this kind. Default: none is. */
+  /** Returns true if an untyped result, as sessions send them, is of this type. Default: always false. */
   readonly matches?: ((result: JsonObject, method: string) => boolean) | undefined
   /**
-   * Gives the final result on the wire, which is decoded as that of the request. Timeouts of the request do not bound it; interruption of
-   * the caller interrupts it. Its requests go over another connection where the first was lost.
+   * Returns the final result in wire format, which is then decoded as the request's result. The request's timeouts do not apply here, but
+   * interrupting the caller interrupts this effect. If the first connection is lost, further requests use a new one.
    */
   readonly follow: (result: JsonObject, exchange: ResultExchange) => Effect.Effect<unknown, ClientError, R>
   /**
-   * The request that undoes a result which comes when its request was cancelled (2026-07-28, where a transport still reads it). Default: the
-   * result is dropped.
+   * Returns a request that undoes a result received after its request was cancelled (2026-07-28, if the transport still reads it). Default:
+   * drops the result.
    */
   readonly abandon?:
     | ((result: JsonObject) => { readonly method: string; readonly params: JsonObject } | undefined)
     | undefined
 }
 
-/** What an outgoing request is sent to. */
+/** The target of an outgoing request. */
 export interface OutgoingRequest {
   readonly revision: Revision
-  /** What the server declared with the extension. */
+  /** The server's settings for this extension. */
   readonly serverSettings: JsonObject
 }
 
-/** Gives the params to send, from those that would be sent: adds params, or keys of `_meta`. */
+/** Returns the params to send, given the original ones. May add params or `_meta` keys. */
 export type OutboundParams<R = never> = (
   params: JsonObject,
   outgoing: OutgoingRequest
@@ -107,17 +107,20 @@ type QuestionHandler<Q> =
 type NotificationHandler<N> =
   N extends Extension.Notification<infer P, "server"> ? (params: P) => Effect.Effect<void, never, unknown> : never
 
-/** The handlers of an extension; all are optional, but those of questions come together. */
+/** Handlers for an extension. All are optional, but if you handle questions, you must handle every question. */
 export type ClientHandlers<E extends Extension.Any> = {
-  /** Answers the server's questions. A failure that the question declares reaches a server with the same value. */
+  /**
+   * Answers the server's questions. If a handler fails with the question's declared failure, a server using the same schema receives a
+   * typed failure.
+   */
   readonly questions?: { readonly [K in keyof E["questions"]]: QuestionHandler<E["questions"][K]> }
   /**
-   * Called with each notification of the server, one after the other in their order, outside of the reader. At most 256 wait, the oldest
-   * are dropped, malformed ones too.
+   * Called with each server notification, one at a time and in order, without blocking the message reader. At most 256 notifications are
+   * queued; after that, the oldest is dropped. Malformed notifications are also dropped.
    */
   readonly notifications?: { readonly [K in keyof E["notifications"]]?: NotificationHandler<E["notifications"][K]> }
   readonly results?: ResultHandler<unknown>
-  /** By method: changes a request that the client sends to a server that declared the extension. */
+  /** Functions, by method, that modify requests to servers that declared the extension. */
   readonly outgoing?: { readonly [method: string]: OutboundParams<unknown> }
 } & ({} extends Settings<E> ? { readonly settings?: Settings<E> } : { readonly settings: Settings<E> })
 
@@ -125,7 +128,7 @@ type ServicesOfAll<T> = {
   [K in keyof T]: T[K] extends (...args: never) => Effect.Effect<unknown, unknown, infer R> ? R : never
 }[keyof T]
 
-/** The services that the handlers need. */
+/** Services required by the handlers. */
 export type Services<H> =
   | (H extends { readonly questions: infer T } ? ServicesOfAll<T> : never)
   | (H extends { readonly notifications: infer T } ? ServicesOfAll<T> : never)
@@ -134,7 +137,7 @@ export type Services<H> =
       ? R
       : never)
 
-/** No settings cannot fail to be declared. */
+/** Declaring an extension without settings cannot fail. */
 type SettingsError<H> = H extends { readonly settings: unknown } ? InvalidValue : never
 
 /** A question and its handler, with the handler's services. */
@@ -143,10 +146,10 @@ export interface BoundQuestion {
   readonly answer: (params: unknown) => Effect.Effect<unknown, McpError.McpError>
 }
 
-/** An extension as a client has it: what it declares, and its handlers with their services. */
+/** A client extension: its declaration, plus its handlers and their services. */
 export interface ExtensionPart {
   readonly extension: Extension.Any
-  /** What the client declares with it; undefined for one that only servers declare. */
+  /** The client's settings, or `undefined` if only the server declares the extension. */
   readonly settings: JsonObject | undefined
   readonly questions: ReadonlyArray<BoundQuestion>
   /** By method. */
@@ -157,25 +160,25 @@ export interface ExtensionPart {
 
 const prefix = "@effect-mcp/client/ClientExtension/"
 
-/** The extensions of the context. */
+/** Returns the extensions found in the context. */
 export const parts: Effect.Effect<ReadonlyArray<ExtensionPart>> = Effect.map(Effect.context<never>(), ({ mapUnsafe }) =>
-  // Only `layer` makes services with this prefix.
+  // Only `layer` creates services with this prefix.
   [...mapUnsafe].flatMap(([key, part]): ReadonlyArray<ExtensionPart> => (key.startsWith(prefix) ? [part] : []))
 )
 
-/** The context without extensions: for clients that act for another one, such as those of a gateway. */
+/** Removes all extensions from a context. For clients that act on behalf of another client, such as a gateway's. */
 export const omitAll = <R>(context: Context.Context<R>): Context.Context<R> =>
   Context.makeUnsafe(new Map([...context.mapUnsafe].filter(([key]) => !key.startsWith(prefix))))
 
-/** Declares an extension to servers, and nothing more: one whose settings may be left out. */
+/** Declares an extension to servers without settings. The extension's settings must be optional. */
 export function layer<E extends Extension.Any>(
   extension: E,
   ...required: {} extends Settings<E> ? [] : [handlers: { readonly settings: Settings<E> }]
 ): Layer.Layer<never>
 /**
- * Declares an extension to servers, with `settings`, and handles what they send for it: `questions`, `notifications` and `results`.
+ * Declares an extension to servers with the given `settings`, and handles its messages with `questions`, `notifications` and `results`.
  *
- * Fails with `InvalidValue` where the settings do not fit their schema. Throws for a handler of a name that the extension does not have.
+ * Fails with `InvalidValue` if the settings don't match their schema. Throws if a handler's name isn't part of the extension.
  */
 export function layer<E extends Extension.Any, const H extends ClientHandlers<E>>(
   extension: E,
@@ -186,7 +189,7 @@ export function layer(
   handlers: ClientHandlers<Extension.Any> = {}
 ): Layer.Layer<never, InvalidValue, unknown> {
   check(extension, handlers)
-  // An extension that is a capability of its own in some revisions is another value there, of the same id.
+  // In some revisions the extension is a separate capability, with another value of the same id.
   const tag = Context.Service<ExtensionPart>(`${prefix}${extension.id} ${extension.capability ?? ""}`)
   const { settings = {} } = handlers
   const encoded = extension.clientSettings.encode(settings)
@@ -211,7 +214,7 @@ const check = ({ id, notifications, questions }: Extension.Any, handlers: Client
   }
   const type = handlers.results?.resultType
   if (type === "complete" || type === "input_required") {
-    throw new Error(`The results of the extension ${id} cannot be of the type ${type}: MCP has it already`)
+    throw new Error(`The extension ${id} cannot handle results of type ${type}: MCP already defines it`)
   }
 }
 
@@ -250,7 +253,7 @@ const part = (
   }
 }
 
-/** The handler of a question on the wire: its result is encoded, and a failure that the question declares becomes its error. */
+/** Wraps a handler for the wire: encodes its result, and turns a declared failure into its error. */
 const answering =
   (
     { failure, failureCode, method, result }: BoundQuestion["request"],

@@ -1,6 +1,6 @@
 /**
- * What a client offers for extensions: typed requests, notifications and subscriptions of `Extension` values, and the door for methods
- * that no value describes.
+ * The client's members for extensions: typed requests, notifications and subscriptions based on `Extension` values, plus raw access to
+ * methods that have no such value.
  */
 import type * as Extension from "@effect-mcp/core/Extension"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -12,58 +12,58 @@ import type { CallOptions } from "../CallOptions.ts"
 import type { CapabilityMissing, ClientError, InvalidResult } from "../ClientError.ts"
 import type { ValueCodec } from "@effect-mcp/core/Tool"
 
-/** The events of a subscription: what the server granted, first and after each renewal, and the params of each notification. */
+/** Subscription events: the grant from the server, sent initially and after each renewal, and the params of each notification. */
 export type ListenEvent<F, P> =
   | { readonly _tag: "Listening"; readonly granted: F }
   | { readonly _tag: "Notification"; readonly params: P }
 
-/** The events of a subscription as they are on the wire: what the server granted, first and after each renewal, and notifications. */
+/** Subscription events in wire format: the grant from the server, sent initially and after each renewal, and notifications. */
 export type RawListenEvent =
   | { readonly _tag: "Listening"; readonly granted: JsonObject }
   | { readonly _tag: "Notification"; readonly method: string; readonly params: JsonObject }
 
-/** Options of a request of a method that no value describes. */
+/** Options for a request whose method has no `Extension` value. */
 export interface RawOptions extends CallOptions {
-  /** Whether it only reads, and may be sent again when its connection was lost. Default false. */
+  /** True if the request only reads data, so it may be resent if the connection is lost. Default false. */
   readonly readOnly?: boolean | undefined
   /**
-   * Questions inside its result (2026-07-28): `answered` by the client, which sends the request again, or `returned` as its result.
-   * Default `answered`.
+   * How to handle questions in the result (2026-07-28). With `answered`, the client answers them and repeats the request. With `returned`,
+   * they are returned as the result. Default `answered`.
    */
   readonly questions?: "answered" | "returned" | undefined
 }
 
-/** A notification of the server as it is on the wire, and the request that it belongs to where the wire says so. */
+/** A server notification in wire format, along with the request it belongs to if the transport reports it. */
 export interface RawNotification extends Pick<JsonRpc.Notification, "method" | "params"> {
   readonly relatedTo: JsonRpc.Id | undefined
 }
 
-/** Methods that no value describes, params and results as they are on the wire. */
+/** Access to methods that have no `Extension` value. Params and results are in wire format. */
 export interface Raw {
   /**
-   * Sends a request of any method. Only the declaration of the client (2026-07-28) and a progress token are added to its `_meta`. The
-   * result is not decoded, nor are results of another kind followed.
+   * Sends a request with any method. Only the client's declaration (2026-07-28) and a progress token are added to its `_meta`. The result
+   * is not decoded, and other result types are not followed.
    */
   readonly request: (method: string, params?: JsonObject, options?: RawOptions) => Effect.Effect<unknown, ClientError>
-  /** Sends a notification of any method; waits until the transport has room for it. */
+  /** Sends a notification with any method. Waits until the transport can take it. */
   readonly notify: (method: string, params?: JsonObject) => Effect.Effect<void, ClientError>
   /**
-   * A subscription with any filter (2026-07-28: basic/patterns/subscriptions), for as long as the stream runs; renewed as `watchResource`
-   * is. At most 256 events wait, the oldest are dropped. Fails with `CapabilityMissing` in a session.
+   * Keeps a subscription with any filter open while the stream runs (2026-07-28: basic/patterns/subscriptions). It is renewed like
+   * `watchResource`. At most 256 events are buffered; after that, the oldest is dropped. Fails with `CapabilityMissing` in a session.
    */
   readonly listen: (filter: JsonObject) => Stream.Stream<RawListenEvent, ClientError>
   /**
-   * The server's notifications that neither the revision nor an extension of the client describes, from now on; at most 256 wait, the
-   * oldest are dropped. Without a reader they are reported to `Options.dropped`.
+   * Server notifications, starting now, that neither the revision nor any of the client's extensions defines. At most 256 are buffered;
+   * after that, the oldest is dropped. When no one is reading, they are reported to `Options.dropped`.
    */
   readonly notifications: Stream.Stream<RawNotification>
 }
 
-/** The members of a client for extensions. */
+/** The client's members for extensions. */
 export interface ExtensionCalls {
   /**
-   * Sends a request of an extension. Fails with `CapabilityMissing`, and sends nothing, unless both sides declared the extension; with
-   * the failure that the method declares; with `McpError` for any other error of the server.
+   * Sends an extension request. Fails with `CapabilityMissing`, without sending anything, unless both sides declared the extension.
+   * Otherwise fails with the method's declared failure, or with `McpError` for any other server error.
    */
   readonly request: <P, A, F>(
     request: Extension.Request<P, A, F, "client">,
@@ -71,24 +71,24 @@ export interface ExtensionCalls {
     options?: CallOptions
   ) => Effect.Effect<A, F | ClientError>
   /**
-   * Sends a notification of an extension, and waits until the transport has room for it. In 2026-07-28 it carries the declaration of the
-   * client in `_meta`, as requests do: there is no session that knows the client.
+   * Sends an extension notification. Waits until the transport can take it. In 2026-07-28 there is no session, so the notification carries
+   * the client's declaration in `_meta`, like requests do.
    *
-   * The core of that revision has one notification of clients, of cancellation; a server without sessions may ignore any other.
+   * The only client notification defined by that revision is cancellation. A server without sessions may ignore all others.
    */
   readonly notify: <P>(
     notification: Extension.Notification<P, "client">,
     params: NoInfer<P>
   ) => Effect.Effect<void, ClientError>
   /**
-   * The params of each notification of the server, from now on; at most 256 wait, the oldest are dropped, malformed ones too. Fails with
-   * `CapabilityMissing` unless both sides declared the extension.
+   * The params of each matching server notification, starting now. At most 256 are buffered; after that, the oldest is dropped. Malformed
+   * notifications are also dropped. Fails with `CapabilityMissing` unless both sides declared the extension.
    */
   readonly notifications: <P>(notification: Extension.Notification<P, "server">) => Stream.Stream<P, CapabilityMissing>
   /**
-   * A subscription of an extension (2026-07-28: basic/patterns/subscriptions), for as long as the stream runs; renewed as
-   * `watchResource` is. Of the notifications on it, those of `notification` are emitted; at most 256 events wait, the oldest are dropped.
-   * Fails with `CapabilityMissing` in a session, and where the server does not grant it.
+   * Keeps an extension's subscription open while the stream runs (2026-07-28: basic/patterns/subscriptions). It is renewed like
+   * `watchResource`. Emits the notifications described by `notification`. At most 256 events are buffered; after that, the oldest is
+   * dropped. Fails with `CapabilityMissing` in a session or if the server does not grant the subscription.
    */
   readonly listen: <F, P = never>(
     subscription: Extension.Subscription<F>,
@@ -96,15 +96,15 @@ export interface ExtensionCalls {
     notification?: Extension.Notification<P, "server">
   ) => Stream.Stream<ListenEvent<F, P>, ClientError>
   /**
-   * What the server declared with an extension; none where it did not declare it. Fails with `InvalidResult` where the settings do not
-   * fit.
+   * Returns the server's settings for an extension, or `None` if the server didn't declare it. Fails with `InvalidResult` if the settings
+   * don't match their schema.
    */
   readonly serverSettings: <SS>(
     extension: Extension.Identity & { readonly serverSettings: ValueCodec<SS> }
   ) => Effect.Effect<Option.Option<SS>, InvalidResult>
   /**
-   * Requests and notifications of methods that no `Extension` value describes, for programs that pass messages on, such as a gateway.
-   * No extension is checked: the server refuses what it does not know.
+   * Requests and notifications for methods that have no `Extension` value. Intended for programs that forward messages, such as gateways.
+   * Doesn't check whether an extension was declared: the server rejects unknown methods.
    */
   readonly raw: Raw
 }

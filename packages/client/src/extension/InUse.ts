@@ -1,7 +1,8 @@
 /**
- * The extensions of one conversation: those that the client declares in a revision, and those among them that the server declared, too.
+ * The extensions in one conversation: all extensions that the client declares in a revision, and the extensions that the server declared as
+ * well.
  *
- * Only these are in use: a question, a notification or a result of any other extension is handled as an unknown one.
+ * Only the latter are in use. Questions, notifications and results from any other extension are handled as unknown.
  */
 import * as Extension from "@effect-mcp/core/Extension"
 import type { ClientCapabilities, ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -14,21 +15,21 @@ import type { CallOptions } from "../CallOptions.ts"
 import type { OutgoingRequest, ExtensionPart, BoundQuestion, ResultHandler } from "./ClientExtension.ts"
 import { OtherResult } from "./OtherResult.ts"
 
-/** What was agreed with the server, as far as extensions need it. */
+/** Negotiated values that extensions need. */
 export interface Agreed {
   readonly revision: Revision.Revision
   readonly serverCapabilities: ServerCapabilities
 }
 
-/** The extensions of a client, as its connections meet them. */
+/** A client's extensions, as its connections see them. */
 export interface Agreement {
-  /** The client's capabilities with its extensions, in the words of a revision. */
+  /** Adds the extensions to the client's capabilities, in a revision's format. */
   readonly declare: (capabilities: ClientCapabilities, revision: Revision.Revision) => ClientCapabilities
-  /** The extensions that both sides declared, or `undefined` if there are none. */
+  /** Returns the extensions that both sides declared, or `undefined` if there are none. */
   readonly inUse: (agreed: Agreed) => InUse | undefined
 }
 
-/** Fails where two extensions of one revision have a method in common: its messages belong to one. */
+/** Fails if two extensions of one revision share a method, because each message must belong to one extension. */
 export const check = (parts: ReadonlyArray<ExtensionPart>): Effect.Effect<void> => {
   const owners = new Map<string, Array<Extension.Identity>>()
   for (const { extension } of parts) {
@@ -37,7 +38,7 @@ export const check = (parts: ReadonlyArray<ExtensionPart>): Effect.Effect<void> 
       const known = owners.get(method) ?? []
       const owner = known.find((other) => Extension.meet(other, extension))
       if (owner !== undefined) {
-        // A defect: the program chose the extensions.
+        // A defect, because the program chose the extensions.
         return Effect.die(new Error(`The extensions ${owner.id} and ${id} both have the method ${method}; provide one`))
       }
       owners.set(method, [...known, extension])
@@ -51,8 +52,8 @@ const methodsOf = (members: {
 }): ReadonlyArray<{ readonly method: string }> => Object.values(members)
 
 /**
- * The client's capabilities with its extensions, in the words of a revision. Before a handshake the revision is not agreed on yet: an
- * extension is declared that any session may have.
+ * Adds the extensions to the client's capabilities, in a revision's format. Before a handshake the revision is unknown, so all extensions
+ * that any session may use are declared.
  */
 export const declare = (
   capabilities: ClientCapabilities,
@@ -79,7 +80,7 @@ export const declare = (
     )
 }
 
-/** Fails, and nothing is sent, unless both sides declared the extension of a value. */
+/** Fails, without sending anything, unless both sides declared the value's extension. */
 export const checkDeclared = (
   { extension, method }: { readonly extension: Extension.Identity | undefined; readonly method: string },
   revisions: Extension.RequestInfo["revisions"],
@@ -88,20 +89,23 @@ export const checkDeclared = (
 ): Effect.Effect<void, CapabilityMissing> => {
   const missing = (capability: string, message: string) => Effect.fail(new CapabilityMissing({ capability, message }))
   if (extension === undefined) {
-    return missing(method, `${method} belongs to no extension: take it from the value that Extension.make gives`)
+    return missing(
+      method,
+      `${method} does not belong to an extension: take it from the value that Extension.make returns`
+    )
   }
   const { id, undeclared } = extension
   if (undeclared === "refused" && !declares(id)) {
     return missing(
       id,
-      `This client did not declare ${id}: provide ClientExtension.layer of it where the client is built`
+      `This client did not declare ${id}: provide its ClientExtension.layer where you build the client`
     )
   }
   if (Extension.settingsIn(extension, revision, serverCapabilities) === undefined) {
     return missing(id, `The server did not declare ${id}`)
   }
   return revisions?.includes(revision.version) === false
-    ? missing(method, `${method} is not a part of ${revision.version}`)
+    ? missing(method, `${method} is not part of ${revision.version}`)
     : Effect.void
 }
 
@@ -135,18 +139,18 @@ export class InUse {
     return this.parts.length === 0
   }
 
-  /** The question of that method, where the client answers it. */
+  /** Returns the question with this method, if the client answers it. */
   question(method: string): BoundQuestion | undefined {
     const found = this.byQuestion.get(method)
     return found?.request.revisions?.includes(this.agreed.revision.version) === false ? undefined : found
   }
 
-  /** The extension that a notification of the server belongs to. */
+  /** Returns the extension that a server notification belongs to. */
   ownerOf(method: string): ExtensionPart | undefined {
     return this.byNotification.get(method)
   }
 
-  /** The result with its handler; undefined for an ordinary one, and for a kind that no extension in use has. */
+  /** Returns the result with its handler, or `undefined` for an ordinary result and for a type that no extension in use handles. */
   otherResult(
     result: unknown,
     method: string,
@@ -161,7 +165,7 @@ export class InUse {
     return handler && new OtherResult(handler, result, method, params ?? {}, options)
   }
 
-  /** The params to send; undefined where no extension changes those of the method. */
+  /** Returns the params to send, or `undefined` if no extension changes the method's params. */
   changed(method: string, params: JsonObject): Effect.Effect<JsonObject> | undefined {
     const changes = this.parts.flatMap(({ extension, outgoing }) => {
       const change = outgoing.get(method)
@@ -174,7 +178,7 @@ export class InUse {
   }
 }
 
-/** Undefined where none is in use, as for most clients. */
+/** Returns `undefined` if no extension is in use, as in most clients. */
 export const make = (parts: ReadonlyArray<ExtensionPart>, agreed: Agreed): InUse | undefined => {
   const inUse = parts.length === 0 ? undefined : new InUse(parts, agreed)
   return inUse?.isEmpty === false ? inUse : undefined

@@ -1,4 +1,4 @@
-/** A result of another kind, on its way to the handler that gives the final one. */
+/** A result of another type, on its way to the handler that returns the final one. */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ResultHandler } from "./ClientExtension.ts"
@@ -10,7 +10,7 @@ export class OtherResult {
   readonly method: string
   readonly params: JsonObject
   readonly options: CallOptions
-  /** To be called when the request has its final result: no progress belongs to it any more. */
+  /** Call this when the request has its final result, after which no progress belongs to it. */
   ended: () => void = () => {}
 
   constructor(handler: ResultHandler, result: JsonObject, method: string, params: JsonObject, options: CallOptions) {

@@ -1,4 +1,4 @@
-/** The client's `request` member: sends methods of the revision by name, and requests of extensions by value. */
+/** The client's `request` member, which sends the revision's methods by name and extension requests by value. */
 import type * as Extension from "@effect-mcp/core/Extension"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ export const make = (
   { headers }: ServerLists,
   byValue: ExtensionCalls["request"]
 ) => {
-  /** Some arguments of a tool must also be sent as headers, according to its listed schema. */
+  /** Some of a tool's arguments must also be sent as headers, according to its listed schema. */
   const byName: ReconnectingConnection["request"] = (method, params, options) =>
     method === "tools/call"
       ? Effect.suspend(() =>

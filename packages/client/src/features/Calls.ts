@@ -2,12 +2,12 @@
  * Tool calls: untyped by name, typed by Tool value, and both as streams of progress.
  *
  * `Consent` is asked before anything is sent. If the server uses this library, a failure that the Tool value declares is decoded; a failure
- * from any other server is a `ToolFailure` with the text of the result.
+ * from any other server is a `ToolFailure` with the result's text.
  */
-import { isPlain } from "@effect-mcp/core/internal/ValueCodec"
+import { isPlain } from "@effect-mcp/core/internal/codecs"
 import type { AnyTool, InvalidValue, Tool } from "@effect-mcp/core/Tool"
 import { failureKey, ToolFailure } from "@effect-mcp/core/Tools"
-import * as StructuredContent from "@effect-mcp/protocol/internal/StructuredContent"
+import * as StructuredContent from "@effect-mcp/protocol/StructuredContent"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult, ToolExecution } from "@effect-mcp/protocol/model/Tool"
@@ -24,7 +24,7 @@ import type { ServerLists } from "./ServerLists.ts"
 
 export type CallArguments = { readonly [name: string]: unknown }
 
-/** An event of a call: any number of `Progress`, then `Result`. */
+/** A call event: any number of `Progress` events, followed by `Result`. */
 export type CallEvent<A> =
   | {
       readonly _tag: "Progress"
@@ -34,7 +34,7 @@ export type CallEvent<A> =
     }
   | { readonly _tag: "Result"; readonly value: A }
 
-/** Number of progress events to keep for a slow reader; the oldest are dropped. */
+/** Number of progress events to keep for a slow reader. The oldest are dropped. */
 const progressBuffer = 64
 
 /** Runs an effect as a stream of its progress and its result. Ending the stream early interrupts the effect. */
@@ -78,7 +78,7 @@ export interface Calls {
     input: NoInfer<I>,
     options?: CallOptions
   ) => Effect.Effect<O, F | ToolFailure | ClientError>
-  /** Decodes the output or the failure of a tool from its result. */
+  /** Decodes a tool's output or failure from its result. */
   readonly typed: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     result: CallToolResult
@@ -91,13 +91,13 @@ export interface Options {
   /** Runs a call and, if the server asks for URLs to be visited first, runs it again afterwards. */
   readonly retrying: <A>(call: () => Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>
   readonly consent: Consent.Policy
-  /** Whether calls may become tasks. */
+  /** Whether to let calls become tasks. */
   readonly tasks: boolean
   /** Whether to check untyped results against the listed output schemas. */
   readonly validate: boolean
 }
 
-/** Facts about a tool that its value supplies. */
+/** Facts about a tool that its `Tool` value supplies. */
 interface Known {
   readonly tool?: AnyTool | undefined
   readonly support?: ToolExecution["taskSupport"]
@@ -116,10 +116,10 @@ const failure = <I, O, F, H>(tool: Tool<I, O, F, H>, result: CallToolResult): Ef
 const outputOf = <I, O, F, H>(tool: Tool<I, O, F, H>, result: CallToolResult): Effect.Effect<O, InvalidResult> => {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without an output schema `O` is the result itself: the types of Tool.make and Tool.raw say so, this signature cannot
   if (tool.output === undefined) return Effect.succeed(result as O)
-  const unfit = (message: string) => invalid(`The result of ${tool.name} does not fit: ${message}`, result)
+  const unfit = (message: string) => invalid(`The result of ${tool.name} does not match its schema: ${message}`, result)
   const value = StructuredContent.read(result)
   return value === undefined
-    ? Effect.fail(unfit("The tool gave no structured content, and its text is not the JSON of its output"))
+    ? Effect.fail(unfit("The tool returned no structured content, and its text is not JSON of its output"))
     : Effect.mapError(tool.output.decode(value), ({ message }) => unfit(message))
 }
 
@@ -159,7 +159,7 @@ export const make = (options: Options): Calls => {
     )
   }
 
-  /** Checks that the tool is callable, asks for consent and sends the call. `flatMapEager` saves steps when a check is synchronous. */
+  /** Checks that the tool is callable, asks for consent and sends the call. `flatMapEager` skips steps when a check is synchronous. */
   const send = (name: string, args: CallArguments, options: CallOptions | undefined, known: Known = {}) =>
     Effect.flatMapEager(catalog.checkCallable(name), () =>
       Consent.guard(
@@ -169,7 +169,8 @@ export const make = (options: Options): Calls => {
           server: connection.serverInfo,
           tool: name,
           arguments: args,
-          annotations: catalog.annotations(name)
+          annotations: catalog.annotations(name),
+          ...(options?.view === undefined ? undefined : { view: options.view })
         },
         attended(options, mayAsk() ? (catalog.taskSupport(name) ?? known.support) : undefined, (options) =>
           retrying(() => request(name, args, options, known))
@@ -189,7 +190,9 @@ export const make = (options: Options): Calls => {
     // A JavaScript caller may pass a name.
     if (!isTool(tool))
       return Effect.die(
-        new TypeError(`callTool needs a Tool value, not ${JSON.stringify(tool)}: for a name use callToolByName`)
+        new TypeError(
+          `callTool expects a Tool value, not ${JSON.stringify(tool)}: to call a tool by name, use callToolByName`
+        )
       )
     return Effect.mapError(tool.input.encode(input), encodeFailed).pipe(
       Effect.flatMap((args = {}) => {
@@ -209,4 +212,4 @@ export const make = (options: Options): Calls => {
 
 /** The error for an input that the Tool value cannot encode. Nothing was sent. */
 const encodeFailed = ({ message }: Pick<InvalidValue, "message">): McpError.McpError =>
-  McpError.invalidParams(`The input does not fit the tool: ${message}`)
+  McpError.invalidParams(`The input does not match the tool's schema: ${message}`)

@@ -1,8 +1,8 @@
 /**
- * Changes of a list while the stream runs: subscribes to the server, and renews the subscription each time it ends.
+ * Streams a list's changes: subscribes to the server, and resubscribes each time the subscription ends.
  *
- * Emits a change after each renewal, because one may have been missed. Ends when the server rejects the subscription. Waits for the next
- * connection if none can be opened.
+ * Emits a change after resubscribing, because a change may have been missed. Ends when the server rejects the subscription. Waits for the
+ * next connection if none can be opened.
  */
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -21,7 +21,7 @@ export interface Options {
 }
 
 export const stream = ({ conversation, dropped, hub, policy }: Options): Stream.Stream<void> =>
-  // Listen first, so that no change right after the start is missed.
+  // Listens first, so that no change right after the start is missed.
   Stream.unwrap(
     Effect.map(hub.subscribe(1), (changes) => {
       const { subscribeLists: subscribe, reconnect } = conversation
@@ -36,7 +36,7 @@ export const stream = ({ conversation, dropped, hub, policy }: Options): Stream.
               (closed) => (reconnect.isOpen() ? Effect.fail(closed) : Effect.andThen(reconnect.reopened, lasting(true)))
             )
           return Effect.catch(lasting(false), (error) => {
-            if (error._tag !== "Closed") dropped(`No changes of the list are announced: ${error.message}`, "Warn")
+            if (error._tag !== "Closed") dropped(`List changes are not announced: ${error.message}`, "Warn")
             return Queue.end(queue)
           })
         },

@@ -1,10 +1,10 @@
 /**
- * Notifications of extensions, and of methods that nothing else defines, for streams, handlers and subscriptions.
+ * Notifications from extensions, and with methods that nothing else defines, for streams, handlers and subscriptions.
  *
  * The reader only adds them, undecoded, to bounded queues; the fiber that uses a notification decodes it. A full queue drops its oldest
  * notification. A malformed notification is reported and skipped.
  */
-import { textOf } from "@effect-mcp/core/internal/callback"
+import { textOf } from "@effect-mcp/core/internal/calling"
 import type * as Extension from "@effect-mcp/core/Extension"
 import type { InvalidValue } from "@effect-mcp/core/Tool"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -33,9 +33,9 @@ export interface Options {
 }
 
 export interface NotificationInbox {
-  /** Queues a notification for the handler of its extension. Called by the reader. */
+  /** Queues a notification for its extension's handler. Called by the reader. */
   readonly handle: (owner: ExtensionPart, notification: JsonRpc.Notification) => void
-  /** Decodes the params of a notification. */
+  /** Decodes a notification's params. */
   readonly decoded: <P>(notification: Extension.Notification<P>, wires: Stream.Stream<JsonObject>) => Stream.Stream<P>
 }
 
@@ -57,7 +57,7 @@ export const make = Effect.fnUntraced(function* ({
   }
 })
 
-/** Starts the fiber that handles the notifications of an extension one by one, and returns its queue. */
+/** Starts the fiber that handles an extension's notifications one by one, and returns its queue. */
 const handler = Effect.fnUntraced(function* (
   { notifications }: ExtensionPart,
   dropped: Dropped
@@ -81,13 +81,13 @@ const valid = <A>(
 ): Effect.Effect<ReadonlyArray<A>> =>
   Effect.matchEffect(value, {
     onFailure: ({ message }) => {
-      dropped(`A malformed notification: ${method}: ${message}`, "Warn")
+      dropped(`Malformed notification: ${method}: ${message}`, "Warn")
       return Effect.succeed([])
     },
     onSuccess: (value) => Effect.succeed([value])
   })
 
-/** The acknowledgements and notifications of a subscription that is renewed when it ends. The server must grant `key`. */
+/** The acknowledgements and notifications of a subscription that is reopened when it ends. The server must grant `key`. */
 const subscription = (
   { connection, policy }: Pick<Options, "connection" | "policy">,
   filter: Effect.Effect<JsonObject, ClientError>,
@@ -105,7 +105,7 @@ const subscription = (
           subscribe: Effect.flatMap(connection().listen(wire, received), ({ ended, granted }) =>
             key === undefined || Object.hasOwn(granted, key) ? Effect.succeed(ended) : Effect.fail(refused(key))
           ),
-          // The acknowledgement already reported it, in order among the notifications.
+          // The acknowledgement has already reported it, in order with the notifications.
           onSubscribed: () => {},
           backoff
         })
@@ -115,7 +115,7 @@ const subscription = (
     { bufferSize: capacity, strategy: "sliding" }
   )
 
-/** The undecoded events of a subscription; see `Raw.listen`. */
+/** A subscription's undecoded events; see `Raw.listen`. */
 export const listenRaw = (
   options: Pick<Options, "connection" | "policy">,
   filter: JsonObject
@@ -125,7 +125,7 @@ export const listenRaw = (
     return { _tag: "Listening", granted: isJsonObject(params.notifications) ? params.notifications : {} }
   })
 
-/** The events of a subscription that is renewed when it ends; see `ExtensionCalls.listen`. */
+/** The events of a subscription that is reopened when it ends; see `ExtensionCalls.listen`. */
 export const listen = <F, P>(
   options: Options,
   { filter: codec, key }: Extension.Subscription<F>,
@@ -133,7 +133,7 @@ export const listen = <F, P>(
   notification: Extension.Notification<P> | undefined
 ): Stream.Stream<ListenEvent<F, P>, ClientError> => {
   const encoded = Effect.mapBoth(codec.encode(filter), {
-    onFailure: ({ message }) => McpError.invalidParams(`The filter ${key} does not fit its schema: ${message}`),
+    onFailure: ({ message }) => McpError.invalidParams(`The filter ${key} does not match its schema: ${message}`),
     onSuccess: (wire) => ({ [key]: wire })
   })
   const eventsOf = ({
@@ -156,7 +156,7 @@ const acknowledged = "notifications/subscriptions/acknowledged"
 const refused = (key: string): CapabilityMissing =>
   new CapabilityMissing({ capability: key, message: `The server does not grant the subscription ${key}` })
 
-/** Decodes the filter that the server granted. A subscription without it was rejected earlier. */
+/** Decodes the filter that the server granted. A subscription without a filter was rejected earlier. */
 const listening = <F>(
   key: string,
   decode: Extension.Subscription<F>["filter"]["decode"],
@@ -167,7 +167,7 @@ const listening = <F>(
     onFailure: ({ message }) =>
       new InvalidResult({
         method: "subscriptions/listen",
-        message: `What the server grants of ${key} does not fit: ${message}`,
+        message: `The server's grant for ${key} does not match its schema: ${message}`,
         result: notifications
       }),
     onSuccess: (granted) => [{ _tag: "Listening", granted }]

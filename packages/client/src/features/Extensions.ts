@@ -59,7 +59,7 @@ export interface Extensions {
 /** Number of notifications to keep for a slow reader. */
 const capacity = 256
 
-/** Streams of notifications. Each method has its own queues, so that a flood of one method does not displace another. */
+/** Notification streams. Each method has its own queues, so that a flood of notifications for one method does not displace others. */
 class Notified {
   readonly others = new Hub<RawNotification>()
   private readonly hubs = new Map<string, Hub<JsonObject>>()
@@ -72,7 +72,7 @@ class Notified {
     return hub
   }
 
-  /** Returns true if a stream of the method receives the notification. */
+  /** Returns true if one of the method's streams receives the notification. */
   publish(method: string, params: JsonObject): boolean {
     const hub = this.hubs.get(method)
     hub?.publish(params)
@@ -162,14 +162,14 @@ const declared = (
 ): Effect.Effect<void, CapabilityMissing> =>
   Effect.suspend(() => InUse.checkDeclared(part, revisions, declares, connection()))
 
-/** Encodes the params of a request, or fails before anything is sent. */
+/** Encodes a request's params, or fails before anything is sent. */
 const encoded = (
   method: string,
   encoding: Effect.Effect<unknown, InvalidValue>
 ): Effect.Effect<JsonObject, McpError.McpError> =>
   Effect.flatMap(
     Effect.mapError(encoding, ({ message }) =>
-      McpError.invalidParams(`The params of ${method} do not fit its schema: ${message}`)
+      McpError.invalidParams(`The params of ${method} do not match its schema: ${message}`)
     ),
     (wire) =>
       isJsonObject(wire)
@@ -179,7 +179,7 @@ const encoded = (
 
 const noop = (): void => {}
 
-/** Returns the param that holds the name of the requested item, if an extension of the client defines the method. */
+/** Returns the param that holds the requested item's name, if one of the client's extensions defines the method. */
 const nameParamOf = ({ connection, parts }: Options, method: string): string | undefined => {
   const { revision } = connection()
   const inUse = parts.filter(({ extension }) => Extension.isIn(extension, revision))
@@ -189,7 +189,7 @@ const nameParamOf = ({ connection, parts }: Options, method: string): string | u
   return requests.find((request) => request.method === method && Extension.hasMethod(request, revision))?.nameParam
 }
 
-/** Options of a request of an extension. If the transport has headers, the name of the requested item becomes a header too. */
+/** Options for an extension request. If the transport has headers, the requested item's name is also sent as a header. */
 const optionsOf = (
   { longRunning, nameParam }: Extension.RequestInfo,
   params: JsonObject,
@@ -234,7 +234,7 @@ const send = <P, A, F>(
 const invalid = (method: string, message: string, result: unknown): InvalidResult =>
   new InvalidResult({ method, message, result })
 
-/** Returns the failure that the method declares, or the error unchanged. */
+/** Returns the method's declared failure, or the error unchanged. */
 const failureOf = <F>(
   { failure, failureCode, method }: Pick<Extension.Request<never, never, F>, "failure" | "failureCode" | "method">,
   error: McpError.McpError
@@ -243,7 +243,7 @@ const failureOf = <F>(
   if (failure === undefined || code !== failureCode || !isJsonObject(data)) return Effect.succeed(error)
   if (!Object.hasOwn(data, Extension.failureKey)) return Effect.succeed(error)
   return Effect.mapError(failure.decode(data[Extension.failureKey]), ({ message }) =>
-    invalid(method, `The failure of ${method} does not fit: ${message}`, data)
+    invalid(method, `The failure of ${method} does not match its schema: ${message}`, data)
   )
 }
 
@@ -255,10 +255,10 @@ const resultOf = <A>(
   const stateless = revision.era === "stateless"
   const type = ResultType.of(result)
   if (stateless && type !== "complete") {
-    return Effect.fail(invalid(method, `${excerpt(JSON.stringify(type))} is not a known type of result`, result))
+    return Effect.fail(invalid(method, `${excerpt(JSON.stringify(type))} is not a known result type`, result))
   }
   return Effect.mapError(codec.decode(stateless ? ResultType.unmarked(result) : result), ({ message }) =>
-    invalid(method, `The answer to ${method} is malformed: ${message}`, result)
+    invalid(method, `The response to ${method} is malformed: ${message}`, result)
   )
 }
 
@@ -272,7 +272,7 @@ const serverSettings = <SS>(
     onFailure: ({ message }) =>
       invalid(
         revision.era === "stateless" ? "server/discover" : "initialize",
-        `The server's settings of ${extension.id} do not fit: ${message}`,
+        `The server's settings for ${extension.id} do not match their schema: ${message}`,
         settings
       ),
     onSuccess: Option.some

@@ -6,6 +6,7 @@
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
+import type { ListMethod } from "@effect-mcp/protocol/MethodInfo"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type ClientError, Closed, InvalidResult } from "../ClientError.ts"
@@ -15,11 +16,9 @@ import { isOver, type OtherSession, type ReconnectingConnection } from "../recon
 import { sizeOf } from "../internal/sizeOf.ts"
 import { paged } from "../internal/streams.ts"
 
-export type ListMethod = "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list"
-
 /** Default maximum number of pages in one listing. */
 const defaultMaxPages = 1000
-/** Default maximum size in bytes of one listing, over all pages. */
+/** Default maximum size of one listing in bytes, across all pages. */
 export const defaultMaxBytes = 64 * 1024 * 1024
 
 export interface ListLimits {
@@ -55,8 +54,9 @@ export const pages = <M extends ListMethod>(
       for (let passed = 0; passed < given; passed++) {
         if (page.nextCursor === undefined) return undefined
         const following = yield* next(page.nextCursor)
-        // Give up if the new session ends too.
-        if (isOver(following)) return yield* new Closed({ message: "The session ended again while its list was read" })
+        // Gives up if the new session also ends.
+        if (isOver(following))
+          return yield* new Closed({ message: "The session ended again while a list was being read" })
         page = following
       }
       return page
@@ -96,7 +96,7 @@ export const pagesOf = <P extends { readonly nextCursor?: string }>(
               }
               if (nextCursor === undefined) return Effect.succeed([page])
               if (seen.has(nextCursor))
-                return bad(`The server gave the same cursor twice: ${excerpt(JSON.stringify(nextCursor))}`, page)
+                return bad(`The server returned the same cursor twice: ${excerpt(JSON.stringify(nextCursor))}`, page)
               seen.add((cursor = nextCursor))
               return seen.size >= maxPages
                 ? bad(`The list has more than ${maxPages} pages. Read less of it, or raise \`maxPages\`.`)

@@ -1,14 +1,15 @@
-/** The streams that read a server's lists, and the catalog of its tools. */
-import type { ClientRequests } from "@effect-mcp/protocol/Method"
-import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
-import type { Resource, ResourceTemplate } from "@effect-mcp/protocol/model/Resource"
-import type { CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
+/** Streams for a server's lists, and the catalog of its tools. */
+import type { ListName } from "@effect-mcp/protocol/MethodInfo"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
+import * as Struct from "effect/Struct"
 import type { ClientError } from "../ClientError.ts"
 import { withSafeIcons } from "../internal/icons.ts"
 import { expanded } from "../internal/streams.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
+import { listMember, type ListMembers } from "./ListMembers.ts"
 import * as Lists from "./Lists.ts"
 import * as ToolCatalog from "./ToolCatalog.ts"
 import * as ToolHeaders from "./ToolHeaders.ts"
@@ -18,17 +19,14 @@ type Iconic = Parameters<typeof withSafeIcons>[0]
 export interface Options {
   readonly connection: ReconnectingConnection
   readonly limits: Lists.ListLimits
-  /** Whether to list tools before the first call of an unknown one. */
+  /** Whether to list tools before the first call to an unknown one. */
   readonly lists: boolean
   /** Called with the reason for each tool that is left out of the list. */
   readonly rejected: (reason: string) => void
 }
 
 export interface ServerLists {
-  readonly listTools: Stream.Stream<Tool, ClientError>
-  readonly listResources: Stream.Stream<Resource, ClientError>
-  readonly listResourceTemplates: Stream.Stream<ResourceTemplate, ClientError>
-  readonly listPrompts: Stream.Stream<Prompt, ClientError>
+  readonly members: ListMembers
   readonly catalog: ToolCatalog.ToolCatalog
   readonly headers: ToolHeaders.ToolHeaders
   /** Checks the result of a call against the listed output schema. Fails before the call if the schema is unusable. */
@@ -40,11 +38,14 @@ export interface ServerLists {
 
 export const make = ({ connection, limits, lists, rejected }: Options): ServerLists => {
   const catalog = new ToolCatalog.ToolCatalog(connection, rejected, limits.maxBytes ?? Lists.defaultMaxBytes)
-  const items = <M extends Lists.ListMethod, A extends Iconic>(
-    method: M,
-    itemsOf: (page: ClientRequests[M]["result"]) => ReadonlyArray<A>
-  ): Stream.Stream<A, ClientError> =>
-    expanded(Lists.pages(connection, method, limits), (page) => Effect.succeed(itemsOf(page).map(withSafeIcons)))
+  const items = (name: ListName): Stream.Stream<Iconic, ClientError> =>
+    expanded(Lists.pages(connection, MethodInfo.lists[name].method, limits), (page) =>
+      Effect.succeed(("tools" in page ? catalog.learn(page.tools) : itemsIn(page, name)).map(withSafeIcons))
+    )
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each has the items of its list, which the codec has checked
+  const members = Object.fromEntries(
+    Struct.keys(MethodInfo.lists).map((name) => [listMember(name), items(name)])
+  ) as ListMembers
   return {
     catalog,
     headers: ToolHeaders.make({ connection, catalog, limits, lists }),
@@ -52,9 +53,9 @@ export const make = ({ connection, limits, lists, rejected }: Options): ServerLi
       Effect.flatMapEager(catalog.validator(name), (validator) =>
         Effect.flatMap(send(), (result) => ToolCatalog.checkResult(name, validator, result))
       ),
-    listTools: items("tools/list", (page) => catalog.learn(page.tools)),
-    listResources: items("resources/list", (page) => page.resources),
-    listResourceTemplates: items("resources/templates/list", (page) => page.resourceTemplates),
-    listPrompts: items("prompts/list", (page) => page.prompts)
+    members
   }
 }
+
+/** The items of a page, which is the result of the list's own method. */
+const itemsIn = (page: object, name: ListName): ReadonlyArray<Iconic> => Reflect.get(page, name)

@@ -29,7 +29,7 @@ export interface Options {
   readonly scope: Scope.Scope
 }
 
-/** Number of task states to keep for a slow reader; the oldest are dropped. */
+/** Number of task states to keep for a slow reader. The oldest are dropped. */
 const capacity = 64
 
 /** Runs a call in a scope. Returns once the call has become a task or succeeded. */
@@ -65,7 +65,7 @@ const started = <A, E>(
         if (Exit.isSuccess(exit) || !Cause.hasInterruptsOnly(exit.cause)) return exit
         return Effect.fail(isDetached ? notFollowed() : new Closed({ message: "The client is closed" }))
       })
-      // Interruptible only here: between the fork and `onInterrupt` an interruption would leave the call running without a handle.
+      // Only interruptible here, because an interruption between the fork and `onInterrupt` would leave the call running without a handle.
       const task = yield* restore(Effect.raceFirst(Deferred.await(created), Effect.as(result, undefined))).pipe(
         Effect.onInterrupt(() => {
           isKept = false

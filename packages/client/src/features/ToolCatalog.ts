@@ -1,8 +1,8 @@
 /**
  * The parts of listed tools that calls need: schemas, annotations and task support.
  *
- * Listing fills the catalog, and a change of the list empties it. A tool that was never listed is called without checks. The size in bytes
- * is bounded: the tools listed first are dropped first.
+ * Listing fills the catalog, and a change to the list empties it. A tool that was never listed is called without checks. The size in bytes
+ * is bounded, and the tools that were listed first are dropped first.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
@@ -29,7 +29,7 @@ interface Entry {
 
 interface Conversation {
   readonly revision: Revision
-  /** Whether some arguments must also be sent as headers. */
+  /** True if some arguments must also be sent as headers. */
   readonly headers: boolean
 }
 
@@ -72,7 +72,7 @@ export class ToolCatalog {
     return tools.filter((tool) => {
       const [problem] = this.conversation.headers ? HeaderParams.parse(tool.inputSchema).problems : []
       this.set(tool, problem)
-      if (problem !== undefined) this.rejected(`The tool ${excerpt(tool.name)} is left out: ${problem.message}`)
+      if (problem !== undefined) this.rejected(`The tool ${excerpt(tool.name)} was left out: ${problem.message}`)
       return problem === undefined
     })
   }
@@ -143,14 +143,14 @@ export const checkResult = (
 ): Effect.Effect<CallToolResult, InvalidResult> => {
   if (validate === undefined || result.isError === true) return Effect.succeed(result)
   if (result.structuredContent === undefined) {
-    return Effect.fail(invalid(`The tool ${name} has an output schema but gave no structured content`, result))
+    return Effect.fail(invalid(`The tool ${name} has an output schema but returned no structured content`, result))
   }
   const [violation] = validate(result.structuredContent)
   return violation === undefined
     ? Effect.succeed(result)
     : Effect.fail(
         invalid(
-          `The result of ${name} does not fit its output schema: ${excerpt(violation.path)} ${violation.message}`,
+          `The result of ${name} does not match its output schema: ${excerpt(violation.path)} ${violation.message}`,
           result
         )
       )

@@ -6,12 +6,13 @@
  */
 import type { AnyTool } from "@effect-mcp/core/Tool"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
-import { headerAnnotations } from "@effect-mcp/protocol/internal/HeaderAnnotations"
+import { headerAnnotations } from "@effect-mcp/protocol/internal/toolSchema"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
+import { memoize } from "effect/Function"
 import * as Stream from "effect/Stream"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ClientError } from "../ClientError.ts"
@@ -46,26 +47,16 @@ export interface Options {
   readonly connection: ReconnectingConnection
   readonly catalog: ToolCatalog
   readonly limits: Lists.ListLimits
-  /** Whether to list tools before the first call of an unknown one. */
+  /** Whether to list tools before the first call to an unknown one. */
   readonly lists: boolean
 }
 
-/** Parsed annotations of each schema. */
-const annotated = new WeakMap<JsonObject, ReadonlyArray<HeaderParams.HeaderParam>>()
-const paramsOf = (schema: JsonObject): ReadonlyArray<HeaderParams.HeaderParam> => {
-  const known = annotated.get(schema) ?? HeaderParams.parse(schema).params
-  annotated.set(schema, known)
-  return known
-}
+const paramsOf = memoize((schema: JsonObject) => HeaderParams.parse(schema).params)
+const annotationsOf = memoize(headerAnnotations)
 
-const annotations = new WeakMap<object, JsonObject>()
-/** Returns the schema with the annotations of the tool's arguments. */
-const schemaOf = ({ input: { jsonSchema, schema } }: AnyTool): JsonObject | undefined => {
-  if (jsonSchema !== undefined || schema === undefined) return jsonSchema
-  const known = annotations.get(schema) ?? headerAnnotations(schema)
-  annotations.set(schema, known)
-  return known
-}
+/** Returns the schema that contains the annotations of the tool's arguments. */
+const schemaOf = ({ input: { jsonSchema, schema } }: AnyTool): JsonObject | undefined =>
+  jsonSchema ?? (schema && annotationsOf(schema))
 
 export const make = ({ catalog, connection, limits, lists }: Options): ToolHeaders => {
   const list = (options?: CallOptions): Effect.Effect<void, ClientError> =>

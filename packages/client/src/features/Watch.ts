@@ -1,8 +1,8 @@
 /**
- * Watched resources (spec: server/resources, subscriptions), with one subscription per URI while it has watchers.
+ * Watched resources (spec: server/resources, subscriptions). All watchers of a URI share one subscription.
  *
- * An event tells the watcher to read the resource again: after subscribing, after each update, and after each renewal, because updates may
- * have been missed. A slow watcher may miss older events, but never the newest.
+ * An event tells the watcher to read the resource again. Events are sent after subscribing, after each update, and after each
+ * resubscription, because updates may have been missed by then. A slow watcher may miss older events, but never the latest one.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -16,7 +16,10 @@ import type { EraRequests } from "../connection/Era.ts"
 import { Hub } from "../internal/Hub.ts"
 import * as Resubscribe from "../reconnect/Resubscribe.ts"
 
-/** `Watching` follows each subscription and each renewal. The `uri` of an update may be a part of the watched resource. */
+/**
+ * An event for a watcher. `Watching` is sent after each subscription and resubscription. The `uri` of an update may belong to a part of the
+ * watched resource.
+ */
 export interface WatchEvent {
   readonly _tag: "Watching" | "Updated"
   readonly uri: string
@@ -34,7 +37,7 @@ export interface Watch {
   readonly close: (closed: Closed) => void
 }
 
-/** True if `uri` is the watched resource or lies below it. */
+/** True if `uri` is the watched resource or a part of it. */
 const isPart = (watched: string, uri: string): boolean =>
   uri === watched || (uri.startsWith(watched) && (/[/#?]$/.test(watched) || /^[/#?]/.test(uri.slice(watched.length))))
 
@@ -93,7 +96,7 @@ export const make = Effect.fnUntraced(function* (
       ),
     updated: (uri) => {
       const concerned = [...all].filter(([watched]) => isPart(watched, uri))
-      // The specification does not define URIs of parts, so an unknown URI may concern every watched resource.
+      // The specification does not define the URIs of parts, so an unknown URI may concern every watched resource.
       for (const [, watched] of concerned.length > 0 ? concerned : all) updated(watched, uri)
     },
     missed: () => {

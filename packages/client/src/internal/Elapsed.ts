@@ -1,4 +1,4 @@
-/** Monotonic time in milliseconds; setting the time of day does not change it. */
+/** Monotonic time in milliseconds, which setting the time of day does not affect. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 

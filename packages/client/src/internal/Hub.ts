@@ -1,7 +1,8 @@
 /**
- * Events for all streams that run at the moment. A slow stream loses its own oldest events, not those of others.
+ * Broadcasts events to all running streams. A slow stream loses its own oldest events without affecting other streams.
  *
- * Beside `PubSub` since each stream has its own capacity, and the end may be an error. Publishing is synchronous, for the reader.
+ * Replaces `PubSub` because each stream has its own capacity and the end may be an error. Publishing is synchronous, as the message reader
+ * requires.
  */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -18,18 +19,18 @@ export class Hub<A, E = never> {
     for (const queue of this.queues) Queue.offerUnsafe(queue, event)
   }
 
-  /** Ends every stream, and those that start later. */
+  /** Ends all current and future streams. */
   close(exit: Exit.Exit<void, E>): void {
     this.closed ??= exit
     for (const queue of this.queues) finish(queue, this.closed)
   }
 
-  /** The events from the moment that the stream runs, after `initial`; at most `capacity` of them wait. */
+  /** Streams `initial` followed by events published while the stream runs. At most `capacity` events are buffered. */
   stream(capacity: number, ...initial: ReadonlyArray<A>): Stream.Stream<A, E> {
     return Stream.callback<A, E>((queue) => this.join(queue, initial), { bufferSize: capacity, strategy: "sliding" })
   }
 
-  /** The events from now on until the scope closes, for a stream that is made later. */
+  /** Buffers events from now until the scope closes, for a stream created later. */
   subscribe(capacity: number): Effect.Effect<Queue.Queue<A, E | Cause.Done>, never, Scope.Scope> {
     return Effect.tap(Queue.sliding<A, E | Cause.Done>(capacity), (queue) => this.join(queue, []))
   }

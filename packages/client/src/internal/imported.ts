@@ -3,7 +3,7 @@ import { lateImport } from "@effect-mcp/core/internal/lateImport"
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 
-/** Imports a transport. Fails with a `TransportError` if that is not possible, such as over the lost network of a browser. */
+/** Imports a transport. Fails with a `TransportError` if that is impossible, for example because a browser has lost its network. */
 export const imported = <P>(load: () => Promise<P>): Effect.Effect<P, TransportError> =>
   Effect.tryPromise({
     try: lateImport(load),

@@ -1,6 +1,6 @@
-/** The size of a decoded value: about the characters of its JSON, without making that text. */
+/** Estimates the size of a decoded value, which is about the length of its JSON, without creating that text. */
 
-/** Walks with an explicit stack, since a value may be nested deeper than calls may be. */
+/** Uses an explicit stack, because a value may be nested deeper than the call stack allows. */
 export const sizeOf = (value: unknown): number => {
   const left: Array<unknown> = [value]
   let size = 0

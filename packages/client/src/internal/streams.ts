@@ -1,29 +1,30 @@
 /**
- * Streams of what pulls give.
+ * Small stream constructors based on pulls.
  *
- * Beside `Stream.paginate`, `mapEffect` and `flatMap`: what they import for streams in parallel would be 1 KiB of a client that uses none.
+ * Used instead of `Stream.paginate`, `mapEffect` and `flatMap`, whose support for parallel streams would add 1 KiB to clients that don't
+ * need it.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
 
-/** A pull of what `next` gives, but for empty arrays. */
+/** A pull that skips the empty arrays returned by `next`. */
 const filled = <A, E, R>(next: Effect.Effect<ReadonlyArray<A>, E, R>): Effect.Effect<NonEmpty<A>, E, R> =>
   Effect.flatMap(next, (items) => (isFilled(items) ? Effect.succeed(items) : filled(next)))
 
 type NonEmpty<A> = readonly [A, ...Array<A>]
 const isFilled = <A>(items: ReadonlyArray<A>): items is NonEmpty<A> => items.length > 0
 
-/** The items that `next` gives each time that it runs, until it is done. */
+/** Streams the items `next` returns each time it runs, until it is done. */
 export const pulled = <A, E>(next: Pull.Pull<ReadonlyArray<A>, E>): Stream.Stream<A, E> =>
   Stream.fromPull(Effect.succeed(filled(next)))
 
-/** The items that `next` gives each time that it runs, until it gives undefined. */
+/** Streams the items `next` returns each time it runs, until it returns `undefined`. */
 export const paged = <A, E>(next: Effect.Effect<ReadonlyArray<A> | undefined, E>): Stream.Stream<A, E> =>
   pulled(Effect.flatMap(next, (items) => (items === undefined ? Cause.done() : Effect.succeed(items))))
 
-/** The items that each element becomes, in order. */
+/** Replaces each element with several items, in order. */
 export const expanded = <A, B, E, E2>(
   stream: Stream.Stream<A, E>,
   expand: (item: A) => Effect.Effect<ReadonlyArray<B>, E2>

@@ -1,8 +1,8 @@
 /**
- * The features of a connected server, in the form that another server can mount.
+ * Exposes a connected server's features in a form another server can mount.
  *
- * Progress, cancellation and questions reach the caller. The client declares the services that it was built with (`layerCallers` declares
- * all); a question that the caller did not declare is rejected. `ToolRegistry.mount` describes how to combine the names of several servers.
+ * Progress, cancellation and questions reach the caller. The client declares the services it was built with (`layerCallers` declares all of
+ * them), and rejects questions the caller didn't declare. See `ToolRegistry.mount` for how names from several servers are combined.
  */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import type { Completer, Completions } from "@effect-mcp/core/Completions"
@@ -70,7 +70,7 @@ const relayed = <A>(events: Stream.Stream<CallEvent<A>, ClientError>, progress: 
   ).pipe(
     Effect.flatMap(
       Option.match({
-        onNone: () => Effect.fail(McpError.internalError("The server gave no result")),
+        onNone: () => Effect.fail(McpError.internalError("The server returned no result")),
         onSome: Effect.succeed
       })
     )
@@ -90,7 +90,8 @@ const completer =
     )
 
 /**
- * Returns a connected server's tools for mounting into another server. A failed call fails with the server's own `McpError`, or -32603.
+ * Returns a connected server's tools, ready to be mounted into another server. A failed call fails with the server's own `McpError`, or
+ * with -32603.
  *
  * @example
  * ```ts
@@ -124,7 +125,7 @@ export const tools = (client: Service): ToolSource => ({
   changes: client.toolChanges
 })
 
-/** Returns a connected server's resources and resource templates for mounting into another server. */
+/** Returns a connected server's resources and resource templates, ready to be mounted into another server. */
 export const resources = (client: Service): ResourceSource => ({
   list: listed(client.listResources),
   templates: listed(client.listResourceTemplates),
@@ -141,7 +142,7 @@ export const resources = (client: Service): ResourceSource => ({
   changes: client.resourceChanges
 })
 
-/** Returns a connected server's prompts for mounting into another server. */
+/** Returns a connected server's prompts, ready to be mounted into another server. */
 export const prompts = (client: Service): PromptSource => ({
   list: listed(client.listPrompts),
   get: (params) =>
@@ -152,7 +153,7 @@ export const prompts = (client: Service): PromptSource => ({
   changes: client.promptChanges
 })
 
-/** Returns a connected server's completions in the form of a server's own. */
+/** Returns a connected server's completions as a `Completions` service. */
 export const completions = (client: Service): Completions["Service"] => ({
   complete: (params) => withMcpError(Effect.map(client.complete(params), (completion) => ({ completion })))
 })

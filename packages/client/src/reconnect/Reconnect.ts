@@ -1,8 +1,8 @@
 /**
- * One connection after another: when one is lost, the next is opened as soon as a request needs it, once for all requests that wait.
+ * Replaces lost connections: the next one is opened as soon as a request needs it, once for all waiting requests.
  *
- * Owns the connections and the fiber that opens the next: a request that is interrupted does not end it for the others. After a bounded
- * number of tries all waiting requests fail with `Closed`; a later request makes a fresh start.
+ * The fiber that opens a connection is independent of requests, so interrupting one does not affect the others. After a limited number of
+ * attempts all waiting requests fail with `Closed`, and a later request starts over.
  */
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Cause from "effect/Cause"
@@ -17,29 +17,29 @@ import { Closed, Forbidden, Unauthorized, unsent } from "../ClientError.ts"
 import type { Connection } from "../connection/Connection.ts"
 
 export interface Options<E, R> {
-  /** One connection, for as long as its scope. */
+  /** Opens a connection that lives until the scope closes. */
   readonly open: Effect.Effect<Connection, E, R>
   /** Called when a connection is lost. */
   readonly onLost: () => void
   /** Runs on every connection after the first, before any request uses it. */
   readonly restore: (connection: Connection) => Effect.Effect<void, Closed>
-  /** When to try again. Without one a lost connection is not replaced. */
+  /** When to retry. Without a policy a lost connection is not replaced. */
   readonly policy: RetryPolicy | undefined
 }
 
 export interface Reconnect {
-  /** The latest connection, whether or not it is lost. */
+  /** Returns the latest connection, even if it is lost. */
   readonly latest: () => Connection
   readonly isOpen: () => boolean
-  /** The open connection, or the next one. */
+  /** Returns the open connection, or opens the next one. */
   readonly acquire: Effect.Effect<Connection, Closed>
-  /** Whether `connection` is still in use although a request on it failed with `closed`. */
+  /** True if `connection` is still in use although a request on it failed with `closed`. */
   readonly survives: (connection: Connection, closed: Closed) => boolean
   /** Completes with the next connection. */
   readonly reopened: Effect.Effect<void>
-  /** Completes when no connection will be opened any more. */
+  /** Completes when no more connections will be opened. */
   readonly ended: Effect.Effect<Closed>
-  /** Fails when a connection could not be opened, or will not be replaced; completes when this is closed. */
+  /** Fails when a connection could not be opened or will not be replaced. Completes when this is closed. */
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }
 
@@ -52,14 +52,14 @@ interface Open {
 type State =
   | Open
   | { readonly _tag: "Opening"; readonly opened: Deferred.Deferred<Connection, Closed> }
-  /** `cleared` completes when the last connection is closed as far as the next one needs it. */
+  /** `cleared` completes when the last connection is closed far enough for the next one. */
   | { readonly _tag: "Lost"; readonly closed: Closed; readonly cleared: Effect.Effect<unknown> }
   | { readonly _tag: "Over"; readonly closed: Closed }
 
-/** How long the answers of a lost session may still take to arrive. */
+/** How long answers from a lost session may still arrive. */
 const lostSessionGrace = "5 seconds"
 
-/** Why a connection could not be opened. */
+/** Returns why a connection could not be opened. */
 const transportErrorOf = (failure: Cause.Cause<unknown>): TransportError => {
   const error = Cause.squash(failure)
   const known = error instanceof Closed ? error.cause : error
@@ -82,7 +82,7 @@ interface Parts<E, R> {
   readonly backoff: Backoff
   /** Opens one connection. */
   readonly opening: Opened<E, R>
-  /** Runs in the context in which the client was made, not in that of the request that needs a connection. */
+  /** Runs in the context in which the client was created, not in the context of the request that needs a connection. */
   readonly run: <A, E2>(effect: Effect.Effect<A, E2, Exclude<R, Scope.Scope>>) => Fiber.Fiber<A, E2>
 }
 
@@ -92,7 +92,7 @@ class Connections<E, R> {
   readonly over = Deferred.makeUnsafe<Closed>()
   broken = Deferred.makeUnsafe<void, TransportError>()
   next = Deferred.makeUnsafe<void>()
-  /** The fibers that close lost connections. */
+  /** Fibers that close lost connections. */
   private readonly closing = new Set<Fiber.Fiber<unknown>>()
   private readonly parts: Parts<E, R>
 
@@ -110,14 +110,14 @@ class Connections<E, R> {
     this.parts.run(Effect.map(open.connection.ended, (closed) => this.lose(open, closed)))
   }
 
-  /** `ended`: messages of the lost connection that are waited for while the next is opened already. */
+  /** `ended` waits for messages of the lost connection while the next one is already being opened. */
   lose(lost: Open, closed: Closed, ended?: Effect.Effect<unknown>): void {
     if (this.state !== lost) return
     const { onLost, policy } = this.parts.options
     onLost()
-    // A turn later, since the connection may be in the middle of announcing its end.
+    // One turn later, because the connection may be in the middle of announcing its end.
     const close = Effect.andThen(Effect.yieldNow, Scope.close(lost.scope, Exit.void))
-    // Not in the scope of the connections: once begun it is finished, and the end of the client waits for it.
+    // Not in the connections' scope, because once started, closing must complete. Closing the client waits for it.
     const fiber = this.parts.run(ended === undefined ? close : Effect.andThen(ended, close))
     this.closing.add(fiber)
     fiber.addObserver(() => this.closing.delete(fiber))
@@ -156,11 +156,11 @@ class Connections<E, R> {
   }
 
   private settle(opened: Deferred.Deferred<Connection, Closed>, exit: Exit.Exit<Open, E | Closed>): void {
-    // The client was closed meanwhile, and with it the connection.
+    // The client was closed in the meantime, and the connection with it.
     if (this.state._tag !== "Opening") return
     if (Exit.isFailure(exit)) {
       const cause = transportErrorOf(exit.cause)
-      const closed = new Closed({ message: `The connection cannot be opened again: ${cause.message}`, cause })
+      const closed = new Closed({ message: `Cannot reconnect: ${cause.message}`, cause })
       this.parts.backoff.reset()
       this.state = { _tag: "Lost", closed, cleared: Effect.void }
       Deferred.doneUnsafe(opened, Effect.fail(unsent(closed)))
@@ -190,7 +190,7 @@ class Connections<E, R> {
   }
 }
 
-/** Opens the first connection; its failure is the effect's own. */
+/** Opens the first connection. If that fails, the effect fails with the same error. */
 export const make = Effect.fnUntraced(function* <E, R>(
   options: Options<E, R>
 ): Effect.fn.Return<Reconnect, E, Exclude<R, Scope.Scope> | Scope.Scope> {
@@ -217,7 +217,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
       const { state } = connections
       if (state._tag !== "Open" || state.connection !== connection) return false
       if (policy === undefined || closed.cause?.reason !== "SessionLost") return true
-      // Other requests in flight on the lost session still get their answers.
+      // Other requests in flight on the lost session still receive their answers.
       connections.lose(state, closed, Effect.timeoutOption(connection.ended, lostSessionGrace))
       return false
     },

@@ -1,7 +1,7 @@
 /**
- * The requests of a client over one connection after another; the rest of the client uses it.
+ * Sends a client's requests over a series of connections. The rest of the client uses it.
  *
- * What was negotiated is that of the latest connection. Sets the log level again on every new connection; subscriptions renew themselves
+ * Negotiated values come from the latest connection. The log level is set again on every new connection, and subscriptions are reopened
  * (`Resubscribe`).
  */
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
@@ -25,23 +25,23 @@ import * as RequestRetry from "./RequestRetry.ts"
 
 export interface Options<E, R> {
   readonly open: Effect.Effect<Connection, E, R>
-  /** Whether `open` can be run more than once. */
+  /** True if `open` can run more than once. */
   readonly reopens: boolean
-  /** Without a policy nothing is tried again. */
+  /** Without a policy nothing is retried. */
   readonly policy: RetryPolicy | undefined
   readonly defaults: Defaults
-  /** Whether a request is safe to repeat, beside those of methods that only read. */
+  /** True if a request is safe to repeat, even though its method doesn't only read. */
   readonly isSafe: (method: string, params: unknown) => boolean
-  /** Called when a connection is lost: what was learned on it may be stale. */
+  /** Called when a connection is lost, because facts learned on it may be stale. */
   readonly onLost: () => void
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
-  /** Gives the final result where a result is of another kind. */
+  /** Returns the final result for a result of another type. */
   readonly follow: (other: OtherResult) => Effect.Effect<unknown, ClientError>
 }
 
-/** Options of a request of a method that is in no table. */
+/** Options for a request whose method is not in the tables. */
 interface SendOptions extends EraSendOptions {
-  /** Whether it only reads. */
+  /** True if it only reads. */
   readonly readOnly: boolean
 }
 
@@ -51,7 +51,7 @@ export interface ReconnectingConnection extends Negotiated, Omit<EraRequests, "s
     params: ClientRequests[M]["params"],
     options?: CallOptions
   ) => Effect.Effect<ClientRequests[M]["result"], ClientError>
-  /** The same on one connection alone: on another one the result is `OtherSession`, and nothing is sent. */
+  /** Like `request`, but only on one connection. On any other connection the result is `OtherSession`, and nothing is sent. */
   readonly requestOn: <M extends keyof ClientRequests>(
     only: Connection,
     method: M,
@@ -59,18 +59,18 @@ export interface ReconnectingConnection extends Negotiated, Omit<EraRequests, "s
     options?: CallOptions
   ) => Effect.Effect<ClientRequests[M]["result"] | OtherSession, ClientError>
   readonly send: (method: string, params: JsonObject, options: SendOptions) => Effect.Effect<unknown, ClientError>
-  /** Whether arguments of calls travel in headers, too. */
+  /** True if call arguments are also sent as headers. */
   readonly headers: boolean
   readonly reconnect: Reconnect.Reconnect
 }
 
-/** A request is of a session that is over, and was not sent. */
+/** Returned for a request of a session that is over. It was not sent. */
 export interface OtherSession {
   readonly _tag: "OtherSession"
 }
 const otherSession: OtherSession = { _tag: "OtherSession" }
 
-/** Whether the result is that of a request whose session is over. */
+/** True if the result means that the request's session is over. */
 export const isOver = (result: object): result is OtherSession => result === otherSession
 
 export const make = Effect.fnUntraced(function* <E, R>(
@@ -89,7 +89,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
         return Effect.catch(connection.setLogLevel(level), (error) =>
           error._tag === "Closed"
             ? Effect.fail(error)
-            : Effect.sync(() => dropped(`The log level is not set again: ${error.message}`, "Warn"))
+            : Effect.sync(() => dropped(`Cannot restore the log level: ${error.message}`, "Warn"))
         )
       })
   })
@@ -165,7 +165,7 @@ const requestOnly = <M extends keyof ClientRequests>(
 ): Effect.Effect<ClientRequests[M]["result"] | OtherResult | OtherSession, ClientError> =>
   connection === only ? connection.request(method, params, options) : Effect.succeed(otherSession)
 
-/** Requests of either kind, within one deadline over all of their tries. */
+/** Sends requests of either kind, with one deadline for all attempts. */
 const makeRequests = (
   send: ReturnType<typeof RequestRetry.make>,
   latest: () => Connection,
@@ -220,7 +220,7 @@ const makeRequests = (
     })
 })
 
-/** The time at which a request expires, over all of its tries; progress moves it. */
+/** Returns the time at which a request expires, over all attempts. Progress extends it. */
 const deadlineOf = (
   method: string,
   options: CallOptions,

@@ -1,8 +1,8 @@
 /**
- * Requests over a connection that may be lost before the answer.
+ * Sends requests over a connection that may be lost before the answer arrives.
  *
- * A request is sent again only where that is safe: the server has certainly not acted on it, or may act on it twice. Each try has its
- * own id; all tries share the caller's timeout. Any other request fails with `Closed`.
+ * A request is resent only if that is safe, either because the server has certainly not acted on it or because the server may act on it
+ * twice. Each attempt has a new id, and all attempts share the caller's timeout. Any other request fails with `Closed`.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -14,16 +14,16 @@ import type { Reconnect } from "./Reconnect.ts"
 
 export interface Options {
   readonly reconnect: Reconnect
-  /** When a request is sent again; without a policy never. */
+  /** When to resend a request. Without a policy, requests are never resent. */
   readonly policy: RetryPolicy | undefined
 }
 
-/** A request, or a subscription, that may be tried on one connection after another. */
+/** A request or a subscription that can be tried on several connections. */
 export interface RetriableRequest<A, R> {
   readonly attempt: (connection: Connection) => Effect.Effect<A, ClientError, R>
-  /** Whether the server may act on it twice. */
+  /** True if the server may act on it twice. */
   readonly safe: boolean
-  /** When the request expires; it may move while the request runs. */
+  /** When the request expires. May change while the request runs. */
   readonly deadline?: Deadline | undefined
   /** How long the request waits for another connection, at most twice. Default: until the deadline. */
   readonly reconnectTimeout?: Duration.Input | undefined
@@ -31,11 +31,11 @@ export interface RetriableRequest<A, R> {
 
 export interface Deadline {
   readonly method: string
-  /** In milliseconds of `Elapsed`; infinite for never. */
+  /** In milliseconds of `Elapsed`, or Infinity for never. */
   readonly at: () => number
 }
 
-/** How the last try failed, on which connection, and how often so far a session seemed to have expired. */
+/** How the last attempt failed, on which connection, and how often a session has seemed to be expired so far. */
 interface Failed {
   readonly closed: Closed
   readonly connection: Connection
@@ -50,7 +50,7 @@ const expire = ({ at, method }: Deadline): Effect.Effect<never, Timeout> =>
     return Effect.fail(new Timeout({ method, message: `${method} was not answered in time` }))
   })
 
-/** Bounds the wait of this request; opening the connection is not interrupted. */
+/** Limits the wait of this request. Opening the connection is not interrupted. */
 const withinReconnectTimeout = (
   { reconnectTimeout }: Pick<RetriableRequest<never, never>, "reconnectTimeout">,
   connection: Effect.Effect<Connection, Closed>
@@ -60,10 +60,10 @@ const withinReconnectTimeout = (
     : Effect.timeoutOrElse(connection, {
         duration: reconnectTimeout,
         orElse: () =>
-          Effect.fail(new Closed({ message: "The connection was lost, and there is no other yet", unsent: true }))
+          Effect.fail(new Closed({ message: "The connection was lost and has not been reopened yet", unsent: true }))
       })
 
-/** Whether the status (other than 404) may mean an expired session, or a refusal that a new session does not change. */
+/** True if the status (other than 404) may mean an expired session, or a rejection that a new session would not change. */
 const mayBeExpiredSession = ({ cause }: Closed): boolean =>
   cause?.reason === "SessionLost" && cause.status !== undefined && cause.status !== 404
 
@@ -76,7 +76,7 @@ const failure = (closed: Closed, connection: Connection, before?: Failed): Faile
 const untilDeadline = <A, R>(sending: RetriableRequest<A, R>, rest: Effect.Effect<A, ClientError, R>) =>
   sending.deadline === undefined ? rest : Effect.raceFirst(rest, expire(sending.deadline))
 
-/** Sends requests, and sends those again that are safe to repeat. */
+/** Sends requests, and repeats the ones that are safe to repeat. */
 export const make =
   (options: Options) =>
   <A, R>(sending: RetriableRequest<A, R>): Effect.Effect<A, ClientError, R> => {
@@ -89,7 +89,7 @@ export const make =
     )
   }
 
-/** Sends a request that has no connection, or whose first try has failed with `closed`, again where that is safe. */
+/** Repeats a request that has no connection, or whose first attempt failed with `closed`, if that is safe. */
 const retry = <A, R>(
   { policy, reconnect }: Options,
   sending: RetriableRequest<A, R>,
@@ -98,9 +98,9 @@ const retry = <A, R>(
   const attempts = policy?.attempts ?? defaultAttempts
   const resends = policy?.resends ?? defaultResends
 
-  /** Further tries after `tried`, of which the server may have seen `seen`. */
+  /** Continues after `tried` attempts, of which the server may have seen `seen`. */
   const again = (tried: number, seen: number, failed: Failed | undefined): Effect.Effect<A, ClientError, R> =>
-    // A turn later, since the connection may end in the same turn as the request.
+    // One turn later, because the connection may end in the same turn as the request.
     Effect.flatMap(failed === undefined ? Effect.void : Effect.yieldNow, () => {
       if (failed !== undefined) {
         const { closed, forgotten } = failed
@@ -108,7 +108,7 @@ const retry = <A, R>(
         const isLast = tried >= most || isPermanent(closed) || seen > (sending.safe ? resends : 0) || forgotten > 1
         if (isLast) return Effect.fail(closed)
       }
-      // Opening the next connection has its own waits.
+      // Opening the next connection has its own delays.
       const pause = failed !== undefined && reconnect.survives(failed.connection, failed.closed) ? tried + 1 : 0
       const connection = withinReconnectTimeout(sending, Effect.andThen(wait(pause, policy ?? {}), reconnect.acquire))
       return Effect.flatMap(seen === 0 ? connection : Effect.mapError(connection, sent), (connection) =>

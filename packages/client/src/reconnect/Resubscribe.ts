@@ -1,7 +1,7 @@
 /**
- * A subscription that is renewed when the server or the connection ends it.
+ * A subscription that is reopened when the server or the connection ends it.
  *
- * The subscriber learns of each renewal, since notifications may have been missed. A subscription that ends repeatedly without a
+ * The subscriber is informed each time, because notifications may have been missed. A subscription that repeatedly ends without a
  * notification fails.
  */
 import * as Effect from "effect/Effect"
@@ -10,15 +10,15 @@ import type { Backoff } from "../connection/Backoff.ts"
 import type { ClientError, Closed } from "../ClientError.ts"
 
 export interface Options {
-  /** Subscribes for as long as its scope; the inner effect completes when the server or the connection ends it. */
+  /** Subscribes until the scope closes. The inner effect completes when the server or the connection ends the subscription. */
   readonly subscribe: Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
-  /** Called when the subscription is established; `again` says whether it is a renewal. */
+  /** Called when the subscription is established. `again` is true if it was reopened. */
   readonly onSubscribed: (again: boolean) => void
-  /** Without it the subscription is not renewed. */
+  /** Without it, the subscription is not reopened. */
   readonly backoff: Backoff | undefined
 }
 
-/** Fails when the subscription is refused, or not renewed any more. */
+/** Fails when the subscription is rejected, or is no longer reopened. */
 export const keep = ({ backoff, onSubscribed, subscribe }: Options): Effect.Effect<never, ClientError> => {
   const from = (again: boolean): Effect.Effect<never, ClientError> =>
     Effect.flatMap(once(again), (closed) => {

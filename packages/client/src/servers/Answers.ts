@@ -1,6 +1,6 @@
 /**
- * Tells the services that answer questions which of several servers is asking, as `serverName` of `Requester` and of the actions of
- * `Consent`.
+ * Tells services and middleware which of several servers they serve, as `serverName` in `Requester`, in `Consent` actions, and in the
+ * requests and questions that middleware sees.
  *
  * The name a server reports is only a claim. Its name in the program's table is reliable.
  */
@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Consent from "../answering/Consent.ts"
 import { Requester } from "../answering/Requester.ts"
+import * as Middleware from "../connection/ClientMiddleware.ts"
 
 /** Returns the context to build the server's client in. */
 export const named = <R>(context: Context.Context<R>, serverName: string): Context.Context<R> => {
@@ -30,6 +31,12 @@ export const named = <R>(context: Context.Context<R>, serverName: string): Conte
     ),
     Option.map(Context.getOption(context, Roots), ({ changes, list }) =>
       Context.make(Roots, { changes, list: asking(list) })
+    ),
+    Option.map(Context.getOption(context, Middleware.ClientMiddleware), (all) =>
+      Context.make(
+        Middleware.ClientMiddleware,
+        all.map((one) => Middleware.named(one, serverName))
+      )
     ),
     policy === Consent.allow
       ? Option.none()

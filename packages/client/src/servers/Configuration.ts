@@ -1,10 +1,12 @@
 /**
- * Reads the servers of a host's configuration file: `{ "mcpServers": { "weather": { "command": "weather-server" } } }`.
+ * Reads servers from a host's configuration file, such as `{ "mcpServers": { "weather": { "command": "weather-server" } } }`.
  *
- * Substitutes environment variables (`${NAME}`, `${NAME:-default}`). One invalid server makes the whole file invalid.
+ * Substitutes environment variables (`${NAME}`, `${NAME:-default}`). A single invalid server makes the whole file invalid.
  */
+import { textOf } from "@effect-mcp/core/internal/calling"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Data from "effect/Data"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Result from "effect/Result"
@@ -14,28 +16,28 @@ import type * as Stdio from "../transport/Stdio.ts"
 import * as Server from "./Server.ts"
 import * as ServerEntry from "./ServerEntry.ts"
 
-/** The configuration cannot be read, or one of its servers is invalid. */
+/** The configuration can't be read, or one of its servers is invalid. */
 export class InvalidConfiguration extends Data.TaggedError("InvalidConfiguration")<{
   readonly message: string
   readonly cause?: unknown
 }> {}
 
-/** Keys that hosts use for the servers in their files. */
+/** Keys under which hosts list their servers. */
 export const sections: ReadonlyArray<string> = ["mcpServers", "servers", "mcp_servers"]
 
-/** A server from a file: a process or a URL. */
+/** A server read from a file: either a process or a URL. */
 export type Configured = Server.TableServer<ConnectError, Http.Requirements | Stdio.Requirements>
 
 export interface Options {
-  /** Values of `${NAME}`. Default: the environment of this process. */
+  /** Values to substitute for `${NAME}`. Default: this process's environment. */
   readonly variables?: ServerEntry.EnvironmentVariables | undefined
-  /** Options of every client. */
+  /** Options for every client. */
   readonly client?: ClientOptions | undefined
-  /** Parses the text of a file. Default `JSON.parse`; a file with comments needs another parser. */
+  /** Parses the file's text. Default `JSON.parse`; pass another parser if the file has comments. */
   readonly parse?: ((text: string) => unknown) | undefined
   /**
-   * Returns a replacement for a server of the file, such as one with credentials, or `undefined` to keep the server. Default: keeps every
-   * server.
+   * Returns a replacement for a server, for example one with credentials, or `undefined` to keep the server from the file. Default: keeps
+   * every server.
    */
   readonly server?: ((name: string, entry: ServerEntry.ServerEntry) => Configured | undefined) | undefined
 }
@@ -48,7 +50,7 @@ const serversOf = (value: unknown): Result.Result<JsonObject, InvalidConfigurati
   const servers = section === undefined || !isJsonObject(value) ? undefined : value[section]
   return isJsonObject(servers)
     ? Result.succeed(servers)
-    : Result.fail(invalid(`There are no servers: expected an object with one of ${sections.join(", ")}`))
+    : Result.fail(invalid(`No servers found: expected an object with one of ${sections.join(", ")}`))
 }
 
 const serverOf = (entry: ServerEntry.ServerEntry, client: ClientOptions | undefined): Configured => {
@@ -60,7 +62,7 @@ const serverOf = (entry: ServerEntry.ServerEntry, client: ClientOptions | undefi
   return Server.http({ url, headers, transport, client })
 }
 
-/** Returns the servers of a parsed configuration, except entries with `"disabled": true`. */
+/** Returns the servers in a parsed configuration, skipping entries with `"disabled": true`. */
 export const table = (
   value: unknown,
   { client, server, variables = globalThis.process?.env ?? {} }: Options = {}
@@ -73,12 +75,16 @@ export const table = (
         Result.flatMap(ServerEntry.parse(written), (entry) => ServerEntry.resolve(entry, variables)),
         (reason) => invalid(`Cannot use the server ${name}: ${reason}`)
       )
-      made.push([name, server?.(name, entry) ?? serverOf(entry, client)])
+      const replaced = yield* Result.try({
+        try: () => server?.(name, entry),
+        catch: (cause) => invalid(`Cannot use the server ${name}: ${textOf(Cause.die(cause))}`, cause)
+      })
+      made.push([name, replaced ?? serverOf(entry, client)])
     }
     return Object.fromEntries(made)
   })
 
-/** Reads the servers of a file. Fails with `InvalidConfiguration` if the file cannot be read, or one of its servers is invalid. */
+/** Reads servers from a file. Fails with `InvalidConfiguration` if the file can't be read or contains an invalid server. */
 export const read = Effect.fnUntraced(function* (
   file: string,
   options: Options = {}

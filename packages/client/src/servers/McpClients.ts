@@ -1,29 +1,29 @@
 /**
- * Clients of several servers as one service: merges their lists, supervises each server and reports which server asks a question.
+ * Manages the clients of several servers as one service. It merges their lists, reconnects each server, and reports which server asks a
+ * question.
  *
- * Building the service does not wait for any server. A server that is down is left out of the lists, fails its own requests with
- * `Unavailable`, and is retried with growing delays. Closing the scope closes every client.
+ * Building the service does not wait for any server. While a server is down, its items are missing from the lists, its requests fail with
+ * `Unavailable`, and the service retries the connection with growing delays. Closing the scope closes every client.
  */
-import type { GetPromptResult, Prompt } from "@effect-mcp/protocol/model/Prompt"
-import type { PromptRegistry } from "@effect-mcp/core/Prompts"
-import type { ResourceRegistry } from "@effect-mcp/core/Resources"
-import type { ToolRegistry } from "@effect-mcp/core/Tools"
-import type { Resource, ResourceTemplate } from "@effect-mcp/protocol/model/Resource"
-import type { CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
+import { type Item, listKinds, type ListName, lists } from "@effect-mcp/protocol/MethodInfo"
+import type { GetPromptResult } from "@effect-mcp/protocol/model/Prompt"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Struct from "effect/Struct"
 import type { CallOptions } from "../CallOptions.ts"
 import type { CallEvent } from "../features/Calls.ts"
+import { changeMember, type ChangeMembers, type ListMember, listMember } from "../features/ListMembers.ts"
 import type * as Http from "../transport/Http.ts"
 import type * as Stdio from "../transport/Stdio.ts"
 import * as Configuration from "./Configuration.ts"
 import * as MergedList from "./MergedList.ts"
 import * as Mounted from "./Mounted.ts"
-import type * as Names from "./Names.ts"
+import * as Names from "./Names.ts"
 import type { TableServer } from "./Server.ts"
 import * as ServerClient from "./ServerClient.ts"
 import { type ServerState, Unavailable } from "./ServerState.ts"
@@ -36,44 +36,50 @@ export type { ServerRequestError as RequestError, ServerClient } from "./ServerC
 export { type ServerState, Unavailable } from "./ServerState.ts"
 
 export interface Options extends Supervisor.Options {
-  /**
-   * How to name tools and prompts in the merged lists. Default `prefix`: the name of the server, `_`, then the name of the tool or prompt.
-   */
+  /** How to name tools and prompts in the merged lists. Default `prefix`: the server's name, `_`, and the tool or prompt name. */
   readonly names?: Names.Naming | undefined
 }
 
 /** Servers by name. */
 export type Table<R = unknown> = { readonly [name: string]: TableServer<unknown, R> }
 
-/** Services that the servers of a table require. */
+/** Services required by the servers in a table. */
 export type Requirements<T extends Table> = T[keyof T] extends TableServer<unknown, infer R> ? R : never
 
-/** A tool, prompt, resource or resource template, and the name of its server. */
+/** A tool, prompt, resource or resource template, together with its server's name. */
 export interface Listed<A> {
   readonly server: string
-  /** The item as its server lists it, with the server's own name or URI. */
+  /** The item as its server lists it, with its original name or URI. */
   readonly item: A
 }
 
-/** A listed item and its name in the merged list. */
+/** A listed item with its name in the merged list. */
 export interface Named<A> extends Listed<A> {
   readonly name: string
 }
 
 type MergedError = Names.NameClash | ServerClient.ServerRequestError
 
-/** Merged lists and requests of several servers. */
-export interface MergedClients {
-  /**
-   * Tools of all connected servers, in the order of the table. Fails with `NameClash` if `names` is `refuse` and two tools have the same
-   * name.
-   */
-  readonly listTools: Effect.Effect<ReadonlyArray<Named<Tool>>, Names.NameClash>
-  readonly listPrompts: Effect.Effect<ReadonlyArray<Named<Prompt>>, Names.NameClash>
-  /** Resources of all connected servers. URIs are unique only within a server, so read a resource through `of(server)`. */
-  readonly listResources: Effect.Effect<ReadonlyArray<Listed<Resource>>>
-  readonly listResourceTemplates: Effect.Effect<ReadonlyArray<Listed<ResourceTemplate>>>
-  /** Calls a tool by its name in the merged list. */
+/**
+ * Items from all connected servers (`listTools`, `listPrompts`, `listResources`, `listResourceTemplates`), in table order.
+ *
+ * Tools and prompts carry their merged name. If `names` is `refuse` and two items have the same name, the list fails with `NameClash`. URIs
+ * are unique only within a server, so read resources through `of(server)`.
+ */
+export type MergedLists = {
+  readonly [N in ListName as ListMember<N>]: N extends Names.NamedList
+    ? Effect.Effect<ReadonlyArray<Named<Item<N>>>, Names.NameClash>
+    : Effect.Effect<ReadonlyArray<Listed<Item<N>>>>
+}
+
+/**
+ * Merged lists and requests across several servers.
+ *
+ * Members ending in `Changes`, such as `toolChanges`, emit when a merged list may have changed, including when a server connects or
+ * disconnects. Several changes in quick succession produce one event.
+ */
+export interface MergedClients extends MergedLists, ChangeMembers {
+  /** Calls a tool by its merged name. */
   readonly callToolByName: (
     name: string,
     args?: { readonly [name: string]: unknown },
@@ -84,46 +90,31 @@ export interface MergedClients {
     args?: { readonly [name: string]: unknown },
     options?: CallOptions
   ) => Stream.Stream<CallEvent<CallToolResult>, MergedError>
-  /** Gets a prompt by its name in the merged list. */
+  /** Gets a prompt by its merged name. */
   readonly getPromptByName: (
     name: string,
     args?: { readonly [argument: string]: string },
     options?: CallOptions
   ) => Effect.Effect<GetPromptResult, MergedError>
-  /** Emits when the merged list may have changed, including when a server connects or disconnects. Bursts of changes become one event. */
-  readonly toolChanges: Stream.Stream<void>
-  readonly promptChanges: Stream.Stream<void>
-  readonly resourceChanges: Stream.Stream<void>
-  /** Mounts the features of all servers into the server whose registries are in the context. */
-  readonly mount: Effect.Effect<void, never, PromptRegistry | ResourceRegistry | Scope.Scope | ToolRegistry>
+  /** Mounts every server's features into the server whose registries are in the context. */
+  readonly mount: Effect.Effect<void, never, Mounted.MountRegistries>
 }
 
-/** Clients of the servers of a table. */
+/** Clients for the servers in a table. */
 export interface Clients<Name extends string = string> extends MergedClients {
-  /** Names of the servers, in the order of the table. */
+  /** Server names, in table order. */
   readonly names: ReadonlyArray<Name>
-  /** Returns the requests of one server. */
+  /** Returns the members for sending requests to one server. */
   readonly of: (server: Name) => ServerClient.ServerClient
   readonly state: (server: Name) => ServerState
-  /** Emits the current state of each server, then every change. */
+  /** Emits each server's current state, followed by every change. */
   readonly states: Stream.Stream<{ readonly server: Name; readonly state: ServerState }>
-  /** Tries to connect to a server that is down, without waiting for its next attempt, and returns the new state. */
+  /** Reconnects to a server that is down without waiting for the next scheduled attempt. Returns the new state. */
   readonly retry: (server: Name) => Effect.Effect<ServerState>
 }
 
-/** Clients of servers whose names are not known to the compiler, such as servers from a file. */
+/** Clients for servers whose names aren't known at compile time, such as servers read from a file. */
 export class McpClients extends Context.Service<McpClients, Clients>()("@effect-mcp/client/McpClients") {}
-
-const tools: MergedList.Feature<Tool> = {
-  kind: "tool",
-  list: ({ listTools }) => listTools,
-  changes: ({ toolChanges }) => toolChanges
-}
-const prompts: MergedList.Feature<Prompt> = {
-  kind: "prompt",
-  list: ({ listPrompts }) => listPrompts,
-  changes: ({ promptChanges }) => promptChanges
-}
 
 /** Stands in for a server that is not in the table. */
 const missing = (name: string, names: ReadonlyArray<string>): Supervisor.Supervised => {
@@ -145,13 +136,11 @@ const mergedMembers = (
   { names = "prefix", patience = Supervisor.defaultPatience }: Options
 ): MergedClients => {
   const merging = { servers, names, patience }
-  const merged = {
-    servers,
-    patience,
-    tools: MergedList.make(tools, merging),
-    prompts: MergedList.make(prompts, merging)
-  }
-  const listed = <A>(list: Parameters<typeof MergedList.itemsOf<A>>[1]): Effect.Effect<ReadonlyArray<Listed<A>>> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one for each list
+  const merged = Object.fromEntries(
+    Names.namedLists.map((list) => [list, MergedList.make(list, merging)])
+  ) as Mounted.NamedLists
+  const listed = (list: ListName): Effect.Effect<ReadonlyArray<Listed<unknown>>> =>
     Effect.map(
       Effect.forEach(
         servers,
@@ -165,11 +154,17 @@ const mergedMembers = (
     )
   const route = <A>(list: MergedList.MergedList<A>, name: string) =>
     Effect.map(list.route(name), ({ name: own, server }) => ({ own, client: ServerClient.make(server) }))
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one for each list and each kind
+  const members = Object.fromEntries([
+    ...Struct.keys(lists).map((list) => [listMember(list), listed(list)] as const),
+    ...Names.namedLists.map((list) => [listMember(list), merged[list].list] as const),
+    ...listKinds.map(
+      (kind) =>
+        [changeMember(kind), MergedList.anyOf(servers.map((server) => MergedList.listChanges(server, kind)))] as const
+    )
+  ]) as unknown as MergedLists & ChangeMembers
   return {
-    listTools: merged.tools.list,
-    listPrompts: merged.prompts.list,
-    listResources: listed((client) => client.listResources),
-    listResourceTemplates: listed((client) => client.listResourceTemplates),
+    ...members,
     callToolByName: (name, args, options) =>
       Effect.flatMap(route(merged.tools, name), ({ client, own }) => client.callToolByName(own, args, options)),
     callToolByNameStream: (name, args, options) =>
@@ -178,12 +173,7 @@ const mergedMembers = (
       ),
     getPromptByName: (name, args, options) =>
       Effect.flatMap(route(merged.prompts, name), ({ client, own }) => client.getPromptByName(own, args, options)),
-    toolChanges: merged.tools.changes,
-    promptChanges: merged.prompts.changes,
-    resourceChanges: MergedList.anyOf(
-      servers.map((server) => MergedList.changesOf(server, (client) => client.resourceChanges))
-    ),
-    mount: Mounted.mount(merged)
+    mount: Mounted.mount({ ...merged, servers, patience })
   }
 }
 
@@ -220,7 +210,7 @@ const makeAny = Effect.fnUntraced(function* <T extends Table>(
 })
 
 /**
- * Makes clients for the servers of a table, which close with the scope. Does not wait for any server.
+ * Creates clients for the servers in a table. They close with the scope. Does not wait for any server to connect.
  *
  * @example
  * ```ts
@@ -242,7 +232,8 @@ export const make = <T extends Table>(
 ): Effect.Effect<Clients<keyof T & string>, never, Requirements<T> | Scope.Scope> => makeAny(table, options)
 
 /**
- * Provides clients for the servers of a table as `McpClients`. `of` accepts any name; an unknown name fails the request with `Unavailable`.
+ * Provides clients for the servers in a table as `McpClients`. `of` accepts any name; requests to an unknown server fail with
+ * `Unavailable`.
  */
 export const layer = <T extends Table>(
   table: T,
@@ -251,8 +242,8 @@ export const layer = <T extends Table>(
   Layer.effect(McpClients, makeAny(table, options))
 
 /**
- * Provides clients for the servers of a configuration file. Fails with `InvalidConfiguration` if the file cannot be used, but not if a
- * server is down.
+ * Provides clients for the servers in a configuration file. Fails with `InvalidConfiguration` if the file is unusable, but not if a server
+ * is down.
  *
  * @example
  * ```ts
@@ -278,18 +269,18 @@ export const layerFile = (
     Effect.flatMap(Configuration.read(file, options), (table) => makeAny(table, options))
   )
 
-/** The class of a service with the clients of one table. */
+/** Class of a service that holds the clients for one table. */
 export interface ServiceClass<Self, Id extends string, T extends Table> extends Context.ServiceClass<
   Self,
   Id,
   Clients<keyof T & string>
 > {
-  /** Provides the clients of the table as this service and as `McpClients`. */
+  /** Provides the table's clients both as this service and as `McpClients`. */
   readonly layer: Layer.Layer<Self | McpClients, never, Exclude<Requirements<T>, Scope.Scope>>
 }
 
 /**
- * Creates a service with the clients of a table, typed by the names of its servers.
+ * Creates a service that holds the clients for a table and knows the server names at compile time.
  *
  * @example
  * ```ts
@@ -312,7 +303,7 @@ export const Service =
   <const Id extends string, T extends Table>(id: Id, table: T, options: Options = {}): ServiceClass<Self, Id, T> => {
     const tag = Context.Service<Self, Clients<keyof T & string>>()(id)
     const both = Effect.map(makeAny(table, options), (clients) =>
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the names are those of the table
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the names come from the table
       Context.make(McpClients, clients).pipe(Context.add(tag, clients as Clients<keyof T & string>))
     )
     return Object.assign(tag, { layer: Layer.effectContext(both) })

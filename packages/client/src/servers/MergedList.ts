@@ -1,18 +1,19 @@
 /**
- * Merges the tools or the prompts of several servers into one list.
+ * Merges a list of several servers, such as their tools, into one.
  *
  * A server that is not connected, or does not answer in time, contributes nothing. The last listing decides which server a name belongs to,
  * so a name keeps its server while the server is down. Unknown names cause a new listing at most once a second.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import { type Item, type ListKind, type ListName, lists } from "@effect-mcp/protocol/MethodInfo"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { Client } from "../Client.ts"
-import type { ClientError } from "../ClientError.ts"
+import * as ListMembers from "../features/ListMembers.ts"
 import * as Names from "./Names.ts"
 import type { Supervised } from "./Supervisor.ts"
 
@@ -25,13 +26,6 @@ interface Listed<A> {
   readonly item: A
 }
 
-/** Reads a server's list and its changes. */
-export interface Feature<A> {
-  readonly kind: Names.Kind
-  readonly list: (client: Client) => Stream.Stream<A, ClientError>
-  readonly changes: (client: Client) => Stream.Stream<void>
-}
-
 export interface Options {
   readonly servers: ReadonlyArray<Supervised>
   readonly names: Names.Naming
@@ -41,37 +35,40 @@ export interface Options {
 /** The server that a name in the merged list belongs to. */
 export interface Route {
   readonly server: Supervised
-  /** Name of the item at its server. */
+  /** The item's name on its server. */
   readonly name: string
 }
 
 export interface MergedList<A> {
   readonly list: Effect.Effect<ReadonlyArray<Listed<A>>, Names.NameClash>
-  /** Finds the server of a name. Fails with `McpError` (-32602) if no server has listed the name. */
+  /** Finds the server that a name belongs to. Fails with `McpError` (-32602) if no server has listed the name. */
   readonly route: (name: string) => Effect.Effect<Route, Names.NameClash | McpError.McpError>
   /** Emits when the list may have changed. Bursts of changes become one event. */
   readonly changes: Stream.Stream<void>
 }
 
-/** How long an unknown name stays known to be missing, in milliseconds. */
+/** How long an unknown name is assumed to be missing, in milliseconds. */
 const missLifetime = 1000
 
-/** Returns the items of a server: empty if it lacks the feature, or `undefined` if it is not connected or does not answer. */
-export const itemsOf = <A>(
+/**
+ * Returns a server's items. The list is empty if the server lacks the feature, and `undefined` if the server is not connected or does not
+ * answer.
+ */
+export const itemsOf = <N extends ListName>(
   server: Supervised,
-  list: (client: Client) => Stream.Stream<A, ClientError>,
+  list: N,
   patience: Duration.Input
-): Effect.Effect<ReadonlyArray<A> | undefined> =>
+): Effect.Effect<ReadonlyArray<Item<N>> | undefined> =>
   server.client.pipe(
     Effect.flatMap((client) =>
-      Effect.timeoutOrElse(Stream.runCollect(list(client)), {
+      Effect.timeoutOrElse(Stream.runCollect(ListMembers.listOf(client, list)), {
         duration: patience,
         orElse: () =>
-          Effect.andThen(Effect.sync(server.suspect), Effect.fail({ message: "it does not answer in time" }))
+          Effect.andThen(Effect.sync(server.suspect), Effect.fail({ message: "it did not respond in time" }))
       })
     ),
     Effect.tapError((error) => Effect.sync(() => "_tag" in error && error._tag === "Closed" && server.suspect())),
-    Effect.map((items): ReadonlyArray<A> | undefined => items),
+    Effect.map((items): ReadonlyArray<Item<N>> | undefined => items),
     Effect.catch((error) => {
       const lacksFeature = "_tag" in error && error._tag === "CapabilityMissing"
       const noted = Effect.logDebug(`The server ${server.name} is left out of a list: ${error.message}`)
@@ -101,23 +98,28 @@ export const changesOf = (
     })
   })
 
+/** Emits each time the server connects or disconnects, or a list behind the capability changes. */
+export const listChanges = (server: Supervised, kind: ListKind): Stream.Stream<void> =>
+  changesOf(server, (client) => ListMembers.changesOf(client, kind))
+
 /** Merges streams of events. Bursts become one event. */
 export const anyOf = (all: ReadonlyArray<Stream.Stream<void>>): Stream.Stream<void> =>
   Stream.buffer(Stream.mergeAll(all, { concurrency: "unbounded" }), { capacity: 1, strategy: "sliding" })
 
-export const make = <A extends { readonly name: string }>(
-  feature: Feature<A>,
+export const make = <N extends Names.NamedList>(
+  list: N,
   { names, patience, servers }: Options
-): MergedList<A> => {
-  const { kind } = feature
+): MergedList<Item<N>> => {
+  const kind = Names.kindOf(list)
+  const { capability } = lists[list]
   const all = servers.map(({ name }) => name)
-  /** The last listing of each server: its own names by their names in the merged list. */
+  /** The last listing from each server: the server's own names, by name in the merged list. */
   const known = new Map<Supervised, ReadonlyMap<string, string>>()
   const lock = Semaphore.makeUnsafe(1)
   let readAt = -Infinity
 
   const read = (server: Supervised) =>
-    Effect.map(itemsOf(server, feature.list, patience), (items) => {
+    Effect.map(itemsOf(server, list, patience), (items) => {
       const listed = (items ?? [])
         .map((item) => ({ server: server.name, name: Names.nameOf(names, server.name, kind, item.name), item }))
         .filter(({ name }) => !Names.isOfAnother(names, name, server.name, all))
@@ -125,11 +127,11 @@ export const make = <A extends { readonly name: string }>(
       return listed
     })
 
-  const list = Effect.gen(function* () {
-    const lists = yield* Effect.forEach(servers, read, { concurrency: "unbounded" })
+  const listed = Effect.gen(function* () {
+    const pages = yield* Effect.forEach(servers, read, { concurrency: "unbounded" })
     readAt = yield* Clock.currentTimeMillis
-    const merged = new Map<string, Listed<A>>()
-    for (const listed of lists.flat()) {
+    const merged = new Map<string, Listed<Item<N>>>()
+    for (const listed of pages.flat()) {
       const first = merged.get(listed.name)
       if (first === undefined) merged.set(listed.name, listed)
       else if (names === "refuse" && first.server !== listed.server) {
@@ -158,11 +160,13 @@ export const make = <A extends { readonly name: string }>(
   }
 
   const readAgain = lock.withPermit(
-    Effect.flatMap(Clock.currentTimeMillis, (now) => (now - readAt < missLifetime ? Effect.void : Effect.asVoid(list)))
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      now - readAt < missLifetime ? Effect.void : Effect.asVoid(listed)
+    )
   )
 
   return {
-    list,
+    list: listed,
     route: (name) =>
       Effect.flatMap(find(name), (known) =>
         known !== undefined
@@ -171,6 +175,6 @@ export const make = <A extends { readonly name: string }>(
               found === undefined ? Effect.fail(unknown(name)) : Effect.succeed(found)
             )
       ),
-    changes: anyOf(servers.map((server) => changesOf(server, feature.changes)))
+    changes: anyOf(servers.map((server) => listChanges(server, capability)))
   }
 }

@@ -1,16 +1,15 @@
 /**
- * Mounts the features of several servers into your own server, which makes it a gateway.
+ * Mounts several servers' features into your own server, turning it into a gateway.
  *
- * Tools and prompts have their names from the merged lists. The URI of a resource is prefixed with the name of its server and `+`. The
- * lists of a disconnected server are empty, and requests to it fail with -32603.
+ * Tools and prompts use their merged names. A resource URI is prefixed with its server's name and `+`. While a server is disconnected, its
+ * lists are empty and requests to it fail with -32603.
  */
 import type { Suggestions } from "@effect-mcp/core/Completions"
 import { PromptRegistry, type PromptSource } from "@effect-mcp/core/Prompts"
 import { notFound, ResourceRegistry, type ResourceSource } from "@effect-mcp/core/Resources"
 import { ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
-import type { Tool } from "@effect-mcp/protocol/model/Tool"
+import { type Item, type ListKind, listKinds } from "@effect-mcp/protocol/MethodInfo"
 import type * as Duration from "effect/Duration"
 import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import * as Effect from "effect/Effect"
@@ -18,13 +17,15 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Client } from "../Client.ts"
 import * as Sources from "../mount/Sources.ts"
-import { changesOf, itemsOf, type MergedList, type Route } from "./MergedList.ts"
+import { changesOf, itemsOf, listChanges, type MergedList, type Route } from "./MergedList.ts"
+import type { NamedList } from "./Names.ts"
 import type { Supervised } from "./Supervisor.ts"
 
-export interface Mountable {
+/** The merged lists whose items have names. */
+export type NamedLists = { readonly [N in NamedList]: MergedList<Item<N>> }
+
+export interface Mountable extends NamedLists {
   readonly servers: ReadonlyArray<Supervised>
-  readonly tools: MergedList<Tool>
-  readonly prompts: MergedList<Prompt>
   /** How long a list waits for a server. */
   readonly patience: Duration.Input
 }
@@ -70,18 +71,12 @@ const promptsOf = ({ prompts }: Mountable): PromptSource => ({
   changes: prompts.changes
 })
 
-/** The resources of one server, with their own URIs. */
+/** One server's resources, with their own URIs. */
 const resourcesOf = (server: Supervised, patience: Duration.Input): ResourceSource => {
   const source = Effect.map(withMcpError(server.client), Sources.resources)
   return {
-    list: Effect.map(
-      itemsOf(server, (client) => client.listResources, patience),
-      (items = []) => items
-    ),
-    templates: Effect.map(
-      itemsOf(server, (client) => client.listResourceTemplates, patience),
-      (items = []) => items
-    ),
+    list: Effect.map(itemsOf(server, "resources", patience), (items = []) => items),
+    templates: Effect.map(itemsOf(server, "resourceTemplates", patience), (items = []) => items),
     read: (params) => Effect.flatMap(source, ({ read }) => read(params) ?? notFound(params.uri)),
     // Watches again each time the server reconnects.
     watch: (uri) => changesOf(server, (client) => Sources.resources(client).watch(uri) ?? Stream.empty),
@@ -91,18 +86,30 @@ const resourcesOf = (server: Supervised, patience: Duration.Input): ResourceSour
         const completer = completerOf?.(template, variable)
         return completer === undefined ? none : completer(value, others)
       }),
-    changes: changesOf(server, (client) => client.resourceChanges)
+    changes: listChanges(server, "resources")
   }
 }
 
-/** Mounts the features of all servers until the scope closes. */
-export const mount = Effect.fnUntraced(function* (
-  all: Mountable
-): Effect.fn.Return<void, never, PromptRegistry | ResourceRegistry | Scope.Scope | ToolRegistry> {
-  yield* (yield* ToolRegistry).mount(toolsOf(all))
-  yield* (yield* PromptRegistry).mount(promptsOf(all))
-  const registry = yield* ResourceRegistry
-  for (const server of all.servers) {
-    yield* registry.mount(resourcesOf(server, all.patience), { prefix: `${server.name}+` })
-  }
+/** Services that mounting requires. */
+export type MountRegistries = PromptRegistry | ResourceRegistry | Scope.Scope | ToolRegistry
+
+type Mount = (all: Mountable) => Effect.Effect<void, never, MountRegistries>
+
+/** How to mount the lists behind each capability. A missing entry is a type error. */
+const mounts: Readonly<Record<ListKind, Mount>> = {
+  tools: (all) => Effect.flatMap(ToolRegistry, (registry) => registry.mount(toolsOf(all))),
+  prompts: (all) => Effect.flatMap(PromptRegistry, (registry) => registry.mount(promptsOf(all))),
+  resources: ({ patience, servers }) =>
+    Effect.flatMap(ResourceRegistry, (registry) =>
+      Effect.forEach(
+        servers,
+        (server) => registry.mount(resourcesOf(server, patience), { prefix: `${server.name}+` }),
+        { discard: true }
+      )
+    )
+}
+
+/** Mounts all servers' features until the scope closes. */
+export const mount = Effect.fnUntraced(function* (all: Mountable): Effect.fn.Return<void, never, MountRegistries> {
+  for (const kind of listKinds) yield* mounts[kind](all)
 })

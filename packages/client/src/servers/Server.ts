@@ -1,7 +1,8 @@
 /**
- * One server of a table: its connection, options and services.
+ * A server in a table: its connection, options and services.
  *
- * `services` is built for this server only, each time its client is made. It can hold credentials and answers to the server's questions.
+ * `services` is built separately for each server, every time its client is created. It can hold credentials and answer the server's
+ * questions.
  */
 import type { Transport } from "@effect-mcp/core/Transport"
 import * as Context from "effect/Context"
@@ -16,22 +17,22 @@ import type * as Http from "../transport/Http.ts"
 import * as Stdio from "../transport/Stdio.ts"
 import * as Answers from "./Answers.ts"
 
-/** Is told when a connection opens and when it ends. */
+/** Notified when a connection opens and when it ends. */
 type Observer = Required<Pick<ClientObserver.ClientObserver, "opened" | "closed">>
 
-/** A server of a table. Made by `stdio`, `http` or `server`. */
+/** A server in a table, created with `stdio`, `http` or `server`. */
 export interface TableServer<out E, out R> {
-  /** Makes the client of the server, which closes with the scope. */
+  /** Opens a client for the server. It closes with the scope. */
   readonly open: (name: string, observer: Observer) => Effect.Effect<Client, E, R | Scope.Scope>
 }
 
-/** Options that every kind of server accepts. */
+/** Options shared by all kinds of servers. */
 export interface Common<A = never, E = never, R = never> {
-  /** Options of the client. `reconnect` makes two attempts by default, and then the supervisor takes over. */
+  /** Client options. By default, `reconnect` makes two attempts, after which the supervisor takes over. */
   readonly client?: ClientOptions | undefined
   /**
-   * Services for this server only, such as an `HttpClient` with credentials, or an `Elicitation` that answers its questions. They override
-   * services in the context. Default none.
+   * Services for this server only, such as an `HttpClient` with credentials or an `Elicitation` that answers its questions. They override
+   * the services in the context. Default none.
    */
   readonly services?: Layer.Layer<A, E, R> | undefined
 }
@@ -40,7 +41,7 @@ export interface Common<A = never, E = never, R = never> {
 const reconnect = { attempts: 2 }
 
 /**
- * Creates a server from a connector, which opens its transports.
+ * Creates a server from a connector that opens its transports.
  *
  * @example
  * ```ts
@@ -61,14 +62,14 @@ export const server = <E, R, A = never, E2 = never, R2 = never>(
       const observers = yield* Layer.build(ClientObserver.layer(Effect.succeed(observer)))
       const given = Context.merge(yield* Effect.context<Exclude<R, A | Scope.Scope>>(), own)
       const context = Context.merge(Answers.named(given, name), observers)
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `context` has what the connector requires beside the scope
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `context` has the connector's requirements except for the scope
       const connector = options.connector as Effect.Effect<Transport, E, Scope.Scope>
       return yield* Effect.provideContext(McpClient.open(connector, clientOptions), context)
     })
   }
 }
 
-/** Creates a server that runs as a child process and is restarted when it exits. */
+/** Creates a server that runs as a child process and is restarted if it exits. */
 export const stdio = <A = never, E = never, R = never>(
   options: Stdio.Options & Common<A, E, R>
 ): TableServer<NoInfer<E> | ConnectError, Exclude<Stdio.Requirements | Scope.Scope, A | Scope.Scope> | NoInfer<R>> =>

@@ -1,13 +1,15 @@
 /**
- * A server as hosts configure it: the command that starts it, or its URL.
+ * A server as hosts configure it: either a command to start or a URL.
  *
- * Hosts use different keys for the same settings. This module reads all of them and rejects an entry with neither a command nor a URL.
+ * Hosts use different keys for the same settings. This module understands all of them and rejects entries that have neither a command nor a
+ * URL.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Result from "effect/Result"
 
 type Texts = { readonly [name: string]: string }
 
+/** A server the host starts with a command. */
 export interface Started {
   readonly _tag: "Started"
   readonly command: string
@@ -16,21 +18,23 @@ export interface Started {
   readonly cwd: string | undefined
 }
 
-interface Reached {
+/** A server the host connects to by URL. */
+export interface AtUrl {
   readonly _tag: "Reached"
   readonly url: string
   readonly headers: Texts
   readonly transport: "auto" | "sse"
 }
 
-export type ServerEntry = Started | Reached
+/** A server in a host's configuration. */
+export type ServerEntry = Started | AtUrl
 
 /** Environment variables by name. */
 export type EnvironmentVariables = { readonly [name: string]: string | undefined }
 
 const variable = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g
 
-/** Substitutes `${NAME}`, `${env:NAME}` and `${NAME:-default}` in a text. */
+/** Substitutes `${NAME}`, `${env:NAME}` and `${NAME:-default}` in a string. */
 const expand = (text: string, variables: EnvironmentVariables): Result.Result<string, string> => {
   let missing: string | undefined
   const expanded = text.replaceAll(variable, (_, name: string, otherwise: string | undefined) => {
@@ -38,10 +42,10 @@ const expand = (text: string, variables: EnvironmentVariables): Result.Result<st
     if (value === undefined) missing = name
     return value ?? ""
   })
-  if (missing !== undefined) return Result.fail(`the environment has no variable ${missing}`)
+  if (missing !== undefined) return Result.fail(`the environment variable ${missing} is not set`)
   const placeholder = /\$\{[^}]*\}/.exec(expanded)?.[0]
   return placeholder !== undefined && text.includes(placeholder)
-    ? Result.fail(`${placeholder} is filled in by the host only`)
+    ? Result.fail(`only a host can fill in ${placeholder}`)
     : Result.succeed(expanded)
 }
 
@@ -66,7 +70,7 @@ const headersFrom = (entry: JsonObject): Texts => {
   }
 }
 
-/** Parses an entry of any host. Does not substitute variables. */
+/** Parses a server entry in any host's format. Does not substitute variables. */
 export const parse = (entry: unknown): Result.Result<ServerEntry, string> => {
   if (!isJsonObject(entry)) return Result.fail("it is not an object")
   const url = firstText(entry, "httpUrl", "url", "serverUrl")
@@ -91,7 +95,7 @@ const expandAll = (texts: Texts, variables: EnvironmentVariables): Result.Result
     Object.fromEntries
   )
 
-/** Substitutes environment variables in an entry. */
+/** Substitutes the environment variables in an entry. */
 export const resolve = (entry: ServerEntry, variables: EnvironmentVariables): Result.Result<ServerEntry, string> =>
   Result.gen(function* () {
     if (entry._tag === "Reached") {
@@ -104,7 +108,7 @@ export const resolve = (entry: ServerEntry, variables: EnvironmentVariables): Re
     return { ...entry, command, args, env: yield* expandAll(entry.env, variables) }
   })
 
-/** Removes the user and the query of URLs from a word, because they may be secret. */
+/** Removes the user and query parts of URLs from a word, because they may be secret. */
 const withoutSecrets = (word: string): string =>
   word.replace(/([a-z][\w+.-]*:\/\/)[^/?#\s]*@/gi, "$1...@").replace(/([a-z][\w+.-]*:\/\/[^?#\s]*)[?#]\S*/gi, "$1?...")
 
@@ -118,7 +122,10 @@ const shownWords = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
     return option !== word && secret.test(option) ? `${option}=...` : withoutSecrets(word)
   })
 
-/** Describes an entry for people. Hides the values of environment variables, headers and secret options, and the user and query of URLs. */
+/**
+ * Formats an entry for display. Hides the values of environment variables, headers and secret options, as well as the user and query parts
+ * of URLs.
+ */
 export const shown = (entry: ServerEntry): string => {
   const named = (flag: string, texts: Texts) => Object.keys(texts).map((name) => `${flag} ${name}=...`)
   return entry._tag === "Reached"

@@ -1,8 +1,8 @@
 /**
- * Supervises one server: holds its client and its state, and reconnects to it.
+ * Supervises a single server: holds its client and state, and reconnects to it.
  *
- * The client itself reopens a lost connection once or twice. The supervisor notices, pings the server occasionally, and retries with
- * growing delays while it stays away. After a rejection of the credentials (401, 403) it does not retry on its own.
+ * The client itself tries to reopen a lost connection once or twice. After that, the supervisor takes over and retries with growing delays.
+ * It also pings the server from time to time. If the server rejects the credentials (401, 403), the supervisor doesn't retry on its own.
  */
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Cause from "effect/Cause"
@@ -21,11 +21,14 @@ import type { TableServer } from "./Server.ts"
 import { type ServerState, Unavailable } from "./ServerState.ts"
 
 export interface Options {
-  /** Delays between attempts to reach a server that is down. Default: 1 second, growing to 30 seconds. */
+  /** Delays between attempts to reach a server that is down. Default: 1 second at first, growing to 30 seconds. */
   readonly retry?: Pick<RetryPolicy, "delay" | "maxDelay"> | undefined
-  /** How often to ping a connected server. Default 30 seconds; `Duration.infinity` disables pings. */
+  /** How often to ping a connected server. Default 30 seconds. `Duration.infinity` disables pings. */
   readonly check?: Duration.Input | undefined
-  /** How long a request waits for a server that is connecting, and how long a ping or a list waits for its answer. Default 10 seconds. */
+  /**
+   * How long a request waits for a server that is still connecting, and how long to wait for a response to a ping or list request. Default
+   * 10 seconds.
+   */
   readonly patience?: Duration.Input | undefined
 }
 
@@ -35,13 +38,13 @@ export const defaultPatience: Duration.Input = "10 seconds"
 export interface Supervised {
   readonly name: string
   readonly state: () => ServerState
-  /** Emits the current state, then every change. */
+  /** Emits the current state, followed by every change. */
   readonly states: Stream.Stream<ServerState>
-  /** Returns the client once the server is connected, waiting while it connects. */
+  /** Returns the client. Waits if the server is still connecting. */
   readonly client: Effect.Effect<Client, Unavailable>
-  /** Pings the server soon, because a request failed as if the server were gone. */
+  /** Pings the server soon. Called when a request's failure suggests that the server is gone. */
   readonly suspect: () => void
-  /** Tries to connect immediately and waits for the outcome. */
+  /** Tries to connect immediately and waits for the result. */
   readonly retry: Effect.Effect<ServerState>
 }
 
@@ -164,7 +167,7 @@ class Supervisor implements Supervised {
     const ping = (client: Client) =>
       Effect.timeoutOrElse(client.ping, {
         duration: this.patience,
-        orElse: () => Effect.fail(this.unavailable("does not answer a ping in time"))
+        orElse: () => Effect.fail(this.unavailable("did not answer a ping in time"))
       })
     const checked = (client: Client) =>
       Effect.raceFirst(Queue.take(this.signals), Effect.sleep(this.options.check ?? "30 seconds")).pipe(

@@ -1,4 +1,4 @@
-/** A task of 2025-11-25: the result is fetched by a request of its own, which also brings the questions. */
+/** A task in 2025-11-25. A separate request fetches the result, and also delivers the questions. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -12,10 +12,12 @@ import { type CoreTask, CoreTasks, stateOf } from "./Wire.ts"
 const seen = (task: CoreTask): Seen => ({ state: stateOf(task), wire: task })
 
 const patient = { timeout: Duration.infinity, maxTotal: Duration.infinity }
-/** How long the request that waits for the result may take once the task is known to have ended; then it is fetched by another. */
+/**
+ * How long the request that waits for the result may take once the task is known to have ended. Then another request fetches the result.
+ */
 const grace = "10 seconds"
 
-/** The key of the only thing that a task asks its client for: that it fetches the result, on whose stream the questions come. */
+/** Key of a task's only need, which is that the client fetches the result. The questions arrive on the result's stream. */
 const key = "tasks/result"
 
 export const make = (taskId: string, exchange: ResultExchange, options: CallOptions): Effect.Effect<Generation> => {
@@ -26,11 +28,11 @@ export const make = (taskId: string, exchange: ResultExchange, options: CallOpti
       exchange.raw.request(
         "tasks/result",
         { taskId },
-        // Questions of the task come on its stream: for programs that forward calls it stands for the call.
+        // The task's questions arrive on this stream, so it represents the call in programs that forward calls.
         { ...options, ...bounds, readOnly: true, onSend: exchange.options.onSend }
       ),
       "McpError",
-      // The specification has no result of a cancelled task: the status says what the error means.
+      // The specification defines no result for a cancelled task, so the status explains the error.
       (error) =>
         Effect.matchEffect(get, {
           onFailure: (): Effect.Effect<never, ClientError> => Effect.fail(error),
@@ -42,7 +44,7 @@ export const make = (taskId: string, exchange: ResultExchange, options: CallOpti
     waits = true
     return fetched(patient)
   })
-  // The timeout of a request bounds the wait for the result, not the wait for the task.
+  // A request's timeout limits the wait for the result, not the wait for the task.
   const ofEnded = (result: typeof waited) =>
     Effect.suspend(() =>
       waits ? Effect.timeoutOrElse(result, { duration: grace, orElse: () => fetched({}) }) : fetched({})

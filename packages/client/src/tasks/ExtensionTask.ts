@@ -1,7 +1,8 @@
-/** A task of the extension (2026-07-28 on): each of its states carries its questions, its result or its error. */
+/** A task in the extension (since 2026-07-28). Each of its states carries its questions, its result or its error. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
+import { memoize } from "effect/Function"
 import * as Stream from "effect/Stream"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ClientError } from "../ClientError.ts"
@@ -11,7 +12,7 @@ import { type DetailedTask, stateOf, Tasks } from "./Wire.ts"
 
 const seen = (task: DetailedTask): Seen => ({ state: stateOf(task), wire: task })
 
-/** How often an update is sent again whose answer was lost: a server ignores answers that it has. */
+/** Maximum number of times to resend an update whose answer was lost. Servers ignore answers that they already have. */
 const resends = 2
 
 const outcome = ({ state, wire }: Seen): Effect.Effect<unknown, ClientError> => {
@@ -28,24 +29,24 @@ const outcome = ({ state, wire }: Seen): Effect.Effect<unknown, ClientError> => 
       })
     )
   }
-  return Effect.fail(invalid(`A task that is ${state.status} lacks its result or error`, wire))
+  return Effect.fail(invalid(`A task with the status ${state.status} has no result or error`, wire))
 }
 
 /**
- * Subscriptions for tasks that one client has open at most; further tasks are read. Each is a connection over HTTP/1.1, of which a browser
- * has six for one server.
+ * Maximum number of open task subscriptions per client. Further tasks are polled. Each subscription uses a connection over
+ * HTTP/1.1, and browsers allow six per server.
  */
 const maxSubscriptions = 4
-/** How many are open, by client: `listen` is the same function for all calls of one. */
-const open = new WeakMap<ResultExchange["listen"], number>()
+/** A client's open subscriptions. All of its calls have the same `listen`. */
+const subscriptionsOf = memoize<ResultExchange["listen"], { open: number }>(() => ({ open: 0 }))
 
 const changes = (taskId: string, { listen }: ResultExchange): Generation["news"] =>
   Stream.unwrap(
     Effect.gen(function* () {
-      const count = open.get(listen) ?? 0
-      if (count >= maxSubscriptions) return Stream.empty
-      open.set(listen, count + 1)
-      yield* Effect.addFinalizer(() => Effect.sync(() => void open.set(listen, (open.get(listen) ?? 1) - 1)))
+      const subscriptions = subscriptionsOf(listen)
+      if (subscriptions.open >= maxSubscriptions) return Stream.empty
+      subscriptions.open++
+      yield* Effect.addFinalizer(() => Effect.sync(() => subscriptions.open--))
       return listen(Tasks.subscriptions.taskIds, [taskId], Tasks.notifications.changed).pipe(
         Stream.filter((event) => event._tag === "Listening" || event.params.taskId === taskId),
         Stream.map((event) => (event._tag === "Listening" ? "Listening" : seen(event.params)))

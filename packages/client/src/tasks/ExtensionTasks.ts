@@ -1,4 +1,7 @@
-/** Tasks as extensions of a client: whether its server has them, which results are tasks, and the code that follows them. */
+/**
+ * Adds tasks to a client as extensions: decides whether its server supports them and which results are tasks, and provides the code that
+ * follows them.
+ */
 import * as Extension from "@effect-mcp/core/Extension"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -14,14 +17,14 @@ const extension = Extension.make(id, {
   notifications: { changed: Extension.notification("notifications/tasks", { from: "server" }) }
 })
 
-/** Tasks of 2025-11-25, where they are no extension: the server declares them by a capability, and the client asks for them. */
+/** Tasks in 2025-11-25, where they are not an extension. The server declares a capability, and the client asks for tasks. */
 const coreTasks = Extension.make(id, {
   revisions: ["2025-11-25"],
   capability: "tasks",
   notifications: { changed: Extension.notification("notifications/tasks/status", { from: "server" }) }
 })
 
-/** Uninterruptible until the task is followed: an interrupted call must cancel it. */
+/** Uninterruptible until the task is followed, because an interrupted call must cancel it. */
 const uninterruptible =
   (follow: Tasks.Follow): ResultHandler["follow"] =>
   (result, exchange) =>
@@ -56,7 +59,7 @@ const own: ReadonlyArray<ExtensionPart> = [
   }
 ]
 
-/** The extensions with those of tasks; a program's own layer of them stays in their place. */
+/** Adds the task extensions. A layer that the program provides for the same extension replaces them. */
 export const besideOwn = (parts: ReadonlyArray<ExtensionPart>): ReadonlyArray<ExtensionPart> => [
   ...parts,
   ...own.filter(
@@ -68,11 +71,11 @@ export const besideOwn = (parts: ReadonlyArray<ExtensionPart>): ReadonlyArray<Ex
 const augmented = (params: JsonObject, { asks, ttl }: TaskHandling): JsonObject =>
   asks ? { ...params, task: ttl === undefined ? {} : { ttl } } : params
 
-/** Whether the server declares tasks of either generation. */
+/** True if the server declares tasks in either generation. */
 export const areOffered = ({ extensions, tasks }: ServerCapabilities): boolean =>
   tasks !== undefined || (extensions !== undefined && Object.hasOwn(extensions, id))
 
-/** Whether a client may ask the server to answer calls of tools by tasks (2025-11-25: tasks, tool-level negotiation). */
+/** True if a client may ask the server to answer tool calls with tasks (2025-11-25: tasks, tool-level negotiation). */
 export const mayAsk = ({
   revision,
   serverCapabilities

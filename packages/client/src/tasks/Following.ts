@@ -1,12 +1,12 @@
 /**
- * Follows a task of the server to its end: reads it as often as the server says, answers what it asks, and gives what the call would have
- * been answered with.
+ * Follows a server task until it ends. Polls it at the interval the server sets, answers its questions, and returns the result the call
+ * would have returned.
  *
- * Loaded when the first task arrives. The timeouts of a request bound each request here, never the wait for the task. A call that ends
- * before its task cancels it, by `tasks/cancel`.
+ * Request timeouts apply to each request made here, but not to the overall wait for the task. If the call ends before its task does, the
+ * task is cancelled with `tasks/cancel`.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
-import { callback } from "@effect-mcp/core/internal/callback"
+import { callback } from "@effect-mcp/core/internal/calling"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Cause from "effect/Cause"
@@ -22,21 +22,21 @@ import { type TaskHandling, CurrentTaskHandling, notFollowed, type RestoreInterr
 import { type Generation, invalid, type Seen } from "./Generation.ts"
 import { isTerminal, type TaskState } from "./TaskState.ts"
 
-/** Bounds of the wait between two reads, and the wait where the server names none, in milliseconds. */
+/** Bounds of the wait between two reads, and the default wait, in milliseconds. */
 const shortest = 100
 const longest = 3_600_000
 const usual = 1000
-/** The least wait between two reads while the server announces each change. */
+/** Minimum wait between two reads while the server announces each change. */
 const announced = 60_000
-/** How often in a row a read may time out. */
+/** Number of consecutive reads that may time out. */
 const maxTimeouts = 3
-/** Questions that one task may ask, and those of them that are asked at once. */
+/** Maximum number of questions per task, and of questions asked at the same time. */
 const maxQuestions = 1000
 const maxAsked = 16
-/** How long the end of a call waits for the server to take its cancel. */
+/** How long an ending call waits for the server to accept the cancellation. */
 const cancelTimeout = "5 seconds"
 
-/** Tells the caller what the task does: its progress so far, with the new message. */
+/** Reports the task's progress to the caller, with the new message. */
 const teller = ({ options: { onProgress } }: ResultExchange, { observed, progress }: TaskHandling) => {
   let told: string | undefined
   return (state: TaskState): void => {
@@ -51,7 +51,7 @@ const teller = ({ options: { onProgress } }: ResultExchange, { observed, progres
   }
 }
 
-/** How long a server that limits the rate of reads wants to be left alone, in milliseconds; undefined for any other error. */
+/** Returns how long a server that limits the rate of reads wants to wait, in milliseconds, or `undefined` for any other error. */
 const refusedFor = (error: ClientError): number | undefined => {
   if (!(error instanceof McpError.McpError) || error.code !== McpError.LimitExceeded) return undefined
   const after = isJsonObject(error.data) ? error.data["retryAfterMs"] : undefined
@@ -61,18 +61,18 @@ const refusedFor = (error: ClientError): number | undefined => {
 class Follower {
   private readonly generation: Generation
   private readonly asking = Semaphore.makeUnsafe(maxAsked)
-  /** The keys of what the last state asks. */
+  /** Keys of the questions in the last state. */
   private open: ReadonlySet<string> = new Set()
-  /** States that were read or announced, and not looked at yet. */
+  /** States that were read or announced, but not handled yet. */
   private readonly news: Queue.Queue<Seen>
-  /** The end of the call for another reason than a state: its result has come, a question has no answer, the task cannot be read. */
+  /** Ends the call for a reason other than a state: its result has arrived, a question has no answer, or the task cannot be read. */
   private readonly ended = Deferred.makeUnsafe<{ readonly final: unknown }, ClientError>()
   private readonly met = new Set<string>()
   private pollInterval = usual
-  /** Whether the server announces changes, and one read since then has shown what changed before. */
+  /** True if the server announces changes and a later read has shown everything before. */
   private announcing: "no" | "begun" | "complete" = "no"
   private timeouts = 0
-  /** How long the server refuses to be read, in milliseconds. */
+  /** How long the server rejects reads, in milliseconds. */
   private refused = 0
   private isOver = false
 
@@ -88,7 +88,7 @@ class Follower {
     return Effect.asVoid(Effect.forkScoped(failing, { startImmediately: true }))
   }
 
-  /** Takes what the server announces, which need not be anything: the reads go on. */
+  /** Handles announcements from the server. They are optional, so reading continues. */
   private readonly listen: Effect.Effect<void> = Effect.suspend(() =>
     Stream.runForEach(this.generation.news, (event) => {
       if (event !== "Listening") return Queue.offer(this.news, event)
@@ -105,7 +105,7 @@ class Follower {
     )
   )
 
-  /** Reads the task again and again. A server that is slow to answer is asked once more, one that limits the rate when it allows. */
+  /** Polls the task. A slow server is asked once more, and a server that limits the rate is asked again when it allows that. */
   private readonly read: Effect.Effect<never, ClientError> = Effect.suspend(() => {
     const least = this.announcing === "complete" ? announced : shortest
     return Effect.sleep(Math.min(longest, Math.max(least, this.pollInterval, this.refused)))
@@ -127,7 +127,7 @@ class Follower {
     Effect.forever
   )
 
-  /** Answers in the background what a state asks, each key once. */
+  /** Answers a state's questions in the background, each key once. */
   private ask(seen: Seen): Effect.Effect<void, ClientError, Scope.Scope> {
     const all = this.generation.asked(seen)
     const asked = all.filter(({ key }) => !this.met.has(key))
@@ -140,7 +140,8 @@ class Follower {
       Effect.flatMap(
         Effect.suspend(() => {
           if (this.open.has(key)) return answer
-          // It waited for its turn, and the last state does not ask it. That state may be an older one: a later one asks it again.
+          // It was waiting for its turn, and the last state no longer contains it. If that state was outdated, a later state will ask
+          // again.
           this.met.delete(key)
           return Effect.undefined
         }),
@@ -159,7 +160,7 @@ class Follower {
         )
   )
 
-  /** Gives the result of the call; `tell` is called with each state. */
+  /** Returns the call's result. Calls `tell` with each state. */
   follow(first: Seen, tell: (state: TaskState) => void): Effect.Effect<unknown, ClientError, Scope.Scope> {
     const step = (seen: Seen): Effect.Effect<unknown, ClientError, Scope.Scope> => {
       const { state } = seen
@@ -183,7 +184,7 @@ class Follower {
   }
 }
 
-/** Follows a task from a state on. */
+/** Follows a task, starting from a state. */
 export const follow = (
   first: Seen,
   generation: Generation,
@@ -194,14 +195,14 @@ export const follow = (
     const handling = yield* CurrentTaskHandling
     const follower = new Follower(generation, yield* Queue.sliding<Seen>(16))
     const { id } = first.state
-    yield* Effect.logDebug(`The task ${excerpt(id)} of the call is followed`)
+    yield* Effect.logDebug(`Following the task ${excerpt(id)} of the call`)
     handling.created?.({ id, cancel: follower.cancel })
     const { follows = true, restore: interruptible = restore } = handling
     const following = follows ? follower.follow(first, teller(exchange, handling)) : Effect.fail(notFollowed())
     return yield* Effect.onExit(interruptible(following), ({ _tag }) =>
       Effect.andThen(
         handling.keeps?.() === true ? Effect.void : Effect.ignore(Effect.timeoutOption(follower.cancel, cancelTimeout)),
-        Effect.logDebug(`The task ${excerpt(id)} is not followed any more: ${_tag}`)
+        Effect.logDebug(`Stopped following the task ${excerpt(id)}: ${_tag}`)
       )
     )
   }).pipe(Effect.scoped)

@@ -1,4 +1,4 @@
-/** The members of a client for tasks, and what they give: a call that is followed in the background, or a task of an earlier call. */
+/** The client's members for tasks: calls followed in the background, and tasks created by earlier calls. */
 import type { Tool } from "@effect-mcp/core/Tool"
 import type { ToolFailure } from "@effect-mcp/core/Tools"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
@@ -10,36 +10,36 @@ import type { ClientError } from "../ClientError.ts"
 import type { TaskState } from "./TaskState.ts"
 
 /**
- * A call that runs in the background, in the scope of its client. It is followed, and its questions are answered, whether its result is
- * waited for or not. The end of the client ends the following, and leaves the task at the server.
+ * A tool call that runs in the background, in its client's scope. The client follows it and answers its questions even if you don't wait
+ * for the result. Closing the client stops following the call but leaves the task running on the server.
  */
 export interface TaskHandle<A, E = ClientError> {
-  /** The id, by which another client finds the task (`Client.task`); undefined where the server answered without a task. */
+  /** ID that lets another client find the task (`Client.task`), or `undefined` if the server responded without creating a task. */
   readonly id: string | undefined
-  /** The state as it is known, and each change until the following ends; of a slow reader the oldest are dropped. */
+  /** The current state and every later change, until following stops. A slow reader misses the oldest states. */
   readonly states: Stream.Stream<TaskState>
-  /** The result of the call. Its interruption leaves the task alone. */
+  /** The call's result. Interrupting this effect does not affect the task. */
   readonly result: Effect.Effect<A, E>
-  /** Asks the server to cancel the task, unless it has ended; `result` then fails with `TaskCancelled`, as soon as the server has done so. */
+  /** Asks the server to cancel the task, unless it has already ended. After the server cancels it, `result` fails with `TaskCancelled`. */
   readonly cancel: Effect.Effect<void, ClientError>
-  /** Ends the following, and leaves the task at the server; `result` fails with `Closed`. */
+  /** Stops following the task and leaves it running on the server. `result` then fails with `Closed`. */
   readonly detach: Effect.Effect<void>
 }
 
 export interface StartOptions extends CallOptions {
-  /** How long the server should keep the task (2025-11-25). Default: as the server likes. */
+  /** How long the server should keep the task (2025-11-25). Default: decided by the server. */
   readonly ttl?: Duration.Input | undefined
   /**
-   * Whether the task is followed, and its questions are answered. With false the task is left to the server as soon as it is made, and
-   * `result` fails with `Closed`: another client may take it up by its id. Default: true.
+   * Whether to follow the task and answer its questions. If false, the client stops following once the task exists, and `result` fails with
+   * `Closed`. Another client can pick the task up by its ID. Default true.
    */
   readonly follow?: boolean | undefined
 }
 
 export interface TaskMembers {
   /**
-   * Calls a tool, and returns when the server has made a task of the call or has answered it: 2025-11-25 is asked for a task where the tool
-   * allows one, a later server decides by itself. Fails as the call does where it was refused.
+   * Calls a tool and returns once the server has created a task or sent a result. In 2025-11-25, the client asks for a task if the tool
+   * allows it; in later revisions, the server decides. If the server rejects the call, fails with the same error as the call.
    *
    * @example
    * ```ts
@@ -61,7 +61,7 @@ export interface TaskMembers {
    *   return yield* report.result
    * })
    *
-   * // In another program, with the id of the handle: questions are asked of this client.
+   * // In another program, with the id of the handle. Questions go to this client.
    * export const resume = (id: string) =>
    *   Effect.gen(function* () {
    *     const client = yield* McpClient.McpClient
@@ -75,20 +75,20 @@ export interface TaskMembers {
     input: NoInfer<I>,
     options?: StartOptions
   ) => Effect.Effect<TaskHandle<O, F | ToolFailure | ClientError>, F | ToolFailure | ClientError>
-  /** The same by the tool's name. */
+  /** Like `start`, but takes the tool's name. */
   readonly startByName: (
     name: string,
     args?: { readonly [name: string]: unknown },
     options?: StartOptions
   ) => Effect.Effect<TaskHandle<CallToolResult>, ClientError>
-  /** Follows a task that an earlier call has made, by its id. Fails where the server does not know it for this caller. */
+  /** Follows an existing task by its ID. Fails if the server doesn't have a task with this ID for this caller. */
   readonly task: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     id: string,
     options?: CallOptions
   ) => Effect.Effect<TaskHandle<O, F | ToolFailure | ClientError>, F | ToolFailure | ClientError>
-  /** The same without a Tool value: the result is as the server gave it. */
+  /** Like `task`, but without a `Tool` value. Returns the result as the server sent it. */
   readonly taskById: (id: string, options?: CallOptions) => Effect.Effect<TaskHandle<CallToolResult>, ClientError>
-  /** All tasks of this caller, where the server lists them (2025-11-25); pages are read as the stream is pulled. */
+  /** Lists the caller's tasks, if the server supports listing (2025-11-25). Fetches further pages as the stream is pulled. */
   readonly listTasks: Stream.Stream<TaskState, ClientError>
 }

@@ -1,7 +1,7 @@
 /**
- * How the call that runs deals with the task that it becomes.
+ * Options for the task that the running call may become.
  *
- * A reference and no option, since it passes through all that sends a call, to what follows the task: lists of tools, headers, retries.
+ * A reference instead of an option, because it has to pass through everything that sends a call: tool lists, headers, retries.
  */
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import type { ToolExecution } from "@effect-mcp/protocol/model/Tool"
@@ -12,32 +12,32 @@ import type { CallOptions } from "../CallOptions.ts"
 import { type ClientError, Closed } from "../ClientError.ts"
 import type { TaskState } from "./TaskState.ts"
 
-/** The task of the call, once the server has made it. */
+/** The call's task, once the server has created it. */
 export interface Created {
   readonly id: string
   readonly cancel: Effect.Effect<void, ClientError>
 }
 
-/** Makes an effect as interruptible as the caller is. */
+/** Makes an effect as interruptible as the caller. */
 export type RestoreInterruption = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 export interface TaskHandling {
-  /** Whether the call asks for a task (2025-11-25). */
+  /** True if the call asks for a task (2025-11-25). */
   readonly asks: boolean
-  /** How long the task should be kept, in milliseconds. */
+  /** How long to keep the task, in milliseconds. */
   readonly ttl?: number | undefined
-  /** The progress of the call so far. */
+  /** Returns the call's progress so far. */
   readonly progress?: (() => ProgressParams | undefined) | undefined
-  /** Whether the caller wants a task where the tool leaves it open. */
+  /** Whether to ask for a task if the tool allows both. */
   readonly prefers?: boolean | undefined
-  /** Whether the task lives on when the call ends before it; otherwise it is cancelled. */
+  /** Returns true if the task should outlive its call. Otherwise it is cancelled when the call ends. */
   readonly keeps?: (() => boolean) | undefined
-  /** False: the task is left to the server as soon as it is known. Default: true. */
+  /** Whether to follow the task. If false, it is left to the server once it is known. Default: true. */
   readonly follows?: boolean | undefined
-  /** Makes what follows the task interruptible, where the request was not. */
+  /** Makes following the task interruptible, because the request was not. */
   readonly restore?: RestoreInterruption | undefined
   readonly created?: ((task: Created) => void) | undefined
-  /** Called with each state, the first included. */
+  /** Called with each state, including the first. */
   readonly observed?: ((state: TaskState) => void) | undefined
 }
 
@@ -45,15 +45,15 @@ export const CurrentTaskHandling = Context.Reference<TaskHandling>("@effect-mcp/
   defaultValue: () => ({ asks: false })
 })
 
-/** The error of a call whose task is left to the server. */
-export const notFollowed = (): Closed => new Closed({ message: "The task is not followed any more" })
+/** Error for a call whose task is left to the server. */
+export const notFollowed = (): Closed => new Closed({ message: "The task is no longer followed" })
 
-/** How long the interruption of a call waits until its task is known and cancelled. */
+/** How long interrupting a call waits until its task is known and cancelled. */
 const patience = "5 seconds"
 
 /**
- * Runs a call that asks for a task in a fiber of its own, in which the request is uninterruptible: no notification may cancel a task, and its
- * id is known by the answer alone (2025-11-25: cancellation). The fiber ends with the connection at the latest.
+ * Runs a call that asks for a task in a separate fiber, with the request uninterruptible: a cancelled notification must not be used for a
+ * task, and only the answer contains its id (2025-11-25: cancellation). The fiber ends with the connection at the latest.
  */
 const inBackground = <A, E>(call: (restore: RestoreInterruption) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.uninterruptibleMask((restore) =>
@@ -63,8 +63,8 @@ const inBackground = <A, E>(call: (restore: RestoreInterruption) => Effect.Effec
   )
 
 /**
- * Runs a call that asks for a task where it must be one, and where its caller wants one that may be (2025-11-25). `support`: what the tool
- * says, where the server lets its client ask.
+ * Asks for a task if the tool requires one, or if it is optional and the caller wants one (2025-11-25). `support` is the tool's
+ * declaration, if the server lets its client ask.
  */
 export const attend = <A, E>(
   options: CallOptions | undefined,

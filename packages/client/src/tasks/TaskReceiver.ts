@@ -1,8 +1,8 @@
 /**
- * The client as the side that runs tasks (spec 2025-11-25: basic/utilities/tasks): a question that the server asks as a task is answered in
- * the background. The server reads, cancels and fetches it by requests of its own.
+ * Lets the client run tasks (spec 2025-11-25: basic/utilities/tasks). Questions that the server asks as tasks are answered in the
+ * background, and the server uses separate requests to poll them, cancel them and get their results.
  *
- * A client without a receiver ignores the wish, and answers within the request, as it does in all other revisions.
+ * Without a receiver, and in all other revisions, the client answers within the request.
  */
 import type { TaskCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -25,15 +25,15 @@ import { isTerminal, type TaskStatus } from "./TaskState.ts"
 export { type Receiver, TaskReceiver } from "./Receiver.ts"
 
 export interface Options {
-  /** How long a task is kept from its creation, where the server does not say. Default 1 hour. */
+  /** How long to keep a task after its creation if the server doesn't specify it. Default 1 hour. */
   readonly ttl?: Duration.Input | undefined
-  /** How long a task is kept at most; one that still runs then fails. Default 1 day. */
+  /** Maximum time to keep a task. If the task is still running by then, it fails. Default 1 day. */
   readonly maxTtl?: Duration.Input | undefined
-  /** How long the server should wait between two reads. Default 1 second. */
+  /** How long the server should wait between polls. Default 1 second. */
   readonly pollInterval?: Duration.Input | undefined
-  /** Tasks of one client that have not ended; more are refused by -31429. Default 64. */
+  /** Maximum number of open tasks per client. Further ones are rejected with -31429. Default 64. */
   readonly maxOpen?: number | undefined
-  /** Tasks of one client in all, those that have ended and are kept included. Default 1024. */
+  /** Maximum number of tasks per client, including finished tasks that are still kept. Default 1024. */
   readonly maxKept?: number | undefined
 }
 
@@ -51,7 +51,7 @@ const pageSize = 50
 const millis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
 const time = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
-/** 256 random bits, after a letter: an id that begins with "-" is a flag on a command line. */
+/** 256 random bits after a letter, because an id that starts with "-" would look like a flag on a command line. */
 const randomId = (): string => `t${Base64Url.encode(crypto.getRandomValues(new Uint8Array(32)))}`
 
 const unknown = McpError.invalidParams("Unknown task")
@@ -114,7 +114,7 @@ class Memory implements Receiver {
       const failure = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
       const outcome = Exit.isSuccess(exit) ? exit : Exit.fail(failure ?? McpError.internalError())
       yield* this.settle(entry, Exit.isSuccess(exit) ? "completed" : "failed", outcome)
-      yield* Effect.logDebug(`The task ${entry.id} of the server has ended: ${entry.status}`)
+      yield* Effect.logDebug(`The server's task ${entry.id} has ended: ${entry.status}`)
       yield* Effect.sleep(Math.max(0, entry.createdAt + entry.ttl - (yield* Clock.currentTimeMillis)))
       this.entries.delete(entry.id)
     })
@@ -125,7 +125,7 @@ class Memory implements Receiver {
       const { maxKept = 1024, maxOpen = 64, maxTtl = "1 day", ttl: usual = "1 hour" } = this.options
       const open = [...this.entries.values()].filter((entry) => !isTerminal(entry)).length
       if (open >= maxOpen || this.entries.size >= maxKept) {
-        return yield* McpError.limitExceeded("The client runs or keeps too many tasks; cancel some, or wait")
+        return yield* McpError.limitExceeded("The client has too many tasks: cancel some, or wait")
       }
       const asked = typeof ttl === "number" && ttl >= 0 ? ttl : millis(usual)
       const now = yield* Clock.currentTimeMillis
@@ -140,10 +140,10 @@ class Memory implements Receiver {
       }
       this.entries.set(entry.id, entry)
       const created = this.write(entry)
-      yield* Effect.logDebug(`The task ${entry.id} of the server begins: ${method}`)
+      yield* Effect.logDebug(`The server's task ${entry.id} has started: ${method}`)
       yield* Effect.forkIn(this.run(entry, answer), this.scope, { startImmediately: true })
       return { task: created }
-      // An interrupted request leaves no task that never runs, nor ends.
+      // An interrupted request leaves no task that never runs or never ends.
     }).pipe(Effect.uninterruptible)
   }
 
@@ -192,8 +192,8 @@ class Memory implements Receiver {
 }
 
 /**
- * Lets the server ask as a task: the client declares it, for sampling and elicitation where it has those. The tasks of a client live in
- * memory, for as long as the client.
+ * Lets the server ask questions as tasks. The client declares this for sampling and elicitation, if it supports them. Tasks are kept in
+ * memory for as long as the client exists.
  *
  * @example
  * ```ts

@@ -1,25 +1,25 @@
-/** A task of the server as its client sees it, in both generations (spec 2025-11-25: basic/utilities/tasks; the extension of 2026-07-28). */
+/** A server's task as its client sees it, in both generations (spec 2025-11-25: basic/utilities/tasks; the 2026-07-28 extension). */
 
-/** The id of the extension, which stands for tasks of both generations. */
+/** The extension's ID, which is used for tasks in both generations. */
 export const id = "io.modelcontextprotocol/tasks"
 
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled"
 
-/** A tool that reports a failure is `failed` in 2025-11-25, and `completed` from 2026-07-28 on. */
+/** State of a task. If a tool reports a failure, its task is `failed` in 2025-11-25 and `completed` since 2026-07-28. */
 export interface TaskState {
   readonly id: string
   readonly status: TaskStatus
-  /** What the task does at the moment, or why it ended; for people. Not verified. */
+  /** The task's current activity, or the reason it ended, in human-readable form. Not verified. */
   readonly message: string | undefined
-  /** ISO 8601, as the server wrote it. */
+  /** Creation time in ISO 8601 format, exactly as the server sent it. */
   readonly createdAt: string
   readonly lastUpdatedAt: string
-  /** How long the server keeps the task, in milliseconds from its creation; null: without a limit. */
+  /** How long the server keeps the task after creating it, in milliseconds. `null` means no limit. */
   readonly ttl: number | null
-  /** How long the client should wait between two reads, in milliseconds. */
+  /** How long the client should wait between polls, in milliseconds. */
   readonly pollInterval: number | undefined
 }
 
-/** Whether the status stays as it is. */
+/** True if the status is final. */
 export const isTerminal = ({ status }: Pick<TaskState, "status">): boolean =>
   status === "completed" || status === "failed" || status === "cancelled"

@@ -1,4 +1,4 @@
-/** The tasks that a server makes of calls, for the client that made the call and for one that knows the id. */
+/** Tasks that a server creates for calls, for the client that made the call and for clients that know the id. */
 import * as Headers from "@effect-mcp/protocol/Headers"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ import { type Generation, invalid, type Seen } from "./Generation.ts"
 import { isTerminal, type TaskState } from "./TaskState.ts"
 import * as Wire from "./Wire.ts"
 
-/** The options of the call that further requests have, too: not its progress, nor the headers of its arguments. */
+/** Returns the call's options that also apply to further requests, without its progress and the headers of its arguments. */
 const optionsOf = ({ headers = {}, meta, reconnectTimeout, timeout }: CallOptions): CallOptions => ({
   timeout,
   reconnectTimeout,
@@ -32,22 +32,22 @@ const generationOf = (id: string, exchange: ResultExchange): Effect.Effect<Gener
     : CoreTask.make(id, exchange, options)
 }
 
-/** The new task. What it comes with is read by `get`. */
+/** Decodes the new task. Its details are read by `get`. */
 const seed = (schema: Schema.Codec<Wire.DetailedTask | Wire.CoreTask, unknown>, wire: unknown, result: JsonObject) =>
   Effect.mapError(Schema.decodeUnknownEffect(schema)(wire), (error) =>
     invalid(`The task is malformed: ${error.message}`, result)
   )
 
-/** As a handler of results; it is called uninterruptibly. */
+/** Follows a task as a handler of results. It is called uninterruptibly. */
 export type Follow = (
   ...given: [...Parameters<ResultHandler["follow"]>, restore: RestoreInterruption]
 ) => ReturnType<ResultHandler["follow"]>
 
-/** The extension (2026-07-28 on): the server decides which call becomes a task. */
+/** The extension (since 2026-07-28): the server decides which calls become tasks. */
 export const followExtension: Follow = (result, exchange, restore) =>
   Effect.gen(function* () {
     if (exchange.method !== "tools/call") {
-      return yield* invalid(`${exchange.method} cannot be answered by a task`, result)
+      return yield* invalid(`${exchange.method} cannot return a task`, result)
     }
     const { resultType: _type, _meta, ...wire } = result
     const state = Wire.stateOf(yield* seed(Wire.DetailedTask, wire, result))
@@ -60,7 +60,7 @@ export const followExtension: Follow = (result, exchange, restore) =>
 export const followCore: Follow = (result, exchange, restore) =>
   Effect.gen(function* () {
     const { asks } = yield* CurrentTaskHandling
-    if (!asks) return yield* invalid("The server made a task of a call that asked for none", result)
+    if (!asks) return yield* invalid("The server created a task for a call that did not request one", result)
     const wire = yield* seed(Wire.CoreTask, result["task"], result)
     const state = Wire.stateOf(wire)
     return yield* follow({ state, wire }, yield* generationOf(state.id, exchange), exchange, restore)
@@ -83,7 +83,7 @@ export const list =
           )
     )
 
-/** Follows a task that another call, connection or program has made; `exchange` is one of `tools/call`. */
+/** Follows a task that another call, connection or program created. `exchange` belongs to `tools/call`. */
 export const resume = (id: string, exchange: ResultExchange): Effect.Effect<unknown, ClientError> =>
   Effect.gen(function* () {
     const generation = yield* generationOf(id, exchange)

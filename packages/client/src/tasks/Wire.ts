@@ -1,17 +1,15 @@
-/**
- * Tasks on the wire, as a client reads them: both generations. What a status comes with may be anything until it is used.
- */
+/** The wire format of tasks as a client reads them, in both generations. A status's details are not checked until they are used. */
 import * as Extension from "@effect-mcp/core/Extension"
 import { TaskCapabilities } from "@effect-mcp/protocol/Capabilities"
 import { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Schema from "effect/Schema"
 import { id, type TaskState } from "./TaskState.ts"
 
-// Filters of its own: checks of `Schema` that late parts alone use would be in the start of each client.
+// Custom filters, because the `Schema` checks would be loaded at startup by every client, although only code loaded later uses them.
 const Millis = Schema.Finite.check(Schema.makeFilter((millis) => millis >= 0, { expected: "milliseconds, 0 or more" }))
 const MillisOrNull = Schema.Union([Millis, Schema.Null])
 const fields = {
-  /** Travels in a header. */
+  /** Sent in a header. */
   taskId: Schema.String.check(
     Schema.makeFilter(({ length }) => length > 0 && length <= 1024, { expected: "1 to 1024 characters" })
   ),
@@ -21,7 +19,7 @@ const fields = {
   lastUpdatedAt: Schema.String
 }
 
-/** 2026-07-28: a task with what its status comes with. */
+/** 2026-07-28: a task with the details of its status. */
 export const DetailedTask = Schema.Struct({
   ...fields,
   ttlMs: MillisOrNull,
@@ -34,7 +32,7 @@ export const DetailedTask = Schema.Struct({
 })
 export type DetailedTask = typeof DetailedTask.Type
 
-/** 2025-11-25: a task alone. */
+/** 2025-11-25: a task without details. */
 export const CoreTask = Schema.Struct({
   ...fields,
   ttl: MillisOrNull,
@@ -53,7 +51,7 @@ export const stateOf = (task: DetailedTask | CoreTask): TaskState => ({
 })
 
 const params = { taskId: Schema.String }
-/** Requests of one task name it in a header. */
+/** Requests for one task name it in a header. */
 const nameParam = "taskId"
 
 export const Tasks = Extension.make(id, {
@@ -71,11 +69,11 @@ export const Tasks = Extension.make(id, {
   subscriptions: { taskIds: Extension.subscription("taskIds", Schema.Array(Schema.String)) }
 })
 
-/** `tasks/result` is sent as it is: its result is that of the call, with its `_meta`. */
+/** The result of `tasks/result` is returned unchanged. It contains the call's result, with its `_meta`. */
 export const CoreTasks = Extension.make(id, {
   revisions: ["2025-11-25"],
   capability: "tasks",
-  // A client declares what it accepts as tasks, not that it asks for some.
+  // A client declares the tasks that it accepts, not that it will ask for any.
   undeclared: "served",
   serverSettings: TaskCapabilities,
   requests: {

@@ -1,7 +1,7 @@
 /**
- * The Streamable HTTP transport on the platform's `fetch`. Supports everything that `Http` does, without an `HttpClient`.
+ * Streamable HTTP transport on top of the platform's `fetch`. Has all the features of `Http`, but doesn't need an `HttpClient`.
  *
- * Sends nothing before the first message.
+ * No request is made until the first message is sent.
  */
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import type * as Effect from "effect/Effect"
@@ -12,11 +12,11 @@ import * as HttpTransport from "./http/HttpTransport.ts"
 export interface Options extends HttpTransport.Options {
   /** Headers to add to every request. Default none. */
   readonly headers?: { readonly [name: string]: string | undefined } | undefined
-  /** The function that sends requests. Default: the platform's `fetch`. Tests can pass a double. */
+  /** Function that performs the requests. Default: the platform's `fetch`. Tests can pass a stub. */
   readonly fetch?: FetchSender.Fetch | undefined
   /**
-   * Whether to send trace context as headers, in addition to `_meta`. In a browser these headers cause a CORS preflight for other origins.
-   * Default true.
+   * Whether to send trace context as headers, in addition to `_meta`. In a browser, these headers trigger a CORS preflight on cross-origin
+   * requests. Default true.
    */
   readonly traceHeaders?: boolean | undefined
 }
@@ -25,9 +25,9 @@ export { Resume } from "./http/Resume.ts"
 export { type KnownTransport, ServerEraCache } from "./http/ServerEraCache.ts"
 
 /**
- * Opens a transport over HTTP that closes with the scope.
+ * Opens an HTTP transport that closes with the scope.
  *
- * Fails with a `TransportError` of reason `Open` if the URL or a header is invalid. Does not connect: if the server is unreachable, the
+ * Fails with a `TransportError` of reason `Open` if the URL or a header is invalid. Does not connect yet: if the server is unreachable, the
  * first request fails.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http

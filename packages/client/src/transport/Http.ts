@@ -1,7 +1,8 @@
 /**
- * The transport for a server at a URL: Streamable HTTP in every revision, or HTTP with SSE (2024-11-05) for servers that only support that.
+ * Transport for a server at a URL. Speaks Streamable HTTP in every revision and falls back to HTTP with SSE (2024-11-05) for older servers.
  *
- * Every request uses the `HttpClient` from the context, which may add credentials and retry. Sends nothing before the first message.
+ * Every request goes through the `HttpClient` in the context, which may add credentials and retry. No request is made until the first
+ * message is sent.
  */
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
@@ -22,9 +23,9 @@ export { Resume } from "./http/Resume.ts"
 export { type KnownTransport, ServerEraCache } from "./http/ServerEraCache.ts"
 
 /**
- * Opens a transport over HTTP that closes with the scope.
+ * Opens an HTTP transport that closes with the scope.
  *
- * Fails with a `TransportError` of reason `Open` if the URL or a header is invalid. Does not connect: if the server is unreachable, the
+ * Fails with a `TransportError` of reason `Open` if the URL or a header is invalid. Does not connect yet: if the server is unreachable, the
  * first request fails.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http

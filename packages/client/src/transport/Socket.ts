@@ -1,7 +1,8 @@
 /**
- * The transport for a server at a TCP or Unix socket: newline-delimited JSON, as over stdio (spec: basic/transports, custom transports).
+ * Transport for a server listening on a TCP or Unix socket. Sends newline-delimited JSON, like stdio (spec: basic/transports, custom
+ * transports).
  *
- * Holds one connection until the scope closes, and writes queued messages before it shuts down its side. The conversation ends when either
+ * Keeps one connection open until the scope closes, and flushes queued messages before shutting down its side. The session ends when either
  * side closes.
  */
 import * as Duplex from "@effect-mcp/core/Duplex"
@@ -25,7 +26,7 @@ const transportError = (error: Socket.SocketError): TransportError => {
 const isEnd = ({ reason }: Socket.SocketError): boolean => reason._tag === "SocketCloseError" && reason.code === 1000
 
 /**
- * Opens a transport over a socket that closes with the scope. Fails with a `TransportError` of reason `Open` if the connection is refused.
+ * Opens a socket transport that closes with the scope. Fails with a `TransportError` of reason `Open` if the connection is refused.
  *
  * @example
  * ```ts
@@ -58,6 +59,6 @@ export const open = Effect.fnUntraced(function* (
   )
 })
 
-/** Opens a transport over the `Socket` from the context. */
+/** Opens a transport over the `Socket` in the context. */
 export const connector = (options?: Options): Effect.Effect<Transport, TransportError, Scope.Scope | Socket.Socket> =>
   Effect.flatMap(Socket.Socket, (socket) => open(socket, options))

@@ -1,7 +1,7 @@
 /**
- * The transport for HTTP with server-sent events (spec 2024-11-05: basic/transports, HTTP with SSE), deprecated since 2025-03-26.
+ * HTTP with SSE transport (spec 2024-11-05: basic/transports, HTTP with SSE), deprecated since 2025-03-26.
  *
- * The client POSTs its messages to the URI that the server sends first.
+ * The client POSTs its messages to a URI that the server sends as its first event.
  */
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
@@ -12,17 +12,17 @@ import * as HttpClientSender from "./http/HttpClientSender.ts"
 import * as SseTransport from "./http/SseTransport.ts"
 
 export interface Options extends SseTransport.Options {
-  /** Headers to add to the GET and to every POST. Default none. */
+  /** Headers to add to the GET request and every POST. Default none. */
   readonly headers?: Headers.Input | undefined
 }
 
 export type Requirements = HttpClient.HttpClient
 
 /**
- * Opens a transport over HTTP with SSE that closes with the scope. Waits until the server names the URI for POSTs.
+ * Opens an HTTP with SSE transport that closes with the scope. Waits for the server to send the URI for POST requests.
  *
- * Fails with a `TransportError`. Its reason is `Status` if the server rejects the GET, `Read` if the stream breaks, or `Open` if the URL or
- * a header is invalid or the server names no URI of the same origin.
+ * Fails with a `TransportError`. The reason is `Status` if the server rejects the GET request, `Read` if the stream breaks, and `Open` if
+ * the URL or a header is invalid or the server doesn't send a same-origin URI.
  *
  * @see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
  *

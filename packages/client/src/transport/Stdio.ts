@@ -1,9 +1,10 @@
 /**
- * The transport for a server that runs as a child process (spec: basic/transports, stdio): one message per line on stdin and stdout, logs
- * on stderr.
+ * Transport for a server that runs as a child process (spec: basic/transports, stdio). Each line on stdin and stdout is one message; stderr
+ * is for logs.
  *
- * When the scope closes, the server's stdin is closed; if it does not exit in time it receives SIGTERM, then SIGKILL. It inherits only a
- * short list of environment variables. If it exits on its own, requests fail with its exit code and its last lines of stderr.
+ * When the scope closes, the transport closes the server's stdin. A server that doesn't exit in time receives SIGTERM, then SIGKILL. The
+ * server inherits only a short list of environment variables. If it exits on its own, pending requests fail with its exit code and the last
+ * lines it wrote to stderr.
  */
 import * as Duplex from "@effect-mcp/core/Duplex"
 import * as Framing from "@effect-mcp/core/Framing"
@@ -22,24 +23,30 @@ import * as Stream from "effect/Stream"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import { Hub } from "../internal/Hub.ts"
 import { exitWithParent } from "./lastResort.ts"
+import * as Sandbox from "./Sandbox.ts"
 
 export interface Options extends Duplex.Options {
-  /** The program to run, or a complete `ChildProcess` command, to which `args`, `env`, `cwd` and `stderr` do not apply. */
+  /** Program to run, or a complete `ChildProcess` command. With a command, `args`, `env`, `cwd` and `stderr` are ignored. */
   readonly command: string | ChildProcess.Command
   /** Arguments of the program. Default none. */
   readonly args?: ReadonlyArray<string> | undefined
-  /** Environment variables to add to, or override, the inherited ones (`inheritedVariables`). Default none. */
+  /** Environment variables to set in addition to the inherited ones (`inheritedVariables`), which they override. Default none. */
   readonly env?: { readonly [name: string]: string | undefined } | undefined
-  /** Working directory of the server. Default: the working directory of this process. */
+  /** The server's working directory. Default: this process's working directory. */
   readonly cwd?: string | undefined
   /**
-   * Where the server's stderr goes. `keep` makes it available as `stderr` of the transport and quotes its last lines in errors; `inherit`
-   * writes it to the stderr of this process; `ignore` discards it. Default `keep`.
+   * How to handle the server's stderr. `keep` exposes it as the transport's `stderr` and quotes its last lines in errors, `inherit`
+   * forwards it to this process's stderr, and `ignore` discards it. Default `keep`.
    */
   readonly stderr?: "keep" | "inherit" | "ignore" | undefined
-  /** How long to wait for the server to exit after its stdin is closed. Default 2 seconds. */
+  /**
+   * Confines the server: no network, and no writes outside the given folders. It can still read files, and this machine's tools may leave
+   * further gaps, which the `report` option receives. Default: not confined.
+   */
+  readonly sandbox?: Sandbox.Options | undefined
+  /** How long to wait for the server to exit after closing its stdin. Default 2 seconds. */
   readonly exitTimeout?: Duration.Input | undefined
-  /** How long to wait for the server to exit after SIGTERM. Default 2 seconds. */
+  /** How long to wait for the server to exit after sending SIGTERM. Default 2 seconds. */
   readonly killTimeout?: Duration.Input | undefined
 }
 
@@ -49,13 +56,13 @@ export type Requirements = ChildProcessSpawner
 export interface StdioTransport extends Transport {
   readonly pid: number
   /**
-   * Lines that the server writes to stderr while the stream runs. Servers log there, so a line need not be an error. Empty unless the
-   * option `stderr` is `keep`.
+   * Lines the server writes to stderr while the stream runs. Servers use stderr for logging, so a line isn't necessarily an error. Empty
+   * unless the `stderr` option is `keep`.
    */
   readonly stderr: Stream.Stream<string>
 }
 
-/** Environment variables that a server inherits: enough to find programs and the home directory, but no secrets. */
+/** Environment variables the server inherits: enough to find programs and the home directory, but no secrets. */
 export const inheritedVariables: ReadonlyArray<string> =
   globalThis.process?.platform === "win32"
     ? [
@@ -76,7 +83,7 @@ export const inheritedVariables: ReadonlyArray<string> =
       ]
     : ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"]
 
-/** Returns the values of `inheritedVariables` in this process, except values that define a shell function. */
+/** Returns this process's values of `inheritedVariables`, leaving out values that define a shell function. */
 export const inheritedEnvironment = (): { readonly [name: string]: string } =>
   Object.fromEntries(
     inheritedVariables.flatMap((name) => {
@@ -101,6 +108,20 @@ const commandOf = (options: Options): ChildProcess.Command => {
     stderr: stderr === "keep" ? "pipe" : stderr,
     forceKillAfter: options.killTimeout ?? "2 seconds"
   })
+}
+
+/** Returns the options with a confined command line. Fails if the command is a `ChildProcess` command, which can't be changed. */
+const confined = (options: Options): Effect.Effect<Options, TransportError, ChildProcessSpawner> => {
+  const { args = [], command, cwd = globalThis.process?.cwd() ?? "/", env, sandbox } = options
+  if (sandbox === undefined) return Effect.succeed(options)
+  if (typeof command !== "string")
+    return Effect.fail(
+      new TransportError({ reason: "Open", message: "The option sandbox needs a command that is a string" })
+    )
+  return Effect.map(
+    Sandbox.confine({ command, args }, sandbox, Object.assign({ ...inheritedEnvironment() }, env), cwd),
+    (line) => ({ ...options, command: line.command, args: line.args })
+  )
 }
 
 /** Returns the command line for errors. */
@@ -169,11 +190,11 @@ const endOf = (handle: ChildProcessHandle): Effect.Effect<End> =>
     // Without an exit code the process was killed by a signal, which only the cause names.
     onFailure: ({ cause, message }): End => ({
       exitCode: undefined,
-      how: `was ended: ${cause instanceof Error ? cause.message : message}`
+      how: `was stopped: ${cause instanceof Error ? cause.message : message}`
     })
   })
 
-/** How long to wait for the last output of a process that exited. */
+/** How long to wait for the last output of an exited process. */
 const drainTime = "250 millis"
 /** How long to wait for the end of stderr, which errors quote. Another process may keep it open. */
 const stderrDrainTime = "1 second"
@@ -201,7 +222,7 @@ const stop = (
 }
 
 /**
- * Starts a server that runs until the scope closes. Fails with a `TransportError` of reason `Open` if the program cannot be started.
+ * Starts a server that runs until the scope closes. Fails with a `TransportError` of reason `Open` if the program can't be started.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
  *
@@ -224,7 +245,7 @@ export const open = Effect.fnUntraced(function* (
   const name = nameOf(options)
   const spawner = yield* ChildProcessSpawner
   const handle = yield* Effect.mapError(
-    spawner.spawn(commandOf(options)),
+    spawner.spawn(commandOf(yield* confined(options))),
     transportError("Open", `Cannot start ${name}`)
   )
   yield* exitWithParent(handle.pid)

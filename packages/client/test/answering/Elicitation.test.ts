@@ -9,8 +9,8 @@ import { asked, both, codeOf, declared, form, page } from "../support/questions.
 
 const forms = Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name: "Ada" } }) })
 
-describe.each(until("2025-03-26"))("Elicitation in %s, a revision without it", (version) => {
-  it.effect("An elicitation is neither declared nor answered where the revision has none", () =>
+describe.each(until("2025-03-26"))("Elicitation in %s, which lacks it", (version) => {
+  it.effect("Elicitation is neither declared nor answered", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* declared(version), {})
       assert.strictEqual(yield* codeOf(version, "elicitation/create", form()), refused(version, -32601))
@@ -33,7 +33,7 @@ describe.each(since("2025-06-18"))("Elicitation over %s", (version) => {
   }
 
   it.effect(
-    "An elicitation shows a form and sends the answer",
+    "A form is shown and its answer is sent",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(
@@ -49,7 +49,7 @@ describe.each(since("2025-06-18"))("Elicitation over %s", (version) => {
   )
 
   it.effect(
-    "An elicitation sends no content unless the user accepts",
+    "No content is sent unless the user accepts",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* asked(version, "elicitation/create", form()), { action: "decline" })
@@ -65,7 +65,7 @@ describe.each(since("2025-06-18"))("Elicitation over %s", (version) => {
     { name: "Ada", color: "blue" },
     { name: "Ada", news: "yes" }
   ])(
-    "An elicitation never sends an answer that does not fit the form: %o",
+    "An answer that does not match the form is never sent: %o",
     (content) =>
       Effect.gen(function* () {
         const code = yield* codeOf(version, "elicitation/create", form(schema)).pipe(Effect.provide(accepting(content)))
@@ -74,7 +74,7 @@ describe.each(since("2025-06-18"))("Elicitation over %s", (version) => {
     verifies("elicitation.form.client-validates")
   )
 
-  it.effect("An elicitation fills in the defaults of fields that were left out, and no others", () =>
+  it.effect("Defaults fill in omitted fields only", () =>
     Effect.gen(function* () {
       const filled = (content: object) =>
         asked(version, "elicitation/create", form(schema)).pipe(Effect.provide(accepting(content)))
@@ -89,7 +89,7 @@ describe.each(since("2025-06-18"))("Elicitation over %s", (version) => {
     })
   )
 
-  it.effect("An elicitation with a schema that no form can show is refused", () =>
+  it.effect("A schema that no form can show is rejected", () =>
     Effect.gen(function* () {
       const nested = { type: "object", properties: { address: { type: "object" } } }
       assert.strictEqual(yield* codeOf(version, "elicitation/create", form(nested)), refused(version, -32602))
@@ -97,7 +97,7 @@ describe.each(since("2025-06-18"))("Elicitation over %s", (version) => {
   )
 
   it.effect(
-    "An elicitation in a mode that was not declared is refused",
+    "An undeclared mode is rejected",
     () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* codeOf(version, "elicitation/create", page), refused(version, -32602))

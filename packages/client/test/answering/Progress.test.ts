@@ -1,4 +1,6 @@
-/** Progress of the answer to a server's question (spec: basic/utilities/progress), which the client's own services report. */
+/**
+ * Progress of the answer to a server's question (spec: basic/utilities/progress), reported by the client's own services.
+ */
 import { Requester } from "@effect-mcp/client/Requester"
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as Sampling from "@effect-mcp/core/Sampling"
@@ -12,7 +14,7 @@ const reports = [
   { progress: 2, total: 2 }
 ]
 
-/** A model that reports twice before it answers, and records what it is asked. */
+/** A model that reports twice before it answers, and records its questions. */
 const reporting = (asked: Array<unknown>) =>
   Sampling.layer((params) =>
     Effect.map(Requester, (requester) => {
@@ -22,28 +24,26 @@ const reporting = (asked: Array<unknown>) =>
     })
   )
 
-describe.each(versions)("Progress of the answer to a question, %s", (version) => {
+describe.each(versions)("Progress while answering a question, %s", (version) => {
   const withMessages = version >= "2025-03-26"
   const received = reports.map(({ message, ...report }) =>
     message === undefined || !withMessages ? report : { ...report, message }
   )
 
-  it.effect(
-    "Progress of an answer reaches the server that asked for it before the answer, with messages where the revision has them",
-    () =>
-      Effect.gen(function* () {
-        const asked: Array<unknown> = []
-        const { server } = yield* connected({ version }).pipe(Effect.provide(reporting(asked)))
-        const events: Array<unknown> = []
-        const onProgress = ({ progressToken: _token, ...event }: { readonly progressToken?: unknown }) =>
-          void events.push(event)
-        yield* server.peer.request("sampling/createMessage", sampling, { onProgress })
-        assert.deepStrictEqual(events, received)
-        assert.notInclude(JSON.stringify(asked), "progressToken")
-      })
+  it.effect("Progress reaches the server before the answer, with messages if the revision has them", () =>
+    Effect.gen(function* () {
+      const asked: Array<unknown> = []
+      const { server } = yield* connected({ version }).pipe(Effect.provide(reporting(asked)))
+      const events: Array<unknown> = []
+      const onProgress = ({ progressToken: _token, ...event }: { readonly progressToken?: unknown }) =>
+        void events.push(event)
+      yield* server.peer.request("sampling/createMessage", sampling, { onProgress })
+      assert.deepStrictEqual(events, received)
+      assert.notInclude(JSON.stringify(asked), "progressToken")
+    })
   )
 
-  it.effect("Progress of an answer is not sent to a server that has not asked for it", () =>
+  it.effect("Progress is not sent to a server that did not request it", () =>
     Effect.gen(function* () {
       const { server } = yield* connected({ version }).pipe(Effect.provide(reporting([])))
       yield* server.peer.request("sampling/createMessage", sampling)
@@ -51,40 +51,38 @@ describe.each(versions)("Progress of the answer to a question, %s", (version) =>
     })
   )
 
-  it.effect(
-    "Progress of an answer is passed on where the client forwards the request that asks for another caller",
-    () =>
-      Effect.gen(function* () {
-        const { client } = yield* connected({
-          version,
-          answers: {
-            "tools/call": (_params, { peer }) =>
-              Effect.as(
-                Effect.orDie(
-                  peer.request("sampling/createMessage", sampling, {
-                    onProgress: ({ progress }) => void events.push(progress)
-                  })
-                ),
-                { content: [] }
-              )
-          }
-        }).pipe(Effect.provide(reporting([])))
-        const events: Array<unknown> = []
-        const input = {
-          ask: (
-            _method: string,
-            _params: unknown,
-            options: { onProgress?: (event: { progress: number }) => void } = {}
-          ) =>
-            Effect.sync(() => {
-              options.onProgress?.({ progress: 7 })
-              return answer
-            })
-        } as unknown as ClientInput["Service"]
-        yield* client.forwarded.forward({ input, connection: undefined }, (onSend) =>
-          client.callToolByName("ask", {}, { onSend })
-        )
-        assert.deepStrictEqual(events, [7])
-      })
+  it.effect("Progress is forwarded if the client relays the request for another caller", () =>
+    Effect.gen(function* () {
+      const { client } = yield* connected({
+        version,
+        answers: {
+          "tools/call": (_params, { peer }) =>
+            Effect.as(
+              Effect.orDie(
+                peer.request("sampling/createMessage", sampling, {
+                  onProgress: ({ progress }) => void events.push(progress)
+                })
+              ),
+              { content: [] }
+            )
+        }
+      }).pipe(Effect.provide(reporting([])))
+      const events: Array<unknown> = []
+      const input = {
+        ask: (
+          _method: string,
+          _params: unknown,
+          options: { onProgress?: (event: { progress: number }) => void } = {}
+        ) =>
+          Effect.sync(() => {
+            options.onProgress?.({ progress: 7 })
+            return answer
+          })
+      } as unknown as ClientInput["Service"]
+      yield* client.forwarded.forward({ input, connection: undefined }, (onSend) =>
+        client.callToolByName("ask", {}, { onSend })
+      )
+      assert.deepStrictEqual(events, [7])
+    })
   )
 })

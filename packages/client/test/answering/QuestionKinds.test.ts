@@ -1,4 +1,4 @@
-/** Kinds of questions that 2025-11-25 brought: pages of elicitation, tools and context of sampling. */
+/** Kinds of questions that 2025-11-25 introduced: elicitation by URL, and tools and context in sampling. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import type { ElicitParams } from "@effect-mcp/protocol/model/Elicitation"
@@ -11,9 +11,9 @@ import { answer, asked, both, codeOf, declared, form, model, page, sampling } fr
 
 const pages = Elicitation.layer({ url: () => Effect.succeed({ action: "accept", content: { not: "sent" } }) })
 
-describe.each(since("2025-11-25"))("Kinds of questions in %s", (version) => {
+describe.each(since("2025-11-25"))("Question kinds in %s", (version) => {
   it.effect(
-    "A client declares each mode that it has",
+    "A client declares every mode it supports",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(pages)), { elicitation: { url: {} } })
@@ -26,7 +26,7 @@ describe.each(since("2025-11-25"))("Kinds of questions in %s", (version) => {
   )
 
   it.effect(
-    "A question without a mode is a form",
+    "A question without a mode defaults to a form",
     () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* codeOf(version, "elicitation/create", form()), refused(version, -32602))
@@ -39,7 +39,7 @@ describe.each(since("2025-11-25"))("Kinds of questions in %s", (version) => {
   )
 
   it.effect(
-    "A question's whole URL and unchanged id reach the user, and only consent leaves",
+    "The user sees the full URL and the unchanged id, and only the consent is sent",
     () =>
       Effect.gen(function* () {
         const shown: Array<ElicitParams> = []
@@ -72,7 +72,7 @@ describe.each(since("2025-11-25"))("Kinds of questions in %s", (version) => {
     verifies("elicitation.url.handled-carefully")
   )
 
-  it.effect("A page must have an id where the revision has notifications by it, and only there", () =>
+  it.effect("A page has an id only if the revision announces completions by id", () =>
     Effect.gen(function* () {
       const { elicitationId: _, ...rest } = page
       if (version === "2025-11-25") assert.strictEqual(yield* codeOf(version, "elicitation/create", rest), -32602)
@@ -82,7 +82,7 @@ describe.each(since("2025-11-25"))("Kinds of questions in %s", (version) => {
 
   const tool = { name: "t", inputSchema: { type: "object" } }
   it.effect(
-    "Tools of a sampling request reach only a model that can use them",
+    "Sampling tools reach only a model that can use them",
     () =>
       Effect.gen(function* () {
         const able = model({ tools: true })
@@ -102,7 +102,7 @@ describe.each(since("2025-11-25"))("Kinds of questions in %s", (version) => {
     verifies("sampling.tools.capability-declared", "sampling.tools.undeclared-error")
   )
 
-  it.effect("A model that did not declare context answers a question for context without it", () =>
+  it.effect("A model without declared context answers a context request without it", () =>
     Effect.gen(function* () {
       const able = model({ context: true })
       const question = { ...sampling, includeContext: "thisServer" }
@@ -121,7 +121,7 @@ describe.each(since("2025-11-25"))("Kinds of questions in %s", (version) => {
   const use = { role: "assistant", content: [{ type: "tool_use", id: "u", name: "t", input: {} }] }
   const result = { type: "tool_result", toolUseId: "u", content: [] }
   it.effect(
-    "A tool use without exactly its results is refused",
+    "A tool use without exactly matching results is rejected",
     () =>
       Effect.gen(function* () {
         const code = (...messages: ReadonlyArray<object>) =>

@@ -11,9 +11,9 @@ import * as Modern from "../support/modern.ts"
 import { answer, asked, codeOf, declared, model, sampling } from "../support/questions.ts"
 
 const home = Roots.layerStatic([{ uri: "file:///home/ada", name: "Home" }])
-describe.each(all)("A client of %s", (version) => {
+describe.each(all)("Clients of %s", (version) => {
   it.effect(
-    "A client without services declares nothing, and has no methods of questions",
+    "A client without services declares nothing and has no question methods",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* declared(version), {})
@@ -25,7 +25,7 @@ describe.each(all)("A client of %s", (version) => {
   )
 
   it.effect(
-    "A client declares the model that it has and asks it",
+    "A client declares its model and calls it",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* declared(version), { sampling: {} })
@@ -35,7 +35,7 @@ describe.each(all)("A client of %s", (version) => {
   )
 
   it.effect(
-    "A client answers a rejected or failed sampling request with an error",
+    "A rejected or failed sampling request is answered with an error",
     () =>
       Effect.gen(function* () {
         const rejected = Sampling.layer(() => Effect.fail(new McpError.McpError({ code: -1, message: "No" })))
@@ -44,7 +44,7 @@ describe.each(all)("A client of %s", (version) => {
           -1
         )
         const dead = Sampling.layer(() => Effect.die("no model"))
-        // In a call of its own, a defect is the caller's.
+        // In a call, a defect belongs to the caller.
         if (version !== Modern.version) {
           assert.strictEqual(
             yield* codeOf(version, "sampling/createMessage", sampling).pipe(Effect.provide(dead)),
@@ -59,8 +59,19 @@ describe.each(all)("A client of %s", (version) => {
     verifies("sampling.error.rejected", "sampling.error.returned")
   )
 
+  it.effect.each([
+    ["base64", { type: "image", data: "A", mimeType: "image/png" }],
+    ["media type", { type: "audio", data: "AAAA", mimeType: "wav" }],
+    ["priority", { type: "text", text: "", annotations: { priority: 7 } }]
+  ] as const)("A client never sends an answer of its model with an invalid %s", ([, content]) =>
+    Effect.gen(function* () {
+      const wrong = Sampling.layer(() => Effect.succeed({ role: "assistant", model: "double", content }))
+      assert.strictEqual(yield* codeOf(version, "sampling/createMessage", sampling).pipe(Effect.provide(wrong)), -32603)
+    })
+  )
+
   it.effect(
-    "A client declares its roots and lists them",
+    "A client declares and lists its roots",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* declared(version), { roots: {} })
@@ -90,7 +101,7 @@ describe.each(all)("A client of %s", (version) => {
   )
 
   it.effect(
-    "A client answers with the roots that it has at the time of the question",
+    "A client answers with its current roots",
     () =>
       Effect.gen(function* () {
         const ref = yield* SubscriptionRef.make<ReadonlyArray<{ uri: string }>>([{ uri: "file:///home" }])
@@ -105,7 +116,7 @@ describe.each(all)("A client of %s", (version) => {
   )
 
   it.effect(
-    "A client gives its model the messages of a single sampling request alone",
+    "A model only receives the messages of a single sampling request",
     () =>
       Effect.gen(function* () {
         const given: Array<unknown> = []
@@ -127,13 +138,13 @@ describe.each(all)("A client of %s", (version) => {
   )
 
   it.effect(
-    "A client asks for consent before it answers roots and sampling requests",
+    "A client asks for consent before answering roots and sampling requests",
     () =>
       Effect.gen(function* () {
         const asks: Array<string> = []
         const audits: Array<string> = []
         const policy = Consent.layer({
-          // Where questions come with a call, the call itself is asked for, too.
+          // If questions come with a call, the call itself needs consent, too.
           ask: (action) =>
             Effect.sync(() => action._tag === "CallTool" || asks.push(`${action._tag} ${action.server.name}`) < 3),
           audit: (action, outcome) =>
@@ -165,15 +176,15 @@ describe.each(all)("A client of %s", (version) => {
   )
 })
 
-describe.each(versions)("A client in a session of %s", (version) => {
-  it.effect("A client answers a question that arrives together with the end of the handshake", () =>
+describe.each(versions)("Client sessions in %s", (version) => {
+  it.effect("A question arriving with the end of the handshake is answered", () =>
     Effect.gen(function* () {
       const answered: Array<unknown> = []
       yield* connected({
         version,
         answers: {
           initialize: (_, { peer }) => {
-            // Sent before the answer to initialize is.
+            // Sent before the answer to initialize.
             peer.sink.send({ jsonrpc: "2.0", id: "early", method: "roots/list" }, "data")
             return Effect.succeed({
               protocolVersion: version,
@@ -194,7 +205,7 @@ describe.each(versions)("A client in a session of %s", (version) => {
   )
 
   it.effect(
-    "A client answers a ping at once, even while a question hangs",
+    "A ping is answered immediately even while a question hangs",
     () =>
       Effect.gen(function* () {
         const { server } = yield* connected({ version })
@@ -205,7 +216,7 @@ describe.each(versions)("A client in a session of %s", (version) => {
   )
 
   it.effect(
-    "A client stops the question that its server cancels",
+    "A question cancelled by the server is stopped",
     () =>
       Effect.gen(function* () {
         let running = 0
@@ -236,7 +247,7 @@ describe.each(versions)("A client in a session of %s", (version) => {
   )
 
   it.effect(
-    "A client that declared changes of its roots notifies the server of them",
+    "A client that declared listChanged notifies the server of root changes",
     () =>
       Effect.gen(function* () {
         const ref = yield* SubscriptionRef.make<ReadonlyArray<{ uri: string }>>([])

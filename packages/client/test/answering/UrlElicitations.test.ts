@@ -41,8 +41,8 @@ const refusing = (error: McpError.McpError, times = 1) => {
   return () => (left-- > 0 ? Effect.fail(error) : { content: [], contents: [], messages: [] })
 }
 
-describe.each(["2025-11-25"] as const)("A request of %s that needs pages visited first", (version) => {
-  it.effect("A request that needs pages is repeated once the user agreed and the server completed all of them", () =>
+describe.each(["2025-11-25"] as const)("%s requests that require visiting pages first", (version) => {
+  it.effect("A request is retried once the user has agreed and the server has completed every page", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client, server } = yield* connected({
@@ -51,7 +51,7 @@ describe.each(["2025-11-25"] as const)("A request of %s that needs pages visited
       }).pipe(Effect.provide(ada.layer))
       const call = yield* Effect.forkChild(client.callToolByName("x", { n: 1 }))
       assert.strictEqual(yield* ada.asked, "https://example.com/a")
-      // Done before the dialogue is.
+      // Completed before the dialogue ends.
       complete(server, "a")
       yield* ada.answer("accept")
       assert.strictEqual(yield* ada.asked, "https://example.com/b")
@@ -67,7 +67,7 @@ describe.each(["2025-11-25"] as const)("A request of %s that needs pages visited
     })
   )
 
-  it.effect("A read or a prompt that needs pages is repeated, too", () =>
+  it.effect("A read or a prompt is retried as well", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client, server } = yield* connected({
@@ -87,7 +87,7 @@ describe.each(["2025-11-25"] as const)("A request of %s that needs pages visited
     })
   )
 
-  it.effect("A request that is refused again keeps its error", () =>
+  it.effect("A request that is rejected again keeps its error", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client, server } = yield* connected({
@@ -103,7 +103,7 @@ describe.each(["2025-11-25"] as const)("A request of %s that needs pages visited
     })
   )
 
-  it.effect.each(["decline", "cancel"] as const)("A request keeps its error when the user's answer is %s", (action) =>
+  it.effect.each(["decline", "cancel"] as const)("A request keeps its error if the user's answer is %s", (action) =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client, server } = yield* connected({
@@ -118,7 +118,7 @@ describe.each(["2025-11-25"] as const)("A request of %s that needs pages visited
     })
   )
 
-  it.effect("A request keeps its error when the pages are not done in time", () =>
+  it.effect("A request keeps its error if the pages are not completed in time", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client } = yield* connected(
@@ -134,7 +134,7 @@ describe.each(["2025-11-25"] as const)("A request of %s that needs pages visited
     })
   )
 
-  it.effect("A request keeps its error when its list of pages is malformed", () =>
+  it.effect("A request keeps its error if its list of pages is malformed", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const bad = [{ elicitations: "none" }, { elicitations: [page("a", "javascript:alert(1)")] }, undefined]
@@ -148,7 +148,7 @@ describe.each(["2025-11-25"] as const)("A request of %s that needs pages visited
     })
   )
 
-  it.effect("A request keeps its error when the client cannot show URLs to a user", () =>
+  it.effect("A request keeps its error if the client cannot show URLs", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers: { "tools/call": refusing(required(page("a"))) } })
       assert.strictEqual(((yield* Effect.flip(client.callToolByName("x"))) as McpError.McpError).code, -32042)
@@ -157,7 +157,7 @@ describe.each(["2025-11-25"] as const)("A request of %s that needs pages visited
   )
 
   it.effect(
-    "The completion of an interaction is announced once, and only for ids that are known",
+    "An interaction's completion is announced once, and only for known ids",
     () =>
       Effect.gen(function* () {
         const ada = yield* user

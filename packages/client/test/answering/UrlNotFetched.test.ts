@@ -1,4 +1,4 @@
-/** A client shows the URL of a question and never opens it: all ways out of the process are watched meanwhile. */
+/** A client shows the URL of a question and never opens it. The test watches every way out of the process. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
@@ -11,7 +11,7 @@ import * as Raw from "../transport/http/support/raw.ts"
 import { connected, since } from "../support/connected.ts"
 import { asked, page } from "../support/questions.ts"
 
-/** A page of the web, and what came to it: requests of `fetch`, of the context's `HttpClient`, and at the page itself. */
+/** A web page, and its visits by `fetch`, by the context's `HttpClient`, and at the page itself. */
 const watched = Effect.gen(function* () {
   const web = yield* Raw.open
   const fetched = yield* Effect.acquireRelease(
@@ -21,7 +21,7 @@ const watched = Effect.gen(function* () {
   const executed: Array<string> = []
   const real = yield* HttpClient.HttpClient
   const http = HttpClient.tapRequest(real, ({ url }) => Effect.sync(() => executed.push(url)))
-  /** What came so far. The page is visited at last: whatever was on its way arrived before that. */
+  /** Returns the visits so far. It visits the page itself at the end, so that any earlier visit has arrived. */
   const visits = Effect.gen(function* () {
     const requested = [...fetched.mock.calls].length + executed.length
     const waiting = yield* web.waiting
@@ -35,10 +35,10 @@ const watched = Effect.gen(function* () {
 
 const none = [0, 0, "/visited-by-the-test"]
 
-describe.each(since("2025-11-25"))("The URL of a question in %s", (version) => {
+describe.each(since("2025-11-25"))("Question URLs in %s", (version) => {
   for (const action of ["accept", "decline", "cancel"] as const) {
     it.effect(
-      `The URL of a question is shown and not fetched when the user's answer is ${action}`,
+      `A question's URL is shown but not fetched when the user's answer is ${action}`,
       () =>
         Effect.gen(function* () {
           const { http, url, visits } = yield* watched
@@ -57,7 +57,7 @@ describe.each(since("2025-11-25"))("The URL of a question in %s", (version) => {
   }
 
   it.effect(
-    "The URL of a question is not fetched when the client cannot show it",
+    "A question's URL is not fetched if the client cannot show it",
     () =>
       Effect.gen(function* () {
         const { http, url, visits } = yield* watched
@@ -73,9 +73,9 @@ describe.each(since("2025-11-25"))("The URL of a question in %s", (version) => {
   )
 })
 
-describe("A URL that 2025-11-25 requires to be visited first", () => {
+describe("URLs that 2025-11-25 requires visiting first", () => {
   it.effect(
-    "The URL that an error requires to be visited is shown and not fetched",
+    "A URL required by an error is shown but not fetched",
     () =>
       Effect.gen(function* () {
         const { http, url, visits } = yield* watched

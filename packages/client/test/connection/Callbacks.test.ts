@@ -1,13 +1,13 @@
-/** Callbacks of the program that throw, reject or return nonsense fail at most their own request. */
+/** User callbacks that throw, reject or return nonsense fail at most their own request. */
 import * as ClientMiddleware from "@effect-mcp/client/ClientMiddleware"
 import * as ClientObserver from "@effect-mcp/client/ClientObserver"
 import * as Consent from "@effect-mcp/client/Consent"
 import * as McpClient from "@effect-mcp/client/McpClient"
-import { Elicitation } from "@effect-mcp/core/Elicitation"
+import * as Elicitations from "@effect-mcp/core/Elicitation"
 import { Roots } from "@effect-mcp/core/Roots"
-import { Sampling } from "@effect-mcp/core/Sampling"
+import * as Samplings from "@effect-mcp/core/Sampling"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
 import { all, connected, quiesce, versions } from "../support/connected.ts"
 
 /** A thrown value whose members throw as well. */
@@ -21,16 +21,24 @@ const hostile = (): never => {
 const rejects = (): any => Promise.reject(new Error("rejected"))
 const bad: ReadonlyArray<readonly [string, () => any]> = [
   ["throws", hostile],
-  ["returns a promise that rejects", rejects]
+  ["returns a rejected promise", rejects]
 ]
 
-/** Returned by functions of JavaScript that should return an Effect. */
+/** Returned by plain JavaScript functions that should return an Effect. */
 const returned: typeof bad = [...bad, ["returns a number", () => 7], ["dies", () => Effect.sync(hostile)]]
+
+const { Elicitation } = Elicitations
+const { Sampling } = Samplings
+
+const questions = {
+  "sampling/createMessage": { messages: [], maxTokens: 1 },
+  "elicitation/create": { message: "?", requestedSchema: { type: "object", properties: {} } }
+}
 
 const answers = { "tools/call": () => ({ content: [] }) }
 
-describe.each(all)("Callbacks of a client of %s", (version) => {
-  it.effect.each(bad)("onProgress that %s leaves the call and the connection alive", ([, onProgress]) =>
+describe.each(all)("Client callbacks in %s", (version) => {
+  it.effect.each(bad)("A progress callback that %s affects neither the call nor the connection", ([, onProgress]) =>
     Effect.gen(function* () {
       const { client } = yield* connected({
         version,
@@ -47,20 +55,22 @@ describe.each(all)("Callbacks of a client of %s", (version) => {
     })
   )
 
-  it.effect.each(bad)("onAnnouncement, onUnknownNotification and dropped that %s change nothing", ([, call]) =>
-    Effect.gen(function* () {
-      const options = { onAnnouncement: call, onUnknownNotification: call, dropped: call }
-      const { client, server } = yield* connected({ version, answers }, options)
-      server.peer.notify("notifications/message", { level: "info", data: 1 })
-      server.peer.notify("notifications/message", { level: 7 })
-      server.peer.notify("notifications/unheard")
-      server.send({ jsonrpc: "2.0", id: 99, result: {} })
-      yield* quiesce
-      yield* client.callToolByName("a")
-    })
+  it.effect.each(bad)(
+    "onAnnouncement, onUnknownNotification and dropped callbacks that %s have no effect",
+    ([, call]) =>
+      Effect.gen(function* () {
+        const options = { onAnnouncement: call, onUnknownNotification: call, dropped: call }
+        const { client, server } = yield* connected({ version, answers }, options)
+        server.peer.notify("notifications/message", { level: "info", data: 1 })
+        server.peer.notify("notifications/message", { level: 7 })
+        server.peer.notify("notifications/unheard")
+        server.send({ jsonrpc: "2.0", id: 99, result: {} })
+        yield* quiesce
+        yield* client.callToolByName("a")
+      })
   )
 
-  it.effect.each(bad)("An observer whose every member %s changes nothing", ([, call]) =>
+  it.effect.each(bad)("An observer whose every member %s has no effect", ([, call]) =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       if (versions.includes(version)) yield* Effect.exit(server.peer.request("roots/list"))
@@ -79,7 +89,7 @@ describe.each(all)("Callbacks of a client of %s", (version) => {
   it.effect.each([
     ["throws", hostile],
     ["returns nonsense", () => 5 as any]
-  ] as const)("Consent that %s sends nothing, and the client serves on", ([, ask]) =>
+  ] as const)("A consent check that %s sends nothing, and the client carries on", ([, ask]) =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({
         version,
@@ -92,7 +102,7 @@ describe.each(all)("Callbacks of a client of %s", (version) => {
     }).pipe(Effect.provide(Consent.layer({ ask })))
   )
 
-  it.effect("Consent that resolves to a value other than true refuses", () =>
+  it.effect("Consent that resolves to anything but true denies", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const error = yield* Effect.flip(client.callToolByName("a"))
@@ -108,7 +118,7 @@ describe.each(all)("Callbacks of a client of %s", (version) => {
     }).pipe(Effect.provide(Consent.layer({ audit: hostile })))
   )
 
-  it.effect.each(returned)("Middleware whose request %s fails the call alone", ([, call]) =>
+  it.effect.each(returned)("Middleware whose request %s fails only that call", ([, call]) =>
     Effect.gen(function* () {
       let isBroken = false
       const middleware = ClientMiddleware.layer({ request: (_request, next) => (isBroken ? call() : next()) })
@@ -120,7 +130,7 @@ describe.each(all)("Callbacks of a client of %s", (version) => {
     })
   )
 
-  it.effect("A call whose onSend throws fails alone, and nothing is sent", () =>
+  it.effect("A throwing onSend fails only its own call, and nothing is sent", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       assert.isTrue(Exit.isFailure(yield* Effect.exit(client.callToolByName("a", {}, { onSend: hostile }))))
@@ -140,16 +150,11 @@ const nonsense: typeof bad = [
   ["succeeds with undefined", () => Effect.succeed(undefined)]
 ]
 
-describe.each(versions)("Answers of a client of %s", (version) => {
-  it.effect.each(nonsense)("A handler that %s answers that question with an error", ([, call]) =>
+describe.each(versions)("Client answers in %s", (version) => {
+  it.effect.each(nonsense)("A handler that %s answers its question with an error", ([, call]) =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
-      const questions = {
-        "sampling/createMessage": { messages: [], maxTokens: 1 },
-        "elicitation/create": { message: "?", requestedSchema: { type: "object", properties: {} } },
-        "roots/list": {}
-      }
-      for (const [method, params] of Object.entries(questions)) {
+      for (const [method, params] of Object.entries({ ...questions, "roots/list": {} })) {
         assert.isTrue(Exit.isFailure(yield* Effect.exit(server.peer.request(method, params))))
       }
       yield* client.callToolByName("a")
@@ -168,8 +173,50 @@ describe.each(versions)("Answers of a client of %s", (version) => {
   )
 })
 
-describe.each(versions)("Middleware around answers of a client of %s", (version) => {
-  it.effect.each(returned)("Middleware whose question %s answers that question with an error", ([, question]) =>
+describe.each(versions.filter((version) => version >= "2025-06-18"))("Answer layers in %s", (version) => {
+  const answering = (call: () => Effect.Effect<any>) =>
+    Layer.merge(Samplings.layer(call), Elicitations.layer({ form: call }))
+
+  it.effect.each(nonsense)("A function that %s answers its question with an error", ([, call]) =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({ version, answers })
+      for (const [method, params] of Object.entries(questions)) {
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(server.peer.request(method, params))))
+      }
+      yield* client.callToolByName("a")
+    }).pipe(Effect.provide(answering(call)))
+  )
+
+  it.effect("A function that never ends delays no other request, and is interrupted with its question or client", () =>
+    Effect.gen(function* () {
+      const begun = yield* Deferred.make<void>()
+      let open = 0
+      const hangs = () =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => open++),
+          () => Effect.andThen(Deferred.succeed(begun, undefined), Effect.never),
+          () => Effect.sync(() => open--)
+        )
+      yield* Effect.gen(function* () {
+        const { client, server } = yield* connected({ version, answers })
+        const asking = Object.entries(questions).map(([method, params]) => server.peer.request(method, params))
+        const asked = yield* Effect.forEach(asking, (question) => Effect.forkChild(question))
+        yield* Deferred.await(begun)
+        yield* quiesce
+        assert.strictEqual(open, 2)
+        yield* client.callToolByName("a")
+        const [first] = asked
+        if (first !== undefined) yield* Fiber.interrupt(first)
+        yield* quiesce
+        assert.strictEqual(open, 1)
+      }).pipe(Effect.provide(answering(hangs)), Effect.scoped)
+      assert.strictEqual(open, 0)
+    })
+  )
+})
+
+describe.each(versions)("Middleware around client answers in %s", (version) => {
+  it.effect.each(returned)("Middleware whose question %s answers it with an error", ([, question]) =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       assert.isTrue(Exit.isFailure(yield* Effect.exit(server.peer.request("roots/list", {}))))
@@ -183,11 +230,11 @@ describe("McpClient.connect", () => {
     ["https://example.com/mcp", '"https://example.com/mcp"'],
     [undefined, "undefined"],
     [{ url: "https://example.com/mcp" }, "object"]
-  ])("given %o says that a Transport is expected", (given: any, found) => {
+  ])("McpClient.connect rejects %o and names the expected type", (given: any, found) => {
     assert.throws(
       () => McpClient.connect(given),
       TypeError,
-      `McpClient.connect was given ${found}, but a Transport is expected`
+      `McpClient.connect expects a Transport, but received ${found}`
     )
   })
 })

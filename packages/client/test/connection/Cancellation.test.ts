@@ -1,4 +1,6 @@
-/** The reason of a cancel, from the caller of a client to the server and from the server to the client's own services. */
+/**
+ * The reason of a cancellation, from the caller of a client to the server and from the server to the client's own services.
+ */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import { assert, describe, it } from "@effect/vitest"
@@ -6,8 +8,8 @@ import { Effect, Exit, Fiber } from "effect"
 import { all, cancellation, connected, quiesce, versions } from "../support/connected.ts"
 import { sampling } from "../support/questions.ts"
 
-describe.each(all)("A cancel in %s", (version) => {
-  it.effect("A cancel carries the reason of the caller's interruption to the server", () =>
+describe.each(all)("Cancellation in %s", (version) => {
+  it.effect("Cancelling a call sends the caller's reason to the server", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({
         version,
@@ -22,8 +24,8 @@ describe.each(all)("A cancel in %s", (version) => {
   )
 })
 
-describe.each(versions)("A cancel by a server in %s", (version) => {
-  it.effect("A cancel by a server carries its reason to the finalizers of the client's model", () =>
+describe.each(versions)("Cancellation by a %s server", (version) => {
+  it.effect("The reason for a server's cancellation reaches the client model's finalizers", () =>
     Effect.gen(function* () {
       const reasons: Array<string | undefined> = []
       const model = Sampling.layer(() =>

@@ -1,5 +1,5 @@
 // @effect-diagnostics missingEffectError:off missingLayerContext:off -- the compiler says it first, as expected
-/** Code around the requests that a client sends and the questions that it answers, in every revision. */
+/** Middleware around the requests that a client sends and the questions that it answers, in every revision. */
 import * as ClientMiddleware from "@effect-mcp/client/ClientMiddleware"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Peer from "@effect-mcp/core/Peer"
@@ -28,14 +28,14 @@ const page = (version: string, tools: ReadonlyArray<object> = []) =>
   version === Modern.version ? Modern.complete({ tools, ttlMs: 60_000, cacheScope: "private" }) : { tools }
 const called = (version: string) => (version === Modern.version ? Modern.complete({ content: [] }) : { content: [] })
 
-describe.each(all)("Middleware of a client of %s", (version) => {
+describe.each(all)("Client middleware in %s", (version) => {
   const handshake = version === Modern.version ? "server/discover" : "initialize"
   const answers = {
     "tools/list": () => page(version),
     "tools/call": () => called(version)
   }
 
-  it.effect("Middleware sees every request that is sent, and the handshake", () =>
+  it.effect("Middleware sees the handshake and every outgoing request", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const { client } = yield* connected({ version, answers }, { revisions: [version] }).pipe(with_(noting(seen)))
@@ -43,14 +43,14 @@ describe.each(all)("Middleware of a client of %s", (version) => {
       yield* Stream.runDrain(client.listTools)
       yield* Stream.runDrain(client.listTools)
       yield* client.ping
-      // What is cached is not sent; a stateless server is pinged by a request that it has.
+      // Cached answers send no request, and a stateless ping is a discovery.
       const lists = version === Modern.version ? ["tools/list"] : ["tools/list", "tools/list"]
       const ping = version === Modern.version ? "server/discover" : "ping"
       assert.deepStrictEqual(seen, [handshake, "tools/call", ...lists, ping])
     })
   )
 
-  it.effect("Middleware lies in the order that is given, outer layers outside, with the services of its layer", () =>
+  it.effect("Middleware runs in the given order, outer layers first, with its layer's services", () =>
     Effect.gen(function* () {
       const journal: Array<string> = []
       const note = (name: string): ClientMiddleware.Middleware<Journal> => ({
@@ -70,7 +70,7 @@ describe.each(all)("Middleware of a client of %s", (version) => {
     })
   )
 
-  it.effect("Middleware changes params and _meta, and the declaration of the request stays", () =>
+  it.effect("Middleware can change params and _meta, but not the request's declarations", () =>
     Effect.gen(function* () {
       const tenant: ClientMiddleware.Middleware = {
         request: (_, next) => next({ meta: { "com.acme/tenant": "acme" } })
@@ -92,7 +92,7 @@ describe.each(all)("Middleware of a client of %s", (version) => {
     })
   )
 
-  it.effect("Middleware answers by itself, sends again, and refuses, with typed errors", () =>
+  it.effect("Middleware can answer, resend and reject with typed errors", () =>
     Effect.gen(function* () {
       let tries = 0
       const failing: Scripted.Answer = () =>
@@ -117,7 +117,7 @@ describe.each(all)("Middleware of a client of %s", (version) => {
     })
   )
 
-  it.effect("Middleware that waits is interrupted with its call, which is cancelled once it was sent", () =>
+  it.effect("Waiting middleware is interrupted with its call, which is cancelled if it was sent", () =>
     Effect.gen(function* () {
       const started = yield* Latch.make()
       const ends: Array<string> = []
@@ -149,29 +149,27 @@ describe.each(all)("Middleware of a client of %s", (version) => {
     })
   )
 
-  it.effect(
-    "Middleware that retries a request that the server may have seen does not have it repeated on another connection",
-    () =>
-      Effect.gen(function* () {
-        const retrying: ClientMiddleware.Middleware = {
-          request: ({ method }, next) => (method === "tools/call" ? Effect.retry(next(), { times: 1 }) : next())
-        }
-        const plan = { version, script: hangingFirst({ "tools/call": () => tool, "tools/list": () => page(version) }) }
-        const { client, opened, server } = yield* recovering(plan).pipe(with_(retrying))
-        const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("t", {})), { startImmediately: true })
-        yield* until(() => server(0).requests("tools/call").length === 1)
-        server(0).cut()
-        const error = yield* Fiber.join(call)
-        assert.isTrue(error._tag === "Closed" && error.unsent !== true)
-        yield* Stream.runDrain(client.listTools)
-        assert.deepStrictEqual(
-          opened.map((server) => server.requests("tools/call").length),
-          [1, 0]
-        )
-      })
+  it.effect("Middleware cannot make the client retry a possibly processed request on another connection", () =>
+    Effect.gen(function* () {
+      const retrying: ClientMiddleware.Middleware = {
+        request: ({ method }, next) => (method === "tools/call" ? Effect.retry(next(), { times: 1 }) : next())
+      }
+      const plan = { version, script: hangingFirst({ "tools/call": () => tool, "tools/list": () => page(version) }) }
+      const { client, opened, server } = yield* recovering(plan).pipe(with_(retrying))
+      const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("t", {})), { startImmediately: true })
+      yield* until(() => server(0).requests("tools/call").length === 1)
+      server(0).cut()
+      const error = yield* Fiber.join(call)
+      assert.isTrue(error._tag === "Closed" && error.unsent !== true)
+      yield* Stream.runDrain(client.listTools)
+      assert.deepStrictEqual(
+        opened.map((server) => server.requests("tools/call").length),
+        [1, 0]
+      )
+    })
   )
 
-  it.effect("Middleware that refuses the handshake is why the client cannot connect", () =>
+  it.effect("Middleware that rejects the handshake fails the connection", () =>
     Effect.gen(function* () {
       const refusing: ClientMiddleware.Middleware = {
         request: () => Effect.fail(McpError.forbidden("Not this server"))
@@ -181,7 +179,7 @@ describe.each(all)("Middleware of a client of %s", (version) => {
     })
   )
 
-  it.effect("Middleware lies around questions: it sees, answers and refuses them", () =>
+  it.effect("Middleware can see, answer and reject questions", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const watching: ClientMiddleware.Middleware = {
@@ -202,7 +200,7 @@ describe.each(all)("Middleware of a client of %s", (version) => {
       assert.deepStrictEqual(yield* ask("roots/list"), { roots: [{ uri: "file:///made", name: "made" }] })
       const error = yield* Effect.flip(ask("sampling/createMessage", { ...sampling, maxTokens: 7 }))
       assert.strictEqual(error instanceof McpError.McpError && error.code, McpError.Forbidden)
-      // A question that must not be asked is refused in the way of the revision.
+      // A question that must not be asked is rejected in the way of its revision.
       const unasked = yield* Effect.flip(ask("elicitation/create", form()))
       const code = unasked instanceof McpError.McpError ? unasked.code : unasked._tag
       assert.strictEqual(code, refused(version, McpError.MethodNotFound))
@@ -214,8 +212,8 @@ describe.each(all)("Middleware of a client of %s", (version) => {
   )
 })
 
-describe("Middleware of a client", () => {
-  it.effect("Middleware may send a subscription again", () =>
+describe("Client middleware", () => {
+  it.effect("Middleware can resend a subscription", () =>
     Effect.gen(function* () {
       let tries = 0
       const listen: Scripted.Answer = ({ notifications }, { peer, request }) => {
@@ -234,7 +232,7 @@ describe("Middleware of a client", () => {
     })
   )
 
-  it("Middleware has typed errors and requirements", () => {
+  it("Middleware errors and requirements are typed", () => {
     const needy: ClientMiddleware.Middleware<Journal> = { request: (_, next) => Effect.andThen(Journal, next()) }
     // @ts-expect-error Journal is missing
     const unmet: Layer.Layer<ClientMiddleware.ClientMiddleware> = ClientMiddleware.layer(needy)

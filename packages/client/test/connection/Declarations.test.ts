@@ -1,4 +1,4 @@
-/** What a client says of itself when it opens a session, and that it keeps to what was agreed there. */
+/** The declarations of a client when it opens a session, and that it keeps to the agreed revision. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Roots from "@effect-mcp/core/Roots"
 import type { Root } from "@effect-mcp/protocol/model/Root"
@@ -15,7 +15,7 @@ const roots = Layer.unwrap(
 )
 const experimental = { "example.com/a": { level: 2 } }
 
-/** By revision, what of each feature is declared. */
+/** By revision, the declaration of each feature. */
 const elicitation = {
   "2024-11-05": undefined,
   "2025-03-26": undefined,
@@ -24,6 +24,8 @@ const elicitation = {
 }
 const sampling = { "2024-11-05": {}, "2025-03-26": {}, "2025-06-18": {}, "2025-11-25": { tools: {}, context: {} } }
 type Stateful = keyof typeof sampling
+/** Every client of this revision follows the tasks of its calls. */
+const always = (version: Stateful) => (version === "2025-11-25" ? { tasks: {} } : {})
 const features = (version: Stateful): ReadonlyArray<readonly [string, Layer.Layer<never>, object]> => [
   ["sampling", model({ tools: true, context: true }), { sampling: sampling[version] }],
   ["roots", roots, { roots: { listChanged: true } }],
@@ -36,41 +38,47 @@ const declared = (version: Revision.Version, layer: Layer.Layer<never>, options:
     ({ server }) => server.requests("initialize")[0]?.params?.capabilities
   ).pipe(Effect.provide(layer))
 
-describe.each(versions as ReadonlyArray<Stateful>)("Initialize of %s", (version) => {
+describe.each(versions as ReadonlyArray<Stateful>)("initialize in %s", (version) => {
   for (const [name, layer, expected] of features(version)) {
     it.effect(
-      `A client declares ${name} as far as the revision has it`,
+      `Only fields of ${name} defined by the revision are declared`,
       () =>
         Effect.gen(function* () {
-          assert.deepStrictEqual(yield* declared(version, layer), expected)
+          assert.deepStrictEqual(yield* declared(version, layer), { ...expected, ...always(version) })
         }),
       verifies("lifecycle.initialize.request")
     )
   }
 
   it.effect(
-    "A client declares all that it has, and its experimental capabilities",
+    "A client declares everything it supports, and its experimental capabilities",
     () =>
       Effect.gen(function* () {
         const all = features(version)
         const layers = Layer.mergeAll(Layer.empty, ...all.map(([, layer]) => layer))
         assert.deepStrictEqual(
           yield* declared(version, layers, { experimental }),
-          Object.assign({ experimental }, ...all.map(([, , expected]) => expected))
+          Object.assign({ experimental, ...always(version) }, ...all.map(([, , expected]) => expected))
         )
       }),
     verifies("lifecycle.initialize.request")
   )
 })
 
-describe.each(versions)("A client that offered the newest revision to a server of %s", (version) => {
+it.effect("A client without tasks does not declare them", () =>
+  Effect.gen(function* () {
+    assert.deepStrictEqual(yield* declared("2025-11-25", Layer.empty, { tasks: false }), {})
+  })
+)
+
+describe.each(versions)("Clients that offered the newest revision to a %s server", (version) => {
   const answers = {
     "completion/complete": () => ({ completion: { values: [] } }),
     "tools/list": () => ({ tools: [] })
   }
 
   it.effect(
-    "A client sends only params that the agreed revision has",
+    "Only params defined by the negotiated revision are sent",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({ version, answers })
@@ -90,7 +98,7 @@ describe.each(versions)("A client that offered the newest revision to a server o
   )
 
   it.effect(
-    "A client answers only questions that the agreed revision has",
+    "Only questions defined by the negotiated revision are answered",
     () =>
       Effect.gen(function* () {
         const { server } = yield* connected({ version, answers })

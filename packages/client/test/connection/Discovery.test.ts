@@ -10,20 +10,20 @@ import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import * as Scripted from "../support/scripted.ts"
 
-/** A server of the older era that answers the probe in its own way. */
+/** A server of the older era with its own answer to the probe. */
 const legacy = (discover: Scripted.Answer | undefined, script: Scripted.Script = {}) =>
   Scripted.make({
     ...script,
     answers: { ...(discover === undefined ? undefined : { "server/discover": discover }), ...script.answers }
   })
 
-/** The probe has reached the server when it returns. */
+/** The probe has reached the server when this returns. */
 const connecting = (server: Scripted.Scripted, options?: McpClient.Options) =>
   Effect.tap(Effect.forkChild(McpClient.connect(server.transport, options), { startImmediately: true }), () => quiesce)
 
-describe("A server of 2026-07-28", () => {
+describe("Servers of 2026-07-28", () => {
   it.effect(
-    "A stateless server is found by a probe before anything else, and needs no handshake",
+    "A stateless server is found by a probe and needs no handshake",
     () =>
       Effect.gen(function* () {
         const clientInfo = { name: "tester", version: "2.0.0" }
@@ -46,7 +46,7 @@ describe("A server of 2026-07-28", () => {
     verifies("stdio.compatibility.probes", "stdio.compatibility.probes-modern")
   )
 
-  it.effect("A stateless server may leave its name and version out of the answer to the probe", () =>
+  it.effect("A stateless server can omit its name and version when answering the probe", () =>
     Effect.gen(function* () {
       const { _meta: _, ...anonymous } = Modern.discovered() as { readonly _meta?: unknown }
       const { client } = yield* Modern.connected({ answers: { "server/discover": () => anonymous } })
@@ -54,7 +54,7 @@ describe("A server of 2026-07-28", () => {
     })
   )
 
-  it.effect("A probe declares only what its revision knows", () =>
+  it.effect("The probe only declares capabilities defined by its revision", () =>
     Effect.gen(function* () {
       const ref = yield* SubscriptionRef.make<ReadonlyArray<{ readonly uri: string }>>([{ uri: "file:///a" }])
       const { server } = yield* Modern.connected().pipe(Effect.provide(Roots.layerRef(ref)))
@@ -66,7 +66,7 @@ describe("A server of 2026-07-28", () => {
     })
   )
 
-  it.effect("A server that is slow to start gets probe and handshake, and its answer to the probe counts", () =>
+  it.effect("A slow server gets both probe and handshake, and its probe answer wins", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       const server = yield* Modern.make({
@@ -86,21 +86,19 @@ describe("A server of 2026-07-28", () => {
     })
   )
 
-  it.effect(
-    "A server of both eras that is slow to start may answer the handshake first, and its answer to the probe counts",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* legacy(() => Effect.as(Effect.sleep("3100 millis"), Modern.discovered()))
-        const fiber = yield* connecting(server)
-        yield* TestClock.adjust("3 seconds")
-        yield* quiesce
-        assert.strictEqual(server.requests("initialize").length, 1)
-        yield* TestClock.adjust("100 millis")
-        assert.strictEqual((yield* Fiber.join(fiber)).revision.version, "2026-07-28")
-      })
+  it.effect("If a slow dual-era server answers the handshake first, the probe still wins", () =>
+    Effect.gen(function* () {
+      const server = yield* legacy(() => Effect.as(Effect.sleep("3100 millis"), Modern.discovered()))
+      const fiber = yield* connecting(server)
+      yield* TestClock.adjust("3 seconds")
+      yield* quiesce
+      assert.strictEqual(server.requests("initialize").length, 1)
+      yield* TestClock.adjust("100 millis")
+      assert.strictEqual((yield* Fiber.join(fiber)).revision.version, "2026-07-28")
+    })
   )
 
-  it.effect("A server that answers the handshake alone is not waited for again for long", () =>
+  it.effect("A server that answers only the handshake does not hold the client up for long", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.never)
       const fiber = yield* connecting(server)
@@ -111,7 +109,7 @@ describe("A server of 2026-07-28", () => {
     })
   )
 
-  it.effect("A server may refuse the handshake before it answers the probe", () =>
+  it.effect("A server can reject the handshake before it answers the probe", () =>
     Effect.gen(function* () {
       const server = yield* Modern.make({
         answers: { "server/discover": () => Effect.as(Effect.sleep("4 seconds"), Modern.discovered()) }
@@ -125,7 +123,7 @@ describe("A server of 2026-07-28", () => {
     })
   )
 
-  it.effect("A slow server is waited for by a client that speaks only its revision", () =>
+  it.effect("A single-revision client waits for a slow server", () =>
     Effect.gen(function* () {
       const server = yield* Modern.make({
         answers: { "server/discover": () => Effect.as(Effect.sleep("30 seconds"), Modern.discovered()) }
@@ -138,7 +136,7 @@ describe("A server of 2026-07-28", () => {
   )
 
   it.effect(
-    "A server that speaks only later versions is reported",
+    "A server that only supports later versions is reported",
     () =>
       Effect.gen(function* () {
         const server = yield* legacy(() => Modern.unsupported("2027-01-01", "2027-02-02"))
@@ -150,7 +148,7 @@ describe("A server of 2026-07-28", () => {
     verifies("versioning.unsupported.client-retries")
   )
 
-  it.effect("A server that refuses the version that it names is asked once more, and not again", () =>
+  it.effect("A server that rejects the version it offers is retried only once", () =>
     Effect.gen(function* () {
       let refusals = 1
       const fickle = () => (refusals-- > 0 ? Modern.unsupported("2026-07-28") : Modern.discovered())
@@ -164,7 +162,7 @@ describe("A server of 2026-07-28", () => {
     })
   )
 
-  it.effect("A server that refuses the probe for a reason of the stateless era gets no handshake", () =>
+  it.effect("A server that rejects the probe with a stateless-era error gets no handshake", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.fail(McpError.missingClientCapability({ sampling: {} })))
       const error = yield* Effect.flip(McpClient.connect(server.transport))
@@ -173,7 +171,7 @@ describe("A server of 2026-07-28", () => {
     })
   )
 
-  it.effect("A stateless server is refused by a client of the older era, which sends no probe", () =>
+  it.effect("A legacy client rejects a stateless server and sends no probe", () =>
     Effect.gen(function* () {
       const server = yield* Modern.make()
       const error = yield* Effect.flip(McpClient.connect(server.transport, { revisions: ["2025-11-25"] }))
@@ -184,7 +182,7 @@ describe("A server of 2026-07-28", () => {
   )
 
   it.effect(
-    "A stateless client answers no request of its server, not even a ping before the answer to the probe",
+    "A stateless client answers no server request, not even a ping before the probe answer",
     () =>
       Effect.gen(function* () {
         const server = yield* legacy((_, { peer }) =>

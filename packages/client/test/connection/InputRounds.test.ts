@@ -15,9 +15,9 @@ const without = (params: JsonRpc.Params | undefined) => {
   return rest
 }
 
-describe("A request of 2026-07-28 that is answered with questions", () => {
+describe("2026-07-28 requests answered with questions", () => {
   it.effect(
-    "A request is sent again with all answers, by the services that answer any server",
+    "A request is resent with all answers, from the services that answer any server",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected(
@@ -47,7 +47,7 @@ describe("A request of 2026-07-28 that is answered with questions", () => {
     verifies("mrtr.client.answers-all", "mrtr.client.state-echoed", "mrtr.client.new-id")
   )
 
-  it.effect("A read or a prompt may be answered with questions as well", () =>
+  it.effect("A read or a prompt can also be answered with questions", () =>
     Effect.gen(function* () {
       const answered =
         (result: object): Scripted.Answer =>
@@ -64,7 +64,7 @@ describe("A request of 2026-07-28 that is answered with questions", () => {
     }).pipe(Effect.provide(host))
   )
 
-  it.effect("Questions of a round are answered at the same time", () =>
+  it.effect("Questions in a round are answered concurrently", () =>
     Effect.gen(function* () {
       const met = yield* Deferred.make<void>()
       const waiting = Elicitation.layer({
@@ -79,7 +79,7 @@ describe("A request of 2026-07-28 that is answered with questions", () => {
     })
   )
 
-  it.effect("A user is shown which server asks", () =>
+  it.effect("The user sees which server is asking", () =>
     Effect.gen(function* () {
       const heard: Array<unknown> = []
       const note = Effect.map(Requester, (asker) => void heard.push(asker))
@@ -100,7 +100,7 @@ describe("A request of 2026-07-28 that is answered with questions", () => {
   )
 
   it.effect.each(["", " ", '\u0000\ud83d\ude42\u2028\\"', '{"a": 1}', "x".repeat(100_000), "e\u0301"])(
-    "A client hands back the state unchanged, case %#",
+    "The state is returned unchanged, case %#",
     (state) =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected(rounds(asks(undefined, state), done))
@@ -112,7 +112,7 @@ describe("A request of 2026-07-28 that is answered with questions", () => {
   )
 
   it.effect(
-    "A client sends no state where the round had none, not even an earlier state",
+    "No state is sent if the round had none, not even an earlier one",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected(
@@ -132,7 +132,7 @@ describe("A request of 2026-07-28 that is answered with questions", () => {
   )
 
   it.effect(
-    "A client sends answers and state with no other request",
+    "Answers and state are sent with no other request",
     () =>
       Effect.gen(function* () {
         const asked = yield* Deferred.make<void>()
@@ -166,7 +166,7 @@ describe("A request of 2026-07-28 that is answered with questions", () => {
     verifies("mrtr.client.only-retry")
   )
 
-  it.effect("Keys of questions are taken unchanged", () =>
+  it.effect("Question keys are preserved", () =>
     Effect.gen(function* () {
       const keys = ["__proto__", "constructor", "", "0", "\ud83d\ude42"]
       const questions = JSON.parse(`{${keys.map((key) => `${JSON.stringify(key)}: ${JSON.stringify(places)}`).join()}}`)
@@ -176,7 +176,7 @@ describe("A request of 2026-07-28 that is answered with questions", () => {
     }).pipe(Effect.provide(host))
   )
 
-  it.effect("A request is given up after the maximum of rounds", () =>
+  it.effect("A request is abandoned after the maximum number of rounds", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected(rounds(asks(undefined, "again")), { maxRounds: 3 })
       const error = yield* Effect.flip(client.callToolByName("t"))
@@ -186,7 +186,7 @@ describe("A request of 2026-07-28 that is answered with questions", () => {
     })
   )
 
-  it.effect("A request may take as many rounds as the client allows", () =>
+  it.effect("A request can take as many rounds as the client allows", () =>
     Effect.gen(function* () {
       const again = asks(undefined, "again")
       const { client, server } = yield* Modern.connected(rounds(again, again, again, done), { maxRounds: 3 })
@@ -196,7 +196,7 @@ describe("A request of 2026-07-28 that is answered with questions", () => {
   )
 })
 
-it.effect("Progress of 2026-07-28 only grows, though every round begins anew", () =>
+it.effect("Progress in 2026-07-28 only increases, even though each round starts over", () =>
   Effect.gen(function* () {
     let round = 0
     const { client, server } = yield* Modern.connected({

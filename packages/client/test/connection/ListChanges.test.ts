@@ -7,10 +7,10 @@ import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { following } from "../support/watching.ts"
 
-describe("Changes of lists over 2026-07-28", () => {
+describe("List changes over 2026-07-28", () => {
   const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
 
-  it.effect("Changes of lists are subscribed to when the first stream of changes runs, once for all streams", () =>
+  it.effect("The first change stream to run opens a single subscription", () =>
     Effect.gen(function* () {
       const { client, next, opened, server } = yield* Modern.listening()
       yield* quiesce
@@ -41,7 +41,7 @@ describe("Changes of lists over 2026-07-28", () => {
     })
   )
 
-  it.effect("Changes of lists are asked for as far as the server declared them", () =>
+  it.effect("Only list changes declared by the server are requested", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening({
         capabilities: { tools: { listChanged: true }, prompts: { listChanged: false }, resources: {} }
@@ -51,7 +51,7 @@ describe("Changes of lists over 2026-07-28", () => {
     })
   )
 
-  it.effect("Changes of lists never arrive where the server declared none", () =>
+  it.effect("No list changes arrive if the server declared none", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.listening({ capabilities: { tools: {} } })
       const tools = yield* following(client.toolChanges)
@@ -63,28 +63,26 @@ describe("Changes of lists over 2026-07-28", () => {
     })
   )
 
-  it.effect(
-    "Changes of lists end with the server's subscription if reconnection is off, and may be asked for again",
-    () =>
-      Effect.gen(function* () {
-        const { client, next } = yield* Modern.listening({ reconnect: false })
-        const tools = yield* following(client.toolChanges)
-        ;(yield* next).end()
-        assert.isTrue(Exit.isSuccess(yield* Fiber.join(tools.fiber)))
-        const again = yield* following(client.toolChanges)
-        ;(yield* next).tell("notifications/tools/list_changed")
-        yield* again.next
-      })
+  it.effect("Without reconnection, list changes end with the server's subscription and can be requested again", () =>
+    Effect.gen(function* () {
+      const { client, next } = yield* Modern.listening({ reconnect: false })
+      const tools = yield* following(client.toolChanges)
+      ;(yield* next).end()
+      assert.isTrue(Exit.isSuccess(yield* Fiber.join(tools.fiber)))
+      const again = yield* following(client.toolChanges)
+      ;(yield* next).tell("notifications/tools/list_changed")
+      yield* again.next
+    })
   )
 
-  it.effect("Changes of lists end when the server refuses the subscription, with the reason in `dropped`", () =>
+  it.effect("List changes end if the server rejects the subscription, with the reason in `dropped`", () =>
     Effect.gen(function* () {
       const refuse = () => Effect.fail(McpError.methodNotFound("subscriptions/listen"))
       const server = yield* Modern.make({ answers: { "subscriptions/listen": refuse } })
       const dropped: Array<string> = []
       const client = yield* McpClient.connect(server.transport, { dropped: (reason) => dropped.push(reason) })
       yield* Stream.runDrain(client.toolChanges)
-      assert.isTrue(dropped.some((reason) => reason.includes("No changes of the list")))
+      assert.isTrue(dropped.some((reason) => reason.includes("List changes are not announced")))
     })
   )
 })

@@ -9,8 +9,8 @@ import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { endOf, following, updated } from "../support/watching.ts"
 
-describe("A watch over 2026-07-28", () => {
-  it.effect("A watch is a subscription for as long as a watcher runs, and cancelled in the end", () =>
+describe("Watches over 2026-07-28", () => {
+  it.effect("A watch is a subscription for as long as it has watchers, and then cancelled", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
       const watch = yield* following(client.watchResource("file:///a"))
@@ -26,7 +26,7 @@ describe("A watch over 2026-07-28", () => {
     })
   )
 
-  it.effect("A watch begins when the server has acknowledged, and not before", () =>
+  it.effect("A watch starts only once the server acknowledges it", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watchResource("file:///a"))
@@ -38,7 +38,7 @@ describe("A watch over 2026-07-28", () => {
     })
   )
 
-  it.effect("A watch is a single subscription for any number of watchers, until the last watcher leaves", () =>
+  it.effect("All watchers share one subscription until the last one leaves", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
       const [one, two] = [yield* following(client.watchResource("a:b")), yield* following(client.watchResource("a:b"))]
@@ -60,7 +60,7 @@ describe("A watch over 2026-07-28", () => {
   )
 
   it.effect(
-    "A watch gets the updates of its own subscription alone, whatever their URI is",
+    "A watch receives only its own subscription's updates, regardless of URI",
     () =>
       Effect.gen(function* () {
         const { client, next } = yield* Modern.listening()
@@ -82,7 +82,7 @@ describe("A watch over 2026-07-28", () => {
   )
 
   it.effect(
-    "A watch takes subscription ids as they are: no similar id is its own",
+    "Subscription ids are compared exactly, so that no similar id matches",
     () =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ granting: false })
@@ -108,7 +108,7 @@ describe("A watch over 2026-07-28", () => {
     verifies("subscriptions.stdio.correlated")
   )
 
-  it.effect("A watch gets the updates of a server that leaves out the subscription id", () =>
+  it.effect("A watch accepts updates without a subscription id", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
       const watch = yield* following(client.watchResource("a:b"))
@@ -120,7 +120,7 @@ describe("A watch over 2026-07-28", () => {
   )
 
   it.effect.each([[{}], [{ resourceSubscriptions: [] }], [{ resourceSubscriptions: ["a:c"] }]] as const)(
-    "A watch fails when it is not granted: %j",
+    "A watch fails if it is not granted: %j",
     (granted) =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ granting: false })
@@ -133,7 +133,7 @@ describe("A watch over 2026-07-28", () => {
     verifies("subscriptions.acknowledged.checked")
   )
 
-  it.effect("A watch sends no request where the server did not declare subscriptions of resources", () =>
+  it.effect("A watch sends no request if the server did not declare resource subscriptions", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.listening({ capabilities: { resources: {} } })
       assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.watchResource("a:b"))))._tag, "CapabilityMissing")
@@ -141,7 +141,7 @@ describe("A watch over 2026-07-28", () => {
     })
   )
 
-  it.effect("A watch fails at once when the acknowledgement is malformed", () =>
+  it.effect("A watch fails immediately on a malformed acknowledgement", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watchResource("a:b"))
@@ -150,7 +150,7 @@ describe("A watch over 2026-07-28", () => {
     })
   )
 
-  it.effect("A watch fails when nothing is acknowledged in time, and cancels its request", () =>
+  it.effect("A watch that is not acknowledged in time fails and cancels its request", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watchResource("a:b"))
@@ -164,7 +164,7 @@ describe("A watch over 2026-07-28", () => {
     })
   )
 
-  it.effect("A watch stays open however long nothing happens", () =>
+  it.effect("An idle watch stays open indefinitely", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening()
       const watch = yield* following(client.watchResource("a:b"))
@@ -176,7 +176,7 @@ describe("A watch over 2026-07-28", () => {
     })
   )
 
-  it.effect("A watch fails with the server's error, and may be tried again", () =>
+  it.effect("A watch fails with the server's error and can be retried", () =>
     Effect.gen(function* () {
       let attempts = 0
       const { answer } = yield* Modern.subscriptions(true)
@@ -195,13 +195,13 @@ describe("A watch over 2026-07-28", () => {
   const ends: ReadonlyArray<
     readonly [string, (subscription: Modern.Subscription, cancel: (id: unknown) => void) => void]
   > = [
-    ["by its answer", ({ end }) => end()],
-    ["by a cancellation", ({ id }, cancel) => cancel(id)],
-    ["by both, the answer first", ({ end, id }, cancel) => (end(), cancel(id))],
-    ["by both, the cancellation first", ({ end, id }, cancel) => (cancel(id), end())]
+    ["with its answer", ({ end }) => end()],
+    ["with a cancellation", ({ id }, cancel) => cancel(id)],
+    ["with both, the answer first", ({ end, id }, cancel) => (end(), cancel(id))],
+    ["with both, the cancellation first", ({ end, id }, cancel) => (cancel(id), end())]
   ]
   it.effect.each(ends)(
-    "A watch ends with Closed when the server ends it %s, if reconnection is off",
+    "Without reconnection, a watch ends with Closed when the server ends it %s",
     ([, end]) =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ reconnect: false })
@@ -220,7 +220,7 @@ describe("A watch over 2026-07-28", () => {
         assert.strictEqual((yield* endOf(two))._tag, "Closed")
         yield* quiesce
         yield* client.ping
-        // It is over: there is nothing to cancel.
+        // It has ended, so there is nothing to cancel.
         assert.notInclude(Modern.methods(server), "notifications/cancelled")
         assert.isUndefined(other.fiber.pollUnsafe())
         const again = yield* following(client.watchResource("a:b"))
@@ -242,14 +242,14 @@ describe("A watch over 2026-07-28", () => {
     })
   )
 
-  it.effect("A watch loses no update that follows the acknowledgement at once", () =>
+  it.effect("A watch loses no update right after its acknowledgement", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watchResource("a:b"))
       const { acknowledge, tell } = yield* next
       acknowledge()
       tell(updated, { uri: "a:b" })
-      // The first event already says: read it again.
+      // The first event already asks for a new read.
       assert.strictEqual((yield* watch.next)._tag, "Watching")
       yield* quiesce
       tell(updated, { uri: "a:b/c" })
@@ -269,7 +269,7 @@ describe("A watch over 2026-07-28", () => {
   )
 })
 
-it.effect("A client of 2026-07-28 that closes ends its watches and requests with Closed", () =>
+it.effect("Closing a 2026-07-28 client ends its watches and requests with Closed", () =>
   Effect.gen(function* () {
     const subscriptions = yield* Modern.subscriptions(true)
     const scope = yield* Scope.make()
@@ -283,8 +283,8 @@ it.effect("A client of 2026-07-28 that closes ends its watches and requests with
   })
 )
 
-describe("Changes of lists over 2026-07-28", () => {
-  it.effect("changesReady waits until the server acknowledges the subscription of the streams", () =>
+describe("List change readiness over 2026-07-28", () => {
+  it.effect("changesReady waits for the server to acknowledge the streams' subscription", () =>
     Effect.gen(function* () {
       const { client, next, opened } = yield* Modern.listening({ granting: false })
       const changes = yield* following(client.toolChanges)
@@ -300,7 +300,7 @@ describe("Changes of lists over 2026-07-28", () => {
     })
   )
 
-  it.effect("changesReady fails if the server refuses the subscription", () =>
+  it.effect("changesReady fails if the server rejects the subscription", () =>
     Effect.gen(function* () {
       const refused = () => Effect.fail(McpError.invalidParams("no lists"))
       const { client } = yield* Modern.connected({ answers: { "subscriptions/listen": refused } })

@@ -13,20 +13,20 @@ import { all, collect, connected, quiesce, versions } from "../support/connected
 import * as Modern from "../support/modern.ts"
 import * as Scripted from "../support/scripted.ts"
 
-describe("The revisions that a client speaks unless told otherwise", () => {
+describe("Default client revisions", () => {
   const versionsOf = (revisions: ReadonlyArray<Revision.Revision>) => revisions.map(({ version }) => version)
 
-  it("They are those of the protocol, of both eras", () => {
+  it("The default revisions cover both eras", () => {
     assert.deepStrictEqual(Negotiation.stateful, versionsOf(Revision.stateful))
     assert.deepStrictEqual(versionsOf(allowedStateless(undefined)), versionsOf(Revision.stateless))
-    // Any version may be looked for among them.
+    // Any version may be looked up in them.
     assert.isTrue(versionsOf(Revision.stateless).every((version) => !Negotiation.stateful.includes(version)))
   })
 })
 
-describe.each(versions)("The handshake with a server of %s", (version) => {
+describe.each(versions)("Handshake with a %s server", (version) => {
   it.effect(
-    "A client offers the newest revision with its name and version, and takes the revision that the server picks",
+    "A client offers the newest revision with its name and version, and accepts the server's choice",
     () =>
       Effect.gen(function* () {
         const clientInfo = { name: "tester", version: "2.0.0" }
@@ -36,7 +36,7 @@ describe.each(versions)("The handshake with a server of %s", (version) => {
           jsonrpc: "2.0",
           id: 1,
           method: "initialize",
-          params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo }
+          params: { protocolVersion: "2025-11-25", capabilities: { tasks: {} }, clientInfo }
         })
         assert.strictEqual(client.revision.version, version)
         assert.deepStrictEqual(client.serverInfo, Scripted.info)
@@ -53,7 +53,7 @@ describe.each(versions)("The handshake with a server of %s", (version) => {
   )
 
   it.effect(
-    "A client says that it is initialized after the answer, and nothing before",
+    "initialized is sent after the answer, and nothing before it",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({ version })
@@ -67,7 +67,7 @@ describe.each(versions)("The handshake with a server of %s", (version) => {
   )
 
   it.effect(
-    "A client offers the only revision that its options allow",
+    "A client offers the only revision allowed by its options",
     () =>
       Effect.gen(function* () {
         const { server } = yield* connected({ version }, { revisions: [version] })
@@ -76,7 +76,7 @@ describe.each(versions)("The handshake with a server of %s", (version) => {
     verifies("lifecycle.version.client-supports-offer")
   )
 
-  it.effect("A client tries again with a revision that the refusal names", () =>
+  it.effect("A client retries with a revision named in the rejection", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({
         version,
@@ -96,9 +96,9 @@ describe.each(versions)("The handshake with a server of %s", (version) => {
 const failsWith = (script: Scripted.Script, options?: McpClient.Options) =>
   Effect.flip(Effect.scoped(connected(script, options)))
 
-describe("A handshake that fails", () => {
+describe("Failed handshakes", () => {
   it.effect.each(versions)(
-    "A client that offers %s ends the connection when the server picks a revision that is unknown",
+    "A client offering %s disconnects if the server picks an unknown revision",
     (version) =>
       Effect.gen(function* () {
         const server = yield* Scripted.make({
@@ -120,7 +120,7 @@ describe("A handshake that fails", () => {
     verifies("lifecycle.version.client-disconnects", "lifecycle.error.version-mismatch")
   )
 
-  it.effect("A failed handshake names the server's revisions when there is none in common", () =>
+  it.effect("A failed handshake lists the server's revisions if none is shared", () =>
     Effect.gen(function* () {
       const refuse = () => Effect.fail(McpError.invalidParams("No", { supported: ["2026-07-28"] }))
       const error = yield* failsWith({ answers: { initialize: refuse } })
@@ -129,33 +129,31 @@ describe("A handshake that fails", () => {
     })
   )
 
-  it.effect(
-    "A failed handshake shows the beginning of the server's revisions, without characters that steer a terminal",
-    () =>
-      Effect.gen(function* () {
-        const supported = Array.from({ length: 1000 }, () => "\u001b]0;title\u0007")
-        const refuse = () => Effect.fail(McpError.invalidParams("No", { supported }))
-        const { message } = yield* failsWith({ answers: { initialize: refuse } })
-        assert.include(message, String.raw`\u001b]0;title\u0007`)
-        assert.isBelow(message.length, 600)
-      })
+  it.effect("A failed handshake truncates the server's revisions and strips terminal control characters", () =>
+    Effect.gen(function* () {
+      const supported = Array.from({ length: 1000 }, () => "\u001b]0;title\u0007")
+      const refuse = () => Effect.fail(McpError.invalidParams("No", { supported }))
+      const { message } = yield* failsWith({ answers: { initialize: refuse } })
+      assert.include(message, String.raw`\u001b]0;title\u0007`)
+      assert.isBelow(message.length, 600)
+    })
   )
 
-  it.effect("A client refuses a revision that the options exclude although it is known", () =>
+  it.effect("A known revision excluded by the options is rejected", () =>
     Effect.gen(function* () {
       const error = yield* failsWith({ version: "2024-11-05" }, { revisions: ["2025-06-18", "2025-11-25"] })
       assert.strictEqual(error._tag, "UnsupportedRevision")
     })
   )
 
-  it.effect("A client passes on any other refusal of the handshake", () =>
+  it.effect("Any other rejection of the handshake is reported", () =>
     Effect.gen(function* () {
       const error = yield* failsWith({ answers: { initialize: () => Effect.fail(McpError.internalError("No")) } })
       assert.strictEqual(error._tag, "McpError")
     })
   )
 
-  it.effect("A client reports an incomplete answer to the handshake", () =>
+  it.effect("An incomplete handshake answer is reported", () =>
     Effect.gen(function* () {
       const error = yield* failsWith({ answers: { initialize: () => ({ protocolVersion: "2025-11-25" }) } })
       assert.strictEqual(error._tag, "InvalidResult")
@@ -163,7 +161,7 @@ describe("A handshake that fails", () => {
   )
 
   it.effect.each(versions)(
-    "A handshake of %s without an answer times out without a cancellation",
+    "A %s handshake without an answer times out without a cancellation",
     (version) =>
       Effect.gen(function* () {
         const server = yield* Scripted.make({ answers: { initialize: () => Effect.never } })
@@ -180,7 +178,7 @@ describe("A handshake that fails", () => {
 })
 
 it.effect.each(all)(
-  "A client takes out the icons that must not be shown, over %s",
+  "Icons that must not be shown are removed over %s",
   (version) =>
     Effect.gen(function* () {
       const icons = [{ src: "javascript:alert(1)" }, { src: "https://example.com/i.png" }, { src: "http://x/i.png" }]

@@ -1,4 +1,4 @@
-/** Servers of the older era, as a client of both finds out, and those that leave when they are asked what they are. */
+/** How a client of both eras detects servers of the older era, including servers that hang up when they are probed. */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import type { Transport } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -11,40 +11,40 @@ import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import * as Scripted from "../support/scripted.ts"
 
-/** A server of the older era that answers the probe in its own way. */
+/** A server of the older era with its own answer to the probe. */
 const legacy = (discover: Scripted.Answer | undefined, script: Scripted.Script = {}) =>
   Scripted.make({
     ...script,
     answers: { ...(discover === undefined ? undefined : { "server/discover": discover }), ...script.answers }
   })
 
-/** The probe has reached the server when it returns. */
+/** The probe has reached the server when this returns. */
 const connecting = (server: Scripted.Scripted, options?: McpClient.Options) =>
   Effect.tap(Effect.forkChild(McpClient.connect(server.transport, options), { startImmediately: true }), () => quiesce)
 
 const cancelled = (server: Scripted.Scripted) =>
   server.heard.filter(JsonRpc.isNotification).filter(({ method }) => method === "notifications/cancelled")
 
-describe("A server of the older era", () => {
+describe("Legacy-era servers", () => {
   const answers: ReadonlyArray<readonly [string, Scripted.Answer | undefined]> = [
-    ["does not know the method of the probe", undefined],
+    ["does not know the probe's method", undefined],
     ...[-32602, -32600, -32603, -32002, -32000, 0, 1].map((code): readonly [string, Scripted.Answer] => [
       `answers the probe with ${code}`,
       () => Effect.fail(new McpError.McpError({ code, message: "Bad Request: Server not initialized" }))
     ]),
     [
-      "refuses the probe by a code of the stateless era without naming its versions",
+      "rejects the probe with a stateless-era code but no versions",
       () => Effect.fail(new McpError.McpError({ code: -32022, message: "Internal" }))
     ],
     ["answers the probe with nothing", () => ({})],
     ["answers the probe with text", () => Effect.succeed("hello")],
     ["answers the probe with null", () => Effect.succeed(null)],
     ["answers the probe with questions", () => ({ resultType: "input_required", requestState: "x" })],
-    ["names only versions of its own era", () => Modern.unsupported("2025-06-18", "2025-11-25")],
-    ["discovers only versions of its own era", () => ({ ...Modern.discovered(), supportedVersions: ["2025-11-25"] })]
+    ["names only legacy-era versions", () => Modern.unsupported("2025-06-18", "2025-11-25")],
+    ["discovers only legacy-era versions", () => ({ ...Modern.discovered(), supportedVersions: ["2025-11-25"] })]
   ]
   it.effect.each(answers)(
-    "An older server that %s gets the handshake",
+    "A legacy server that %s gets the handshake",
     ([, answer]) =>
       Effect.gen(function* () {
         const server = yield* legacy(answer)
@@ -63,7 +63,7 @@ describe("A server of the older era", () => {
   )
 
   it.effect.each(answers.filter(([name]) => !name.includes("versions of its own")))(
-    "An older server that %s is refused clearly by a client of 2026-07-28 alone",
+    "A 2026-07-28-only client clearly rejects a legacy server that %s",
     ([, answer]) =>
       Effect.gen(function* () {
         const server = yield* legacy(answer)
@@ -73,44 +73,42 @@ describe("A server of the older era", () => {
       })
   )
 
-  it.effect(
-    "An older server that stays silent gets the handshake after a while, and the cancellation of the probe",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* legacy(() => Effect.never)
-        const connected = yield* Deferred.make<McpClient.McpClient["Service"]>()
-        // Not ended by the end of its fiber.
-        yield* Effect.forkChild(
-          McpClient.connect(server.transport, { probeTimeout: "2 seconds" }).pipe(
-            Effect.flatMap((client) => Deferred.succeed(connected, client)),
-            Effect.andThen(Effect.never)
-          )
+  it.effect("A silent legacy server gets the handshake after a while, and the probe is cancelled", () =>
+    Effect.gen(function* () {
+      const server = yield* legacy(() => Effect.never)
+      const connected = yield* Deferred.make<McpClient.McpClient["Service"]>()
+      // Not ended by the end of its fiber.
+      yield* Effect.forkChild(
+        McpClient.connect(server.transport, { probeTimeout: "2 seconds" }).pipe(
+          Effect.flatMap((client) => Deferred.succeed(connected, client)),
+          Effect.andThen(Effect.never)
         )
-        yield* quiesce
-        yield* TestClock.adjust("1999 millis")
-        yield* quiesce
-        assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
-        yield* TestClock.adjust("1 millis")
-        yield* quiesce
-        yield* TestClock.adjust("200 millis")
-        const client = yield* Deferred.await(connected)
-        assert.strictEqual(client.revision.version, "2025-11-25")
-        yield* client.ping
-        assert.deepStrictEqual(Modern.methods(server), [
-          "server/discover",
-          "initialize",
-          "notifications/initialized",
-          "notifications/cancelled",
-          "ping"
-        ])
-        assert.deepStrictEqual(
-          cancelled(server).map(({ params }) => params?.requestId),
-          server.requests("server/discover").map(({ id }) => id)
-        )
-      })
+      )
+      yield* quiesce
+      yield* TestClock.adjust("1999 millis")
+      yield* quiesce
+      assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
+      yield* TestClock.adjust("1 millis")
+      yield* quiesce
+      yield* TestClock.adjust("200 millis")
+      const client = yield* Deferred.await(connected)
+      assert.strictEqual(client.revision.version, "2025-11-25")
+      yield* client.ping
+      assert.deepStrictEqual(Modern.methods(server), [
+        "server/discover",
+        "initialize",
+        "notifications/initialized",
+        "notifications/cancelled",
+        "ping"
+      ])
+      assert.deepStrictEqual(
+        cancelled(server).map(({ params }) => params?.requestId),
+        server.requests("server/discover").map(({ id }) => id)
+      )
+    })
   )
 
-  it.effect("An older server that refuses the probe late keeps the handshake that has begun", () =>
+  it.effect("A legacy server that rejects the probe late keeps the running handshake", () =>
     Effect.gen(function* () {
       const server = yield* legacy(
         () => Effect.andThen(Effect.sleep("4 seconds"), Effect.fail(McpError.methodNotFound("x"))),
@@ -127,7 +125,7 @@ describe("A server of the older era", () => {
     })
   )
 
-  it.effect("An older server that refuses the handshake, too, is reported by that refusal", () =>
+  it.effect("If a legacy server rejects the handshake too, that rejection is reported", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.never, {
         answers: { initialize: () => Effect.fail(McpError.internalError("Out of order")) }
@@ -140,7 +138,7 @@ describe("A server of the older era", () => {
     })
   )
 
-  it.effect("An older server that stays silent is out of time for a client of 2026-07-28 alone", () =>
+  it.effect("A 2026-07-28-only client times out on a silent legacy server", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.never)
       const fiber = yield* connecting(server, { revisions: ["2026-07-28"] })
@@ -150,14 +148,14 @@ describe("A server of the older era", () => {
     })
   )
 
-  it.effect("A server that never answers is given up, with nothing left open", () =>
+  it.effect("A server that never answers is abandoned, with nothing left open", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.never, { answers: { initialize: () => Effect.never } })
       const fiber = yield* Effect.forkChild(Effect.flip(Effect.scoped(McpClient.connect(server.transport))))
       yield* TestClock.adjust("70 seconds")
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
       yield* quiesce
-      // The handshake must not be cancelled; the probe must be.
+      // The probe must be cancelled, but not the handshake.
       assert.deepStrictEqual(
         cancelled(server).map(({ params }) => params?.requestId),
         server.requests("server/discover").map(({ id }) => id)
@@ -165,7 +163,7 @@ describe("A server of the older era", () => {
     })
   )
 
-  it.effect("An older server never gets a probe from a client of its era alone", () =>
+  it.effect("A legacy client never probes", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Modern.discovered())
       yield* McpClient.connect(server.transport, { revisions: ["2025-06-18", "2025-11-25"] })
@@ -174,7 +172,7 @@ describe("A server of the older era", () => {
   )
 })
 
-describe("A connection that ends during the probe", () => {
+describe("Connections that end during the probe", () => {
   const leaving: Effect.Effect<Scripted.Scripted, never, Scope.Scope> = Effect.gen(function* () {
     const server: Scripted.Scripted = yield* Scripted.make({
       answers: {
@@ -188,7 +186,7 @@ describe("A connection that ends during the probe", () => {
     return server
   })
 
-  it.effect("A connection that ends during the probe fails at once with Closed", () =>
+  it.effect("A connection that ends during the probe fails immediately with Closed", () =>
     Effect.gen(function* () {
       const server = yield* leaving
       const error = yield* Effect.flip(McpClient.connect(server.transport))
@@ -196,7 +194,7 @@ describe("A connection that ends during the probe", () => {
     })
   )
 
-  it.effect("A connection that ends during the probe is opened again for the handshake", () =>
+  it.effect("A connection that ends during the probe is reopened for the handshake", () =>
     Effect.gen(function* () {
       const servers: Array<Scripted.Scripted> = []
       const closed: Array<number> = []
@@ -219,7 +217,7 @@ describe("A connection that ends during the probe", () => {
     })
   )
 
-  it.effect("A connection that ends during the probe is not opened again by a client of 2026-07-28 alone", () =>
+  it.effect("A 2026-07-28-only client does not reopen a connection that ends during the probe", () =>
     Effect.gen(function* () {
       let opened = 0
       const connector = Effect.map(leaving, (server) => (opened++, server.transport))

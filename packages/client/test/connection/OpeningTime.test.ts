@@ -1,4 +1,4 @@
-/** How long a client waits for a server that does not answer at all, and what it says then. */
+/** How long a client waits for a server that does not answer at all, and the error it then reports. */
 import * as Http from "@effect-mcp/client/Http"
 import * as Sse from "@effect-mcp/client/Sse"
 import * as McpClient from "@effect-mcp/client/McpClient"
@@ -18,9 +18,9 @@ const allowed: ReadonlyArray<readonly [name: string, revisions: ReadonlyArray<Re
   ...everyRevision.slice(0, -1).map((version) => [version, [version], "initialize"] as const)
 ]
 
-describe.each(allowed)("A client of %s whose server stays silent", (_, revisions, method) => {
+describe.each(allowed)("%s clients of a silent server", (_, revisions, method) => {
   for (const timeout of ["1 second", "4 seconds", "20 seconds"] as const) {
-    it.effect(`A client of a silent server gives up after ${timeout} in all, and says so`, () =>
+    it.effect(`A client gives up on a silent server after ${timeout} in total and reports a clear error`, () =>
       Effect.gen(function* () {
         const [transport] = yield* Memory.pair()
         const connecting = yield* Effect.forkChild(
@@ -33,14 +33,14 @@ describe.each(allowed)("A client of %s whose server stays silent", (_, revisions
         const seconds = timeout.split(" ")[0]
         assert.strictEqual(
           error.message,
-          `The server did not answer ${method} within ${seconds}s. ` +
-            "Check that it is an MCP server and that it has started, or give it more time (`timeout`)."
+          `The server did not respond to ${method} within ${seconds}s. ` +
+            "Check that it is an MCP server and that it has started, or increase `timeout`."
         )
       })
     )
   }
 
-  it.effect("A timeout of the handshake names the URL of the server, without its query", () =>
+  it.effect("A handshake timeout names the server's URL without its query", () =>
     Effect.gen(function* () {
       const connector = Http.open({ url: "https://mcp.example.com/mcp?key=secret" })
       const connecting = yield* Effect.forkChild(
@@ -55,13 +55,13 @@ describe.each(allowed)("A client of %s whose server stays silent", (_, revisions
       )
       yield* TestClock.adjust("4 seconds")
       const { message } = yield* Fiber.join(connecting)
-      assert.match(message, new RegExp(`^https://mcp\\.example\\.com/mcp did not answer ${method} within 4s\\.`))
+      assert.match(message, new RegExp(`^https://mcp\\.example\\.com/mcp did not respond to ${method} within 4s\\.`))
     })
   )
 })
 
-describe("A server that is slow to answer the probe", () => {
-  it.effect("A server that does not answer the probe gets the older handshake after half of the time", () =>
+describe("Servers slow to answer the probe", () => {
+  it.effect("A server that does not answer the probe gets the legacy handshake after half the timeout", () =>
     Effect.gen(function* () {
       const [transport, server] = yield* Memory.pair()
       const methods = yield* Queue.unbounded<string>()
@@ -88,8 +88,8 @@ describe("A server that is slow to answer the probe", () => {
   )
 })
 
-describe("A server of HTTP with SSE without an endpoint event", () => {
-  it.effect("A URL of HTTP with SSE without an endpoint event is named, with what to check", () =>
+describe("HTTP with SSE servers without an endpoint event", () => {
+  it.effect("The error for a missing endpoint event names the URL and what to check", () =>
     Effect.gen(function* () {
       const body = () => new ReadableStream<Uint8Array>({ start: () => {} })
       const answer = () => new Response(body(), { headers: { "content-type": "text/event-stream" } })
@@ -102,8 +102,8 @@ describe("A server of HTTP with SSE without an endpoint event", () => {
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual(
         (yield* Fiber.join(opening)).message,
-        "https://mcp.example.com/sse opened a stream, but did not say where to send messages. " +
-          "Check that it speaks HTTP with SSE (2024-11-05)."
+        "https://mcp.example.com/sse opened a stream but did not announce where to send messages. " +
+          "Check that it supports HTTP with SSE (2024-11-05)."
       )
     })
   )
@@ -111,56 +111,56 @@ describe("A server of HTTP with SSE without an endpoint event", () => {
 
 const script = (code: string) => ({ command: process.execPath, args: ["-e", code] })
 
-describe("A program that is no MCP server", () => {
-  it.live("A program that stays silent is named by its command line", () =>
+describe("Programs that are not MCP servers", () => {
+  it.live("The error for a silent program includes its command line", () =>
     withProcesses(
       Effect.gen(function* () {
         const silent = { ...script("setInterval(() => {}, 1000)"), timeout: "200 millis" } as const
         const { message } = yield* Effect.flip(Effect.scoped(start(silent)))
-        assert.include(message, "-e setInterval(() => {}, 1000) did not answer initialize within 200ms.")
-      })
-    )
-  )
-
-  it.live("A program that exits at once is named by its command line, its exit code and the end of its stderr", () =>
-    withProcesses(
-      Effect.gen(function* () {
-        const { message } = yield* Effect.flip(
-          Effect.scoped(start(script("console.error('no such file'); process.exit(3)")))
-        )
-        assert.strictEqual(
-          message,
-          `${process.execPath} -e console.error('no such file'); process.exit(3) exited with code 3; ` +
-            "the end of its stderr:\nno such file"
-        )
+        assert.include(message, "-e setInterval(() => {}, 1000) did not respond to initialize within 200ms.")
       })
     )
   )
 
   it.live(
-    "A program that floods stderr is quoted by a bounded end of it, without characters that steer a terminal",
+    "The error for a program that exits immediately includes its command line, exit code and last stderr output",
     () =>
       withProcesses(
         Effect.gen(function* () {
-          const flood =
-            "const line = '\\u001b[2J\\u202e' + 'x'.repeat(1e5) + '\\n';" +
-            "for (let i = 0; i < 30; i++) process.stderr.write(line);" +
-            "process.stderr.write('last', () => process.exit(3))"
-          const error = yield* Effect.flip(Effect.scoped(start(script(flood))))
-          assert.strictEqual(error._tag, "Closed")
-          const stderr = error._tag === "Closed" ? (error.cause?.stderr ?? "") : ""
-          const lines = stderr.split("\n")
-          assert.strictEqual(lines.length, 20)
-          assert.strictEqual(lines.at(-1), "last")
-          assert.isTrue(lines.every((line) => line.length <= 520))
-          assert.isTrue(lines.some((line) => line.startsWith(String.raw`\u001b[2J\u202exxx`)))
-          // oxlint-disable-next-line no-control-regex -- what must not be there
-          assert.notMatch(error.message, /[\u001b\u202e]/)
+          const { message } = yield* Effect.flip(
+            Effect.scoped(start(script("console.error('no such file'); process.exit(3)")))
+          )
+          assert.strictEqual(
+            message,
+            `${process.execPath} -e console.error('no such file'); process.exit(3) exited with code 3; ` +
+              "the end of its stderr:\nno such file"
+          )
         })
       )
   )
 
-  it.live("A program with a long command line is named by its beginning", () =>
+  it.live("The error for a program that floods stderr quotes a limited tail without terminal control characters", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const flood =
+          "const line = '\\u001b[2J\\u202e' + 'x'.repeat(1e5) + '\\n';" +
+          "for (let i = 0; i < 30; i++) process.stderr.write(line);" +
+          "process.stderr.write('last', () => process.exit(3))"
+        const error = yield* Effect.flip(Effect.scoped(start(script(flood))))
+        assert.strictEqual(error._tag, "Closed")
+        const stderr = error._tag === "Closed" ? (error.cause?.stderr ?? "") : ""
+        const lines = stderr.split("\n")
+        assert.strictEqual(lines.length, 20)
+        assert.strictEqual(lines.at(-1), "last")
+        assert.isTrue(lines.every((line) => line.length <= 520))
+        assert.isTrue(lines.some((line) => line.startsWith(String.raw`\u001b[2J\u202exxx`)))
+        // oxlint-disable-next-line no-control-regex -- what must not be there
+        assert.notMatch(error.message, /[\u001b\u202e]/)
+      })
+    )
+  )
+
+  it.live("The error truncates a long command line", () =>
     withProcesses(
       Effect.gen(function* () {
         const { message } = yield* Effect.flip(Effect.scoped(start(script(`process.exit(3) // ${"y".repeat(5000)}`))))

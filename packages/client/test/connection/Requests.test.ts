@@ -1,6 +1,6 @@
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Sources from "@effect-mcp/client/Sources"
-import * as Declaration from "@effect-mcp/client/internal/Declaration"
+import { Declaration } from "@effect-mcp/client/internal/relaying"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Progress from "@effect-mcp/core/Progress"
@@ -31,7 +31,7 @@ const answers: NonNullable<Scripted.Script["answers"]> = {
   "tools/call": () => Modern.complete({ content: [] })
 }
 
-/** What a source does, as a server would. */
+/** Runs an effect of a mounted source like a server does. */
 const run = <A, E>(effect: unknown) =>
   Effect.provide(
     effect as Effect.Effect<A, E, ClientInput | Progress.Progress | RequestContext>,
@@ -42,13 +42,13 @@ const run = <A, E>(effect: unknown) =>
     }).pipe(Context.add(RequestContext, { outbound: { connection: undefined } } as RequestContext["Service"]))
   ).pipe(Effect.provide(Progress.layerNone))
 
-/** `_meta` of the first call, without what it asks of progress. */
+/** `_meta` of the first call, without its progress token. */
 const metaOf = (server: Scripted.Scripted) => {
   const meta = server.requests("tools/call")[0]?.params?._meta
   return Object.fromEntries(Object.entries(meta ?? {}).filter(([key]) => key !== "progressToken"))
 }
 
-/** Every request that a client has. */
+/** Every request that a client can send. */
 const all = (client: McpClient.McpClient["Service"]) =>
   Effect.all([
     client.callToolByName("t"),
@@ -63,9 +63,9 @@ const all = (client: McpClient.McpClient["Service"]) =>
     client.request("server/discover", {})
   ])
 
-describe("Requests of 2026-07-28", () => {
+describe("Requests in 2026-07-28", () => {
   it.effect(
-    "A stateless request declares the client, the revision and the questions that may be asked",
+    "A stateless request declares the client, the revision and the supported questions",
     () =>
       Effect.gen(function* () {
         const roots = yield* SubscriptionRef.make<ReadonlyArray<{ readonly uri: string }>>([])
@@ -117,7 +117,7 @@ describe("Requests of 2026-07-28", () => {
   )
 
   it.effect.each(["nope", "", "/x", "1com.example/x"])(
-    "A client never declares an extension whose name has no prefix: %j",
+    "An extension with an unprefixed name is never declared: %j",
     (id) =>
       Effect.gen(function* () {
         const server = yield* Modern.make()
@@ -128,7 +128,7 @@ describe("Requests of 2026-07-28", () => {
     verifies("versioning.extension.identifier")
   )
 
-  it.effect("A stateless request carries the `_meta` of its call, but for what the client declares", () =>
+  it.effect("A stateless request carries its call's `_meta`, except for the client's declarations", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({ answers })
       yield* client.callToolByName("t", {}, { meta: { "com.example/a": 1, [Meta.protocolVersion]: "1999-01-01" } })
@@ -138,7 +138,7 @@ describe("Requests of 2026-07-28", () => {
     })
   )
 
-  it.effect("A request that a gateway relays declares the gateway, not its caller", () =>
+  it.effect("A request relayed by a gateway declares the gateway, not its caller", () =>
     Effect.gen(function* () {
       const caller = yield* Declaration.entries("2026-07-28", {
         clientInfo: { name: "caller", version: "1.0.0" },
@@ -179,7 +179,7 @@ describe("Requests of 2026-07-28", () => {
     })
   )
 
-  it.effect("A stateless request does not ask for log messages that the server did not declare", () =>
+  it.effect("A stateless request does not ask for log messages the server did not declare", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({ answers, capabilities: { tools: {} } })
       assert.strictEqual((yield* Effect.flip(client.setLogLevel("debug")))._tag, "CapabilityMissing")
@@ -188,7 +188,7 @@ describe("Requests of 2026-07-28", () => {
     })
   )
 
-  it.effect("A request is not sent for what the server did not declare, or the revision does not have", () =>
+  it.effect("A request is not sent if the server did not declare the feature or the revision lacks it", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({ capabilities: {} })
       const missing = [
@@ -207,7 +207,7 @@ describe("Requests of 2026-07-28", () => {
     })
   )
 
-  it.effect("A stateless ping is a discovery, and measures its time", () =>
+  it.effect("A stateless ping uses discovery to measure the round-trip time", () =>
     Effect.gen(function* () {
       let slow = false
       const { client, server } = yield* Modern.connected({
@@ -225,7 +225,7 @@ describe("Requests of 2026-07-28", () => {
     })
   )
 
-  it.effect("A stateless connection is kept alive by discovery, and given up when nothing is answered", () =>
+  it.effect("A stateless connection is kept alive by discovery and closed if nothing is answered", () =>
     Effect.gen(function* () {
       let alive = true
       const { client, server } = yield* Modern.connected(

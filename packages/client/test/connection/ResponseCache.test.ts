@@ -28,7 +28,7 @@ const reading = (answer: Scripted.Answer, options?: McpClient.Options) =>
 
 describe("The response cache in 2026-07-28", () => {
   it.effect.each(["private", "public"])(
-    "A kept answer is fresh for its time to live from its arrival, and fetched when it is needed next: %s",
+    "A cached answer is fresh for its time to live and then refetched on demand: %s",
     (scope) =>
       Effect.gen(function* () {
         const { asked, client } = yield* reading(read(1000, scope))
@@ -45,7 +45,7 @@ describe("The response cache in 2026-07-28", () => {
     verifies("caching.ttl.positive", "caching.stale.fetched-again", "caching.ttl.not-polled")
   )
 
-  it.effect("A kept answer ages from its arrival, not from its request", () =>
+  it.effect("A cached answer ages from its arrival, not from its request", () =>
     Effect.gen(function* () {
       const { asked, client } = yield* reading((params, exchange) =>
         Effect.as(Effect.sleep("5 seconds"), read(1000)(params, exchange))
@@ -60,7 +60,7 @@ describe("The response cache in 2026-07-28", () => {
   )
 
   it.effect.each([[0], [-1], [undefined], [-1e9]] as const)(
-    "An answer is not kept with a time to live of %j",
+    "An answer with a time to live of %j is not cached",
     ([ttlMs]) =>
       Effect.gen(function* () {
         const { asked, client } = yield* reading(read(ttlMs))
@@ -72,7 +72,7 @@ describe("The response cache in 2026-07-28", () => {
   )
 
   it.effect(
-    "A kept answer answers only the same question",
+    "A cached answer is reused only for the same request",
     () =>
       Effect.gen(function* () {
         const kept = hints(60_000)
@@ -112,7 +112,7 @@ describe("The response cache in 2026-07-28", () => {
     verifies("caching.key.method-and-params")
   )
 
-  it.effect("A result of a call, a prompt or a completion is never kept, whatever the server says", () =>
+  it.effect("Call, prompt and completion results are never cached, regardless of the server's hints", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({
         answers: {
@@ -130,7 +130,7 @@ describe("The response cache in 2026-07-28", () => {
   )
 
   it.effect(
-    "A result that depends on answers is never kept",
+    "A result that depends on answers is never cached",
     () =>
       Effect.gen(function* () {
         const { asked, client } = yield* reading((params, exchange) =>
@@ -145,7 +145,7 @@ describe("The response cache in 2026-07-28", () => {
     verifies("caching.key.no-retries")
   )
 
-  it.effect("A failure is never kept", () =>
+  it.effect("Failures are never cached", () =>
     Effect.gen(function* () {
       let broken = true
       const { asked, client } = yield* reading((params, exchange) =>
@@ -159,7 +159,7 @@ describe("The response cache in 2026-07-28", () => {
     })
   )
 
-  it.effect("A response cache is bounded: the answer that was stored first is removed first", () =>
+  it.effect("A full cache evicts the oldest answer first", () =>
     Effect.gen(function* () {
       const { asked, client } = yield* reading(read(60_000), { cacheSize: 2 })
       for (const uri of ["a:1", "a:2", "a:3", "a:3", "a:2", "a:1"]) yield* client.readResource(uri)
@@ -167,7 +167,7 @@ describe("The response cache in 2026-07-28", () => {
     })
   )
 
-  it.effect("A client with a cache of size zero keeps no answer", () =>
+  it.effect("A client with a zero-size cache caches nothing", () =>
     Effect.gen(function* () {
       const { asked, client } = yield* reading(read(60_000), { cacheSize: 0 })
       yield* client.readResource("a:1")
@@ -177,7 +177,7 @@ describe("The response cache in 2026-07-28", () => {
   )
 
   it.effect(
-    "A kept answer is never shared between clients",
+    "Clients never share cached answers",
     () =>
       Effect.gen(function* () {
         const [one, two] = [yield* reading(read(60_000)), yield* reading(read(60_000))]
@@ -190,7 +190,7 @@ describe("The response cache in 2026-07-28", () => {
   )
 })
 
-describe("The invalidation of the response cache in 2026-07-28", () => {
+describe("Response cache invalidation in 2026-07-28", () => {
   const kept = hints(600_000)
   const answers: NonNullable<Scripted.Script["answers"]> = {
     "resources/read": read(600_000),
@@ -206,7 +206,7 @@ describe("The invalidation of the response cache in 2026-07-28", () => {
     ["notifications/resources/updated", { uri: "a:1/part" }, ["resources/read"]]
   ]
   it.effect.each(changes)(
-    "A kept answer is forgotten on %s",
+    "A cached answer is invalidated by %s",
     ([method, params, stale]) =>
       Effect.gen(function* () {
         const { answer, next } = yield* Modern.subscriptions(true)
@@ -232,7 +232,7 @@ describe("The invalidation of the response cache in 2026-07-28", () => {
     verifies("caching.notification.invalidates")
   )
 
-  it.effect("An answer that was on the way when the change arrived is not kept", () =>
+  it.effect("An answer in flight when the change arrives is not cached", () =>
     Effect.gen(function* () {
       const { answer, next } = yield* Modern.subscriptions(true)
       const go = yield* Deferred.make<void>()
@@ -256,7 +256,7 @@ describe("The invalidation of the response cache in 2026-07-28", () => {
   )
 
   it.effect(
-    "A refused cursor makes the client forget the pages before it, which are of another list",
+    "A rejected cursor invalidates the earlier pages, which belong to another list",
     () =>
       Effect.gen(function* () {
         let cursors = 0
@@ -275,7 +275,7 @@ describe("The invalidation of the response cache in 2026-07-28", () => {
         })
         assert.deepStrictEqual(yield* names(client), ["a", "b1"])
         yield* TestClock.adjust("2 seconds")
-        // The first page is fresh, the second is asked for by its cursor, which has expired.
+        // The first page is fresh; the second is requested with its cursor, which has expired.
         assert.strictEqual((yield* Effect.flip(names(client)))._tag, "McpError")
         assert.deepStrictEqual(
           server.requests("tools/list").map(({ params }) => params?.cursor),

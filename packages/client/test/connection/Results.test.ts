@@ -1,4 +1,4 @@
-/** Results and errors of 2026-07-28, and what a server of it must not ask. */
+/** Results and errors of 2026-07-28, and questions that its servers must not ask. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
@@ -24,7 +24,7 @@ const answers: NonNullable<Scripted.Script["answers"]> = {
   "tools/call": () => Modern.complete({ content: [] })
 }
 
-describe("Results of 2026-07-28", () => {
+describe("Results in 2026-07-28", () => {
   it.effect(
     "A result without a type is complete",
     () =>
@@ -42,7 +42,7 @@ describe("Results of 2026-07-28", () => {
   )
 
   it.effect.each([["task"], ["Complete"], [""], [null], [1]] as const)(
-    "A result of an unknown type is invalid: %j",
+    "A result with an unknown type is invalid: %j",
     ([resultType]) =>
       Effect.gen(function* () {
         const result = { resultType, content: [] }
@@ -54,7 +54,7 @@ describe("Results of 2026-07-28", () => {
     verifies("json-rpc.result.type-unknown", "json-rpc.result.type-set")
   )
 
-  it.effect("A malformed result is in the error for inspection", () =>
+  it.effect("The error for a malformed result includes the result", () =>
     Effect.gen(function* () {
       const { client } = yield* Modern.connected({ answers: { "tools/call": () => Modern.complete({ content: 1 }) } })
       const error = yield* Effect.flip(client.callToolByName("t"))
@@ -63,7 +63,7 @@ describe("Results of 2026-07-28", () => {
   )
 
   it.effect.each([-32000, -32001, -32010, -32019])(
-    "An error of the legacy range has no meaning of its own: %i",
+    "A legacy-range error has no special meaning: %i",
     (code) =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected({
@@ -77,7 +77,7 @@ describe("Results of 2026-07-28", () => {
     verifies("json-rpc.error.legacy-no-meaning")
   )
 
-  it.effect("An error -32042 is an error like any other in the stateless era", () =>
+  it.effect("Error -32042 is an ordinary error in the stateless era", () =>
     Effect.gen(function* () {
       let visits = 0
       const user = Elicitation.layer({ url: () => Effect.sync(() => (visits++, { action: "accept" as const })) })
@@ -96,9 +96,9 @@ describe("Results of 2026-07-28", () => {
   )
 })
 
-describe("A server of 2026-07-28", () => {
+describe("2026-07-28 servers", () => {
   it.effect(
-    "A stateless server gets no answer to a question that it must not ask, be it a ping",
+    "A server request that the stateless era forbids gets no answer, not even a ping",
     () =>
       Effect.gen(function* () {
         const dropped: Array<string> = []
@@ -123,7 +123,7 @@ describe("A server of 2026-07-28", () => {
   )
 
   it.effect(
-    "A stateless server gets a cancellation for a request whose caller was interrupted",
+    "Interrupting a caller sends a cancellation to a stateless server",
     () =>
       Effect.gen(function* () {
         const reached = yield* Deferred.make<void>()

@@ -1,4 +1,6 @@
-/** Questions within requests of 2026-07-28 that are not answered: the server may not ask them, or the client cannot answer. */
+/**
+ * Questions during requests of 2026-07-28 that get no answer, because the server may not ask or the client cannot answer.
+ */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import { verifies } from "@effect-mcp/spec/verifies"
@@ -9,7 +11,7 @@ import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { asks, calls, done, form, host, model, page, places, rounds, thought } from "../support/rounds.ts"
 
-describe("Questions of 2026-07-28 that must not be asked", () => {
+describe("2026-07-28 questions that must not be asked", () => {
   const malformed: ReadonlyArray<readonly [string, object]> = [
     ["neither questions nor state", asks(undefined)],
     ["a list", asks([form("?")])],
@@ -26,8 +28,8 @@ describe("Questions of 2026-07-28 that must not be asked", () => {
       })
     ],
     ["a page without a URL", asks({ a: { method: "elicitation/create", params: { mode: "url", message: "?" } } })],
-    ["a page whose URL is a program", asks({ a: page("javascript:alert(1)") })],
-    ["a state that is no text", { ...asks({ a: places }), requestState: 1 }]
+    ["a page with a javascript: URL", asks({ a: page("javascript:alert(1)") })],
+    ["a non-string state", { ...asks({ a: places }), requestState: 1 }]
   ]
   it.effect.each(malformed)("A malformed round of questions is an invalid result: %s", ([, result]) =>
     Effect.gen(function* () {
@@ -47,12 +49,12 @@ describe("Questions of 2026-07-28 that must not be asked", () => {
     ["a form without a user", form("?"), Layer.empty],
     ["a sampling request without a model", thought, Layer.empty],
     ["roots without roots", places, Layer.empty],
-    ["a page where only forms are shown", page(), forms],
-    ["a form where only pages are shown", form("?"), pages],
-    ["tools for a model without tools", { ...thought, params: { ...thought.params, tools: [] } }, model]
+    ["a page for a form-only client", page(), forms],
+    ["a form for a page-only client", form("?"), pages],
+    ["tools for a model without tool support", { ...thought, params: { ...thought.params, tools: [] } }, model]
   ]
   it.effect.each(undeclared)(
-    "A question that the client did not declare fails the request: %s",
+    "A question the client did not declare fails the request: %s",
     ([, question, services]) =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected(rounds(asks({ a: question }), done)).pipe(
@@ -65,7 +67,7 @@ describe("Questions of 2026-07-28 that must not be asked", () => {
   )
 
   it.effect(
-    "A question is refused in the result of any request but calls, reads and prompts",
+    "Questions are rejected in the result of any request except calls, reads and prompts",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected({
@@ -81,24 +83,22 @@ describe("Questions of 2026-07-28 that must not be asked", () => {
   )
 })
 
-describe("A question of 2026-07-28 that gets no answer", () => {
-  it.effect(
-    "A question whose model's user refuses fails the request with the refusal, and stops the other questions",
-    () =>
-      Effect.gen(function* () {
-        const stopped = yield* Deferred.make<void>()
-        const never = Elicitation.layer({
-          form: () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
-        })
-        const refusing = Sampling.layer(() => Effect.fail(Sampling.rejected()))
-        const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?"), b: thought }), done)).pipe(
-          Effect.provide([never, refusing])
-        )
-        const error = yield* Effect.flip(client.callToolByName("t"))
-        assert.strictEqual(error._tag === "McpError" ? error.code : error._tag, -1)
-        yield* Deferred.await(stopped)
-        assert.strictEqual(calls(server).length, 1)
+describe("Unanswered questions in 2026-07-28", () => {
+  it.effect("A question rejected by the model's user fails the request and stops the other questions", () =>
+    Effect.gen(function* () {
+      const stopped = yield* Deferred.make<void>()
+      const never = Elicitation.layer({
+        form: () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
       })
+      const refusing = Sampling.layer(() => Effect.fail(Sampling.rejected()))
+      const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?"), b: thought }), done)).pipe(
+        Effect.provide([never, refusing])
+      )
+      const error = yield* Effect.flip(client.callToolByName("t"))
+      assert.strictEqual(error._tag === "McpError" ? error.code : error._tag, -1)
+      yield* Deferred.await(stopped)
+      assert.strictEqual(calls(server).length, 1)
+    })
   )
 
   it.effect("A declined form is an answer", () =>
@@ -123,7 +123,7 @@ describe("A question of 2026-07-28 that gets no answer", () => {
     return { ...connected, asked, stopped }
   })
 
-  it.effect("A question ends when its caller leaves, and nothing is sent: no request is open", () =>
+  it.effect("A question ends when its caller leaves, without sending anything", () =>
     Effect.gen(function* () {
       const { asked, client, server, stopped } = yield* patient
       const call = yield* Effect.forkChild(client.callToolByName("t"), { startImmediately: true })
@@ -135,7 +135,7 @@ describe("A question of 2026-07-28 that gets no answer", () => {
     })
   )
 
-  it.effect("A question may take ten minutes, and then fails with Timeout", () =>
+  it.effect("A question times out after ten minutes", () =>
     Effect.gen(function* () {
       const { asked, client, stopped } = yield* patient
       const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("t", {}, { timeout: "1 second" })), {
@@ -150,7 +150,7 @@ describe("A question of 2026-07-28 that gets no answer", () => {
     })
   )
 
-  it.effect("A try after a round is cancelled like any request", () =>
+  it.effect("A retry after a round is cancelled like any request", () =>
     Effect.gen(function* () {
       const reached = yield* Deferred.make<void>()
       const { client, server } = yield* Modern.connected({

@@ -13,8 +13,8 @@ const observerThat = (called: (member: string) => undefined): ClientObserver.Cli
 
 const broken = new Error("broken")
 
-describe("Several observers of a client", () => {
-  it.effect.each(members)("%s of each is called, also after one that throws", (member) =>
+describe("Multiple client observers", () => {
+  it.effect.each(members)("%s is called on each observer even after one throws", (member) =>
     Effect.gen(function* () {
       const noted: Array<string> = []
       const failing = observerThat((name) => {
@@ -37,7 +37,7 @@ describe("Several observers of a client", () => {
         closed: Effect.scoped(opening?.opened ?? Effect.void),
         reconnected: Effect.andThen(reopened, reopened)
       }
-      // The peer logs what `request` and `question` throw.
+      // The peer logs errors that `request` and `question` throw.
       const exit = yield* Effect.exit(happens[member])
       const isThrown = member === "request" || member === "question"
       assert.strictEqual(Exit.isFailure(exit) && Cause.squash(exit.cause) === broken, isThrown)
@@ -45,7 +45,7 @@ describe("Several observers of a client", () => {
     })
   )
 
-  it.effect("Each observer is called at the end of a connection, also where another one throws as it opens", () =>
+  it.effect("Every observer is called when a connection ends, even if another throws as it opens", () =>
     Effect.gen(function* () {
       const noted: Array<string> = []
       const failing: ClientObserver.ClientObserver = {

@@ -1,4 +1,4 @@
-/** Subscriptions of an extension (2026-07-28), and that sessions have none. */
+/** Subscriptions of an extension (2026-07-28), which sessions do not have. */
 import * as ClientExtension from "@effect-mcp/client/ClientExtension"
 import { InvalidResult } from "@effect-mcp/client/ClientError"
 import { assert, describe, it } from "@effect/vitest"
@@ -22,8 +22,8 @@ const listening = (granting = true) =>
     return { ...opened, ...granted, listen }
   })
 
-describe("A subscription of an extension", () => {
-  it.effect("A subscription of an extension gives what is granted, then its own notifications and no others", () =>
+describe("Extension subscriptions", () => {
+  it.effect("An extension subscription emits its grant and then only its own notifications", () =>
     Effect.gen(function* () {
       const { listen, next, server } = yield* listening()
       const first = yield* listen([1, 2])
@@ -51,7 +51,7 @@ describe("A subscription of an extension", () => {
     })
   )
 
-  it.effect("A subscription of an extension may be granted in part", () =>
+  it.effect("An extension subscription can be granted in part", () =>
     Effect.gen(function* () {
       const { listen, next } = yield* listening(false)
       const events = yield* listen([1, 2])
@@ -64,7 +64,7 @@ describe("A subscription of an extension", () => {
     })
   )
 
-  it.effect("A subscription of an extension is cancelled with its stream, once", () =>
+  it.effect("An extension subscription is cancelled once, with its stream", () =>
     Effect.gen(function* () {
       const { listen, next, server } = yield* listening()
       const events = yield* listen([1])
@@ -81,7 +81,7 @@ describe("A subscription of an extension", () => {
   )
 
   it.effect(
-    "A subscription of an extension fails with CapabilityMissing where the server grants another, and is cancelled",
+    "An extension subscription fails with CapabilityMissing and is cancelled if the server grants another",
     () =>
       Effect.gen(function* () {
         for (const granted of [{}, { toolsListChanged: true }, JSON.parse(`{"__proto__":{"${key}":[1]}}`)]) {
@@ -96,7 +96,7 @@ describe("A subscription of an extension", () => {
       })
   )
 
-  it.effect("A subscription of an extension fails with InvalidResult where the grant has another shape", () =>
+  it.effect("An extension subscription fails with InvalidResult if its grant has the wrong shape", () =>
     Effect.gen(function* () {
       const { listen, next } = yield* listening(false)
       const events = yield* listen([1])
@@ -106,7 +106,7 @@ describe("A subscription of an extension", () => {
     })
   )
 
-  it.effect("A subscription of an extension is renewed over the next connection, and announces that", () =>
+  it.effect("An extension subscription is reopened on the next connection and reports it", () =>
     Effect.gen(function* () {
       const granted = yield* Modern.subscriptions(true)
       const { client, server } = yield* recovering({
@@ -128,7 +128,7 @@ describe("A subscription of an extension", () => {
     }).pipe(Effect.provide(ClientExtension.layer(Notes)))
   )
 
-  it.effect("A subscription of an extension keeps the newest 256 events of a flood", () =>
+  it.effect("An extension subscription keeps the newest 256 events of a flood", () =>
     Effect.gen(function* () {
       const { client, next } = yield* listening()
       const ids: Array<number> = []
@@ -150,8 +150,8 @@ describe("A subscription of an extension", () => {
   )
 })
 
-describe.each(versions)("A subscription of an extension in %s", (version) => {
-  it.effect("A subscription of an extension in a session fails with CapabilityMissing, and sends nothing", () =>
+describe.each(versions)("Extension subscriptions in %s", (version) => {
+  it.effect("In a session, an extension subscription fails with CapabilityMissing and sends nothing", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({ version })
       const error = yield* Effect.flip(Stream.runDrain(client.listen(Notes.subscriptions.added, [1])))
@@ -161,7 +161,7 @@ describe.each(versions)("A subscription of an extension in %s", (version) => {
   )
 })
 
-it.effect.each(all)("A subscription of an extension that one side did not declare in %s fails", (version) =>
+it.effect.each(all)("An extension subscription that one side did not declare in %s fails", (version) =>
   Effect.gen(function* () {
     const { client } = yield* noted({ version })
     const undeclared = yield* declared({ version, capabilities: {} })

@@ -1,4 +1,4 @@
-/** Notifications of an extension in both directions, and of methods that nothing describes. */
+/** Notifications of an extension in both directions, and methods that no extension describes. */
 import * as ClientExtension from "@effect-mcp/client/ClientExtension"
 import * as Extension from "@effect-mcp/core/Extension"
 import type * as Peer from "@effect-mcp/core/Peer"
@@ -17,8 +17,8 @@ const tell = (peer: Peer.Peer, ids: Iterable<unknown>): void => {
 }
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
 
-describe.each(all)("A notification of an extension in %s", (version) => {
-  it.effect("Notifications of an extension are handled in order, one after the other, outside of the reader", () =>
+describe.each(all)("Extension notifications in %s", (version) => {
+  it.effect("Extension notifications are handled one at a time, in order, outside the reader", () =>
     Effect.gen(function* () {
       const handled: Array<string> = []
       const gate = yield* Deferred.make<void>()
@@ -45,32 +45,30 @@ describe.each(all)("A notification of an extension in %s", (version) => {
     })
   )
 
-  it.effect(
-    "A notification of an extension reaches every stream and the handler, and another method reaches none of them",
-    () =>
-      Effect.gen(function* () {
-        const handled: Array<number> = []
-        const layer = ClientExtension.layer(Notes, {
-          notifications: { added: ({ id }) => Effect.sync(() => handled.push(id)) }
-        })
-        const { client, server } = yield* Effect.provide(noted({ version }), layer)
-        const streams = yield* Effect.forEach([1, 2], () =>
-          fork(collect(Stream.take(client.notifications(Notes.notifications.added), 2)))
-        )
-        const others = yield* following(client.notifications(removed))
-        yield* quiesce
-        server.peer.notify(removed.method)
-        tell(server.peer, [1, 2])
-        for (const stream of streams) {
-          assert.deepStrictEqual(yield* Fiber.join(stream), [{ id: 1 }, { id: 2 }])
-        }
-        yield* quiesce
-        assert.strictEqual(yield* others.waiting, 1)
-        assert.deepStrictEqual(handled, [1, 2])
+  it.effect("An extension notification reaches every stream and its handler, but not under another method", () =>
+    Effect.gen(function* () {
+      const handled: Array<number> = []
+      const layer = ClientExtension.layer(Notes, {
+        notifications: { added: ({ id }) => Effect.sync(() => handled.push(id)) }
       })
+      const { client, server } = yield* Effect.provide(noted({ version }), layer)
+      const streams = yield* Effect.forEach([1, 2], () =>
+        fork(collect(Stream.take(client.notifications(Notes.notifications.added), 2)))
+      )
+      const others = yield* following(client.notifications(removed))
+      yield* quiesce
+      server.peer.notify(removed.method)
+      tell(server.peer, [1, 2])
+      for (const stream of streams) {
+        assert.deepStrictEqual(yield* Fiber.join(stream), [{ id: 1 }, { id: 2 }])
+      }
+      yield* quiesce
+      assert.strictEqual(yield* others.waiting, 1)
+      assert.deepStrictEqual(handled, [1, 2])
+    })
   )
 
-  it.effect("A slow handler or stream of an extension keeps the newest 256 notifications of each method", () =>
+  it.effect("A slow handler or stream keeps the newest 256 notifications per method", () =>
     Effect.gen(function* () {
       const handled: Array<number> = []
       const gate = yield* Deferred.make<void>()
@@ -102,13 +100,13 @@ describe.each(all)("A notification of an extension in %s", (version) => {
       yield* quiesce
       yield* Fiber.join(other)
       assert.isAtMost(handled.length, 1 + 256)
-      // The stream has taken up to 256 at once before.
+      // The stream may have taken up to 256 at once before.
       assert.isAtMost(read.length, 256 + 256)
       for (const ids of [handled, read]) assert.deepStrictEqual(ids.slice(-256), upTo(1000).slice(-256))
     })
   )
 
-  it.effect("A notification of an extension is reported and skipped where it is malformed, or its handler dies", () =>
+  it.effect("A notification that is malformed or crashes its handler is reported and skipped", () =>
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const handled: Array<number> = []
@@ -128,7 +126,7 @@ describe.each(all)("A notification of an extension in %s", (version) => {
       yield* quiesce
       assert.deepStrictEqual(handled, [1, 3])
       assert.lengthOf(
-        dropped.filter((reason) => reason.includes("malformed")),
+        dropped.filter((reason) => reason.includes("Malformed")),
         2
       )
       assert.lengthOf(
@@ -138,7 +136,7 @@ describe.each(all)("A notification of an extension in %s", (version) => {
     })
   )
 
-  it.effect("A notification of an extension is handled after the reported interruption of an earlier handler", () =>
+  it.effect("After an interrupted handler is reported, the next notification is handled", () =>
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const handled: Array<number> = []
@@ -153,30 +151,28 @@ describe.each(all)("A notification of an extension in %s", (version) => {
     })
   )
 
-  it.effect(
-    "A notification is unknown to a client without the extension's layer, and from a server that did not declare it",
-    () =>
-      Effect.gen(function* () {
-        const unknownTo = (layer: Layer.Layer<never>, capabilities: object) =>
-          Effect.gen(function* () {
-            const dropped: Array<string> = []
-            const { client, server } = yield* noted(
-              { version, capabilities },
-              { dropped: (reason) => dropped.push(reason) }
-            )
-            const error = yield* Effect.flip(Stream.runDrain(client.notifications(Notes.notifications.added)))
-            assert.strictEqual(error._tag, "CapabilityMissing")
-            tell(server.peer, [1])
-            yield* quiesce
-            assert.deepStrictEqual(dropped, [`An unknown notification: ${added}`])
-          }).pipe(Effect.provide(layer))
-        const handling = ClientExtension.layer(Notes, { notifications: { added: () => Effect.die("handled") } })
-        yield* unknownTo(Layer.empty, declaring(version))
-        yield* unknownTo(handling, {})
-      })
+  it.effect("A notification is unknown without the extension's layer or the server's declaration", () =>
+    Effect.gen(function* () {
+      const unknownTo = (layer: Layer.Layer<never>, capabilities: object) =>
+        Effect.gen(function* () {
+          const dropped: Array<string> = []
+          const { client, server } = yield* noted(
+            { version, capabilities },
+            { dropped: (reason) => dropped.push(reason) }
+          )
+          const error = yield* Effect.flip(Stream.runDrain(client.notifications(Notes.notifications.added)))
+          assert.strictEqual(error._tag, "CapabilityMissing")
+          tell(server.peer, [1])
+          yield* quiesce
+          assert.deepStrictEqual(dropped, [`Unknown notification: ${added}`])
+        }).pipe(Effect.provide(layer))
+      const handling = ClientExtension.layer(Notes, { notifications: { added: () => Effect.die("handled") } })
+      yield* unknownTo(Layer.empty, declaring(version))
+      yield* unknownTo(handling, {})
+    })
   )
 
-  it.effect("A client that ends ends its streams of notifications, and leaves no listener", () =>
+  it.effect("A closing client ends its notification streams and leaves no listener", () =>
     Effect.gen(function* () {
       const ended = yield* Effect.scoped(
         Effect.gen(function* () {
@@ -196,7 +192,7 @@ describe.each(all)("A notification of an extension in %s", (version) => {
     })
   )
 
-  it.effect("A notification of the client is sent, with the declaration of its sender where there is no session", () =>
+  it.effect("A client notification is sent, including its declaration if there is no session", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({ version })
       yield* client.notify(seen, { id: 7 })
@@ -206,47 +202,42 @@ describe.each(all)("A notification of an extension in %s", (version) => {
     })
   )
 
-  it.effect(
-    "A notification of the client is not sent without the declarations of both sides, nor with other params",
-    () =>
-      Effect.gen(function* () {
-        const { client, server } = yield* declared({ version, capabilities: {} })
-        assert.strictEqual((yield* Effect.flip(client.notify(seen, { id: 7 })))._tag, "CapabilityMissing")
-        const undeclared = yield* noted({ version })
-        assert.strictEqual((yield* Effect.flip(undeclared.client.notify(seen, { id: 7 })))._tag, "CapabilityMissing")
-        const { client: declaring } = yield* declared({ version })
-        assert.strictEqual((yield* Effect.flip(declaring.notify(seen, { id: 1.5 })))._tag, "McpError")
-        yield* quiesce
-        assert.notInclude(Modern.methods(server), seen.method)
-      })
+  it.effect("A client notification is not sent without both declarations or with invalid params", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* declared({ version, capabilities: {} })
+      assert.strictEqual((yield* Effect.flip(client.notify(seen, { id: 7 })))._tag, "CapabilityMissing")
+      const undeclared = yield* noted({ version })
+      assert.strictEqual((yield* Effect.flip(undeclared.client.notify(seen, { id: 7 })))._tag, "CapabilityMissing")
+      const { client: declaring } = yield* declared({ version })
+      assert.strictEqual((yield* Effect.flip(declaring.notify(seen, { id: 1.5 })))._tag, "McpError")
+      yield* quiesce
+      assert.notInclude(Modern.methods(server), seen.method)
+    })
   )
 
-  it.effect(
-    "A notification of the client waits while the transport is full, and is sent over the next connection",
-    () =>
-      Effect.gen(function* () {
-        const { client, server } = yield* recovering({
-          version,
-          script: () => ({ version, capabilities: declaring(version) }),
-          wire: (transport, n) =>
-            n > 0 ? transport : { ...transport, sink: { ...transport.sink, ready: Effect.never } }
-        })
-        const sent = yield* fork(client.notify(seen, { id: 1 }))
-        yield* quiesce
-        assert.notInclude(Modern.methods(server(0)), seen.method)
-        server(0).cut()
-        yield* Fiber.join(sent)
-        yield* quiesce
-        assert.include(Modern.methods(server(1)), seen.method)
-      }).pipe(Effect.provide(ClientExtension.layer(Notes)))
+  it.effect("A client notification waits while the transport is full and is sent on the next connection", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering({
+        version,
+        script: () => ({ version, capabilities: declaring(version) }),
+        wire: (transport, n) => (n > 0 ? transport : { ...transport, sink: { ...transport.sink, ready: Effect.never } })
+      })
+      const sent = yield* fork(client.notify(seen, { id: 1 }))
+      yield* quiesce
+      assert.notInclude(Modern.methods(server(0)), seen.method)
+      server(0).cut()
+      yield* Fiber.join(sent)
+      yield* quiesce
+      assert.include(Modern.methods(server(1)), seen.method)
+    }).pipe(Effect.provide(ClientExtension.layer(Notes)))
   )
 })
 
-describe.each(all)("A method without a description in %s", (version) => {
+describe.each(all)("Undescribed methods in %s", (version) => {
   const method = "com.acme/any"
   const params = { a: { b: [1] }, _meta: { "com.acme/key": 1 } }
 
-  it.effect("A method without a description is sent unchanged, and its result is not decoded", () =>
+  it.effect("An undescribed method is sent unchanged, and its result is not decoded", () =>
     Effect.gen(function* () {
       const answer = { resultType: "com.acme", odd: [1], _meta: { x: 1 } }
       const { client, server } = yield* noted({ version, answers: { [method]: () => answer } })
@@ -263,17 +254,15 @@ describe.each(all)("A method without a description in %s", (version) => {
     })
   )
 
-  it.effect(
-    "A method without a description gets the server's error unchanged, also where the server refuses the method",
-    () =>
-      Effect.gen(function* () {
-        const { client } = yield* noted({ version })
-        const error = yield* Effect.flip(client.raw.request(method))
-        assert.deepInclude(error, { _tag: "McpError", code: -32601 })
-      })
+  it.effect("An undescribed method fails with the server's unchanged error", () =>
+    Effect.gen(function* () {
+      const { client } = yield* noted({ version })
+      const error = yield* Effect.flip(client.raw.request(method))
+      assert.deepInclude(error, { _tag: "McpError", code: -32601 })
+    })
   )
 
-  it.effect("A notification that no part of the client knows is received and sent undecoded", () =>
+  it.effect("An unknown notification is received and sent undecoded", () =>
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const { client, server } = yield* noted({ version }, { dropped: (reason) => dropped.push(reason) })
@@ -286,7 +275,7 @@ describe.each(all)("A method without a description in %s", (version) => {
       yield* Fiber.interrupt(others.fiber)
       server.peer.notify("notifications/com.acme/x", params)
       yield* quiesce
-      assert.deepStrictEqual(dropped, ["An unknown notification: notifications/com.acme/x"])
+      assert.deepStrictEqual(dropped, ["Unknown notification: notifications/com.acme/x"])
       assert.strictEqual(yield* others.waiting, 0)
       yield* client.raw.notify("notifications/com.acme/y", params)
       const heard = yield* Effect.repeat(server.notification, {
@@ -297,19 +286,17 @@ describe.each(all)("A method without a description in %s", (version) => {
   )
 })
 
-it.effect(
-  "Questions in the result of a method without a description are answered, or returned if the caller asks for that",
-  () =>
-    Effect.gen(function* () {
-      const { version } = Modern
-      const asking = { resultType: "input_required", requestState: "s" }
-      const { client } = yield* noted({
-        version,
-        answers: { "com.acme/any": ({ requestState }) => (requestState === "s" ? Modern.complete({ a: 1 }) : asking) }
-      })
-      assert.deepStrictEqual(yield* client.raw.request("com.acme/any"), Modern.complete({ a: 1 }))
-      assert.deepStrictEqual(yield* client.raw.request("com.acme/any", {}, { questions: "returned" }), asking)
+it.effect("Questions in an undescribed result are answered, or returned if the caller wants them", () =>
+  Effect.gen(function* () {
+    const { version } = Modern
+    const asking = { resultType: "input_required", requestState: "s" }
+    const { client } = yield* noted({
+      version,
+      answers: { "com.acme/any": ({ requestState }) => (requestState === "s" ? Modern.complete({ a: 1 }) : asking) }
     })
+    assert.deepStrictEqual(yield* client.raw.request("com.acme/any"), Modern.complete({ a: 1 }))
+    assert.deepStrictEqual(yield* client.raw.request("com.acme/any", {}, { questions: "returned" }), asking)
+  })
 )
 
 it.effect("Notifications of two extensions do not wait for each other's handlers", () =>

@@ -1,4 +1,4 @@
-/** Questions of an extension: a request of the server in a session, a part of a result in 2026-07-28. */
+/** Questions of an extension: a server request in a session, part of a result in 2026-07-28. */
 import * as ClientExtension from "@effect-mcp/client/ClientExtension"
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import { Requester } from "@effect-mcp/client/Requester"
@@ -32,7 +32,7 @@ const picking = ClientExtension.layer(Notes, {
   }
 }).pipe(Layer.provide(Layer.succeed(Taste, { first: 100 })))
 
-/** A client that the server asks, in the way of the era, by a request of the extension itself. */
+/** A client with a server that asks it in the way of its era, by a request of the extension itself. */
 const asker = Effect.fnUntraced(function* (version: McpClient.Client["revision"]["version"], capabilities?: object) {
   const answers: Scripted.Script["answers"] = {
     [Find.method]: ({ inputResponses, text }) =>
@@ -55,17 +55,17 @@ const asker = Effect.fnUntraced(function* (version: McpClient.Client["revision"]
 
 const codeOf = (error: { readonly _tag: string }) => (error instanceof McpError.McpError ? error.code : error._tag)
 
-describe.each(all)("A question of an extension in %s", (version) => {
-  it.effect("A question of an extension is answered by the handler of its layer, with the layer's services", () =>
+describe.each(all)("Extension questions in %s", (version) => {
+  it.effect("An extension question is answered by its layer's handler, with the layer's services", () =>
     Effect.gen(function* () {
       const { ask } = yield* asker(version)
       assert.deepStrictEqual(yield* ask(method, { ids: [7] }), { id: 107 })
-      // The same question again is another one.
+      // The same question again counts as another one.
       assert.deepStrictEqual(yield* ask(method, { ids: [7] }), { id: 107 })
     }).pipe(Effect.provide(picking))
   )
 
-  it.effect("A question of an extension fails by an error in a session, else in the _meta of its answer", () =>
+  it.effect("An extension question fails with an error in a session, or in its answer's _meta otherwise", () =>
     Effect.gen(function* () {
       const { ask, server } = yield* asker(version)
       const failure = { [Extension.failureKey]: { none: true } }
@@ -81,7 +81,7 @@ describe.each(all)("A question of an extension in %s", (version) => {
     }).pipe(Effect.provide(picking))
   )
 
-  it.effect("A question of an extension is refused with params of another shape, and the handler is not called", () =>
+  it.effect("An extension question with malformed params is rejected without calling the handler", () =>
     Effect.gen(function* () {
       const { ask } = yield* asker(version)
       const error = yield* Effect.flip(ask(method, { ids: "x" }))
@@ -89,7 +89,7 @@ describe.each(all)("A question of an extension in %s", (version) => {
     }).pipe(Effect.provide(picking))
   )
 
-  it.effect("A question of an extension is refused without handler, layer or declaration, and by another name", () =>
+  it.effect("An extension question without a handler, layer or declaration, or with another name, is rejected", () =>
     Effect.gen(function* () {
       const code = (layer: Layer.Layer<never>, name = method, capabilities?: object) =>
         Effect.gen(function* () {
@@ -107,7 +107,7 @@ describe.each(all)("A question of an extension in %s", (version) => {
     })
   )
 
-  it.effect("A handler of an extension's question is interrupted when the server cancels the question", () =>
+  it.effect("Cancelling an extension question interrupts its handler", () =>
     Effect.gen(function* () {
       const reached = yield* Deferred.make<void>()
       const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
@@ -152,7 +152,7 @@ it.effect("Questions of an extension and of the revision in one result are answe
   }).pipe(Effect.provide(Layer.merge(picking, user)))
 )
 
-it.effect("A layer of an extension that is merged last replaces an earlier layer of the same extension", () =>
+it.effect("Merging another layer of an extension replaces earlier ones", () =>
   Effect.gen(function* () {
     const double = ClientExtension.layer(Notes, { questions: { pick: () => Effect.succeed({ id: -1 }) } })
     const { ask } = yield* Effect.provide(asker("2025-11-25"), Layer.merge(picking, double))

@@ -1,4 +1,4 @@
-/** Requests of an extension: declared, typed, and with everything that other requests have. */
+/** Requests of an extension: declared and typed, with every feature of other requests. */
 import * as ClientExtension from "@effect-mcp/client/ClientExtension"
 import { CapabilityMissing, InvalidResult, Timeout } from "@effect-mcp/client/ClientError"
 import type * as McpClient from "@effect-mcp/client/McpClient"
@@ -22,11 +22,11 @@ const failing = (code: number, data?: unknown) => ({
 })
 const Other = Extension.make("com.example/other", { requests: { go: Extension.request("com.example/other/go") } })
 
-describe.each(all)("A request of an extension in %s", (version) => {
+describe.each(all)("Extension requests in %s", (version) => {
   const member = version === Modern.version ? "extensions" : "experimental"
   const revision = Revision.all.find((revision) => revision.version === version)!
 
-  it.effect("A request of an extension has the result that its value declares", () =>
+  it.effect("An extension request returns its declared result type", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({ version, answers: found })
       const { ids } = yield* client.request(Find, { text: "milk" })
@@ -36,7 +36,7 @@ describe.each(all)("A request of an extension in %s", (version) => {
   )
 
   it.effect(
-    "An extension is declared with its settings where the revision has them, beside others and those of the options",
+    "An extension is declared with its settings, alongside other extensions and the options' declarations",
     () =>
       Effect.gen(function* () {
         const plain = { "com.example/plain": { a: 1 } }
@@ -55,7 +55,7 @@ describe.each(all)("A request of an extension in %s", (version) => {
   )
 
   it.effect(
-    "A request of an extension is not sent to a server that did not declare the extension",
+    "An extension request is not sent to a server that did not declare the extension",
     () =>
       Effect.gen(function* () {
         const capabilities = declaring(version, Other, {})
@@ -68,21 +68,19 @@ describe.each(all)("A request of an extension in %s", (version) => {
     verifies("versioning.extension.unsupported")
   )
 
-  it.effect(
-    "A client sends no request of an undeclared extension, unless the extension is served to such clients",
-    () =>
-      Effect.gen(function* () {
-        const { client, server } = yield* noted({ version, answers: found })
-        const error = yield* Effect.flip(client.request(Find, { text: "milk" }))
-        assert.instanceOf(error, CapabilityMissing)
-        assert.include(error.message, "ClientExtension.layer")
-        assert.lengthOf(server.requests(find), 0)
-        const Open = Extension.make("com.example/notes", { undeclared: "served", requests: { find: Find } })
-        assert.deepStrictEqual(yield* client.request(Open.requests.find, { text: "milk" }), { ids: [1, 2] })
-      })
+  it.effect("An undeclared extension's request is not sent, unless the extension allows it", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* noted({ version, answers: found })
+      const error = yield* Effect.flip(client.request(Find, { text: "milk" }))
+      assert.instanceOf(error, CapabilityMissing)
+      assert.include(error.message, "ClientExtension.layer")
+      assert.lengthOf(server.requests(find), 0)
+      const Open = Extension.make("com.example/notes", { undeclared: "served", requests: { find: Find } })
+      assert.deepStrictEqual(yield* client.request(Open.requests.find, { text: "milk" }), { ids: [1, 2] })
+    })
   )
 
-  it.effect("A request of an extension is sent where the options declare the extension without a layer", () =>
+  it.effect("An extension request is sent if the options declare the extension without a layer", () =>
     Effect.gen(function* () {
       const options = { [member]: { "com.example/notes": {} } }
       const { client } = yield* noted({ version, answers: found }, options)
@@ -90,7 +88,7 @@ describe.each(all)("A request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("A request of an extension is not sent with params that do not fit", () =>
+  it.effect("An extension request with invalid params is not sent", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({ version })
       const error = yield* Effect.flip(client.request(Write, { text: "" }))
@@ -99,7 +97,7 @@ describe.each(all)("A request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("A request of an extension fails with its declared failure, and with any other error unchanged", () =>
+  it.effect("An extension request fails with its declared failure, or with any other error unchanged", () =>
     Effect.gen(function* () {
       const errorOf = (code: number, data?: unknown) =>
         Effect.flatMap(declared({ version, answers: failing(code, data) }), ({ client }) =>
@@ -118,7 +116,7 @@ describe.each(all)("A request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("A request of an extension fails with InvalidResult where its result does not fit", () =>
+  it.effect("An extension request fails with InvalidResult if its result is invalid", () =>
     Effect.gen(function* () {
       const { client } = yield* declared({ version, answers: { [find]: () => result({ ids: ["x"] }) } })
       const error = yield* Effect.flip(client.request(Find, { text: "m" }))
@@ -127,7 +125,7 @@ describe.each(all)("A request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("A request of an extension shows its progress, and asks for progress where it may run for long", () =>
+  it.effect("An extension request reports progress, and requests it if it may be long-running", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({
         version,
@@ -151,7 +149,7 @@ describe.each(all)("A request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("A request of an extension is cancelled by interruption, and by its timeout", () =>
+  it.effect("An extension request is cancelled by interruption and by its timeout", () =>
     Effect.gen(function* () {
       const reached = yield* Deferred.make<void>()
       const { client, server } = yield* declared({
@@ -171,28 +169,26 @@ describe.each(all)("A request of an extension in %s", (version) => {
     })
   )
 
-  it.effect(
-    "A request of an extension that only reads is sent again over another connection, and any other fails with Closed",
-    () =>
-      Effect.gen(function* () {
-        const hanging = { [find]: () => Effect.never, [Write.method]: () => Effect.never }
-        const answers = { ...found, [Write.method]: () => result({}) }
-        const { client, server, tries } = yield* recovering({
-          version,
-          script: (n) => ({ version, capabilities: declaring(version), answers: n === 0 ? hanging : answers })
-        })
-        const read = yield* fork(client.request(Find, { text: "a" }))
-        const write = yield* fork(Effect.flip(client.request(Write, { text: "a" })))
-        yield* quiesce
-        server(0).cut()
-        assert.deepStrictEqual(yield* Fiber.join(read), { ids: [1, 2] })
-        assert.strictEqual((yield* Fiber.join(write))._tag, "Closed")
-        assert.strictEqual(tries(), 2)
-        assert.deepStrictEqual(yield* client.request(Write, { text: "a" }), {})
-      }).pipe(Effect.provide(ClientExtension.layer(Notes)))
+  it.effect("A read-only extension request is retried on another connection, and others fail with Closed", () =>
+    Effect.gen(function* () {
+      const hanging = { [find]: () => Effect.never, [Write.method]: () => Effect.never }
+      const answers = { ...found, [Write.method]: () => result({}) }
+      const { client, server, tries } = yield* recovering({
+        version,
+        script: (n) => ({ version, capabilities: declaring(version), answers: n === 0 ? hanging : answers })
+      })
+      const read = yield* fork(client.request(Find, { text: "a" }))
+      const write = yield* fork(Effect.flip(client.request(Write, { text: "a" })))
+      yield* quiesce
+      server(0).cut()
+      assert.deepStrictEqual(yield* Fiber.join(read), { ids: [1, 2] })
+      assert.strictEqual((yield* Fiber.join(write))._tag, "Closed")
+      assert.strictEqual(tries(), 2)
+      assert.deepStrictEqual(yield* client.request(Write, { text: "a" }), {})
+    }).pipe(Effect.provide(ClientExtension.layer(Notes)))
   )
 
-  it.effect("A request of an extension is not a part of a revision that its value leaves out", () =>
+  it.effect("An extension request is unavailable in revisions its definition omits", () =>
     Effect.gen(function* () {
       const before = Revision.all.filter((other) => other !== revision).map(({ version }) => version)
       const go = Extension.request("com.example/elsewhere/go", { revisions: before })
@@ -210,7 +206,7 @@ describe.each(all)("A request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("A client gives the server's settings of an extension, and fails where they have another shape", () =>
+  it.effect("Server extension settings are returned, or fail if they have the wrong shape", () =>
     Effect.gen(function* () {
       const { client } = yield* declared({ version })
       assert.deepStrictEqual(yield* client.serverSettings(Notes), Option.some({ shelf: "top" }))
@@ -221,17 +217,15 @@ describe.each(all)("A request of an extension in %s", (version) => {
     })
   )
 
-  it.effect(
-    "An extension is found by own names only: a server that declares __proto__ declares no extension by it",
-    () =>
-      Effect.gen(function* () {
-        const capabilities = JSON.parse(`{"${member}":{"__proto__":{"com.example/notes":{"shelf":"x"}}}}`)
-        const { client } = yield* declared({ version, capabilities })
-        assert.instanceOf(yield* Effect.flip(client.request(Find, { text: "a" })), CapabilityMissing)
-      })
+  it.effect("Extensions are not found on the prototype: a server declaring __proto__ declares no extension", () =>
+    Effect.gen(function* () {
+      const capabilities = JSON.parse(`{"${member}":{"__proto__":{"com.example/notes":{"shelf":"x"}}}}`)
+      const { client } = yield* declared({ version, capabilities })
+      assert.instanceOf(yield* Effect.flip(client.request(Find, { text: "a" })), CapabilityMissing)
+    })
   )
 
-  it.effect("A request of MCP by name is sent unchanged beside extensions", () =>
+  it.effect("A built-in request sent by name is unaffected by extensions", () =>
     Effect.gen(function* () {
       const { client } = yield* declared({ version, answers: { "tools/list": () => result({ tools: [] }) } })
       assert.deepStrictEqual((yield* client.request("tools/list", {})).tools, [])
@@ -239,10 +233,10 @@ describe.each(all)("A request of an extension in %s", (version) => {
   )
 })
 
-describe("A request of an extension in 2026-07-28", () => {
+describe("Extension requests in 2026-07-28", () => {
   const { version } = Modern
 
-  it.effect("A client declares the extension in each request", () =>
+  it.effect("Each request declares the extension", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({
         version,
@@ -259,7 +253,7 @@ describe("A request of an extension in 2026-07-28", () => {
   )
 
   it.effect(
-    "A result of an extension's request is invalid with an undeclared type, and complete without a type",
+    "An extension result with an undeclared type is invalid, and one without a type is complete",
     () =>
       Effect.gen(function* () {
         let type: unknown = "task"
@@ -277,7 +271,7 @@ describe("A request of an extension in 2026-07-28", () => {
   )
 })
 
-it("A client takes only params of the request's value, and settings where they are required", () => {
+it("A client only accepts params of the request's type, and requires settings if needed", () => {
   const Strict = Extension.make("com.example/strict", { clientSettings: { level: Schema.Int } })
   const typed = (client: McpClient.Client) => {
     // @ts-expect-error -- the text is missing
@@ -304,7 +298,7 @@ it("A client takes only params of the request's value, and settings where they a
   assert.lengthOf([missing, wrong, unanswered, shapeless], 4)
 })
 
-it.effect("A layer whose settings do not fit fails where it is built", () =>
+it.effect("A layer with invalid settings fails to build", () =>
   Effect.gen(function* () {
     const layer = ClientExtension.layer(Notes, { settings: { colours: "" } })
     const error = yield* Effect.flip(Effect.scoped(Layer.build(layer)))
@@ -313,13 +307,13 @@ it.effect("A layer whose settings do not fit fails where it is built", () =>
   })
 )
 
-it("A layer with a handler of an unknown name, or of results that MCP has, is refused at once", () => {
+it("A layer with an unknown handler name or a built-in result type fails immediately", () => {
   assert.throws(() => ClientExtension.layer(Notes, { notifications: { gone: () => Effect.void } } as never), /gone/)
   const results = { resultType: "complete", follow: () => Effect.succeed({}) }
   assert.throws(() => ClientExtension.layer(Notes, { results }), /complete/)
 })
 
-it.effect("Two extensions with one method are both refused where the client is built", () =>
+it.effect("Two extensions with the same method fail when the client is built", () =>
   Effect.gen(function* () {
     const Twin = Extension.make("com.example/twin", { requests: { find: Find } })
     const client = declared({ version: "2025-11-25" })

@@ -1,4 +1,7 @@
-/** Results of another kind, as tasks have them: by type in 2026-07-28, by shape in a session; and requests that an extension changes. */
+/**
+ * Results of other types, as tasks use them: identified by type in 2026-07-28, by shape in a session. Also requests that an extension
+ * changes.
+ */
 import * as ClientExtension from "@effect-mcp/client/ClientExtension"
 import { InvalidResult } from "@effect-mcp/client/ClientError"
 import * as Extension from "@effect-mcp/core/Extension"
@@ -7,7 +10,7 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { all, quiesce, since } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
@@ -31,7 +34,7 @@ const { answer: Answer, get: Get } = Jobs.requests
 const Add = Tool.make("add", { description: "Adds", input: { a: Schema.Int }, output: { sum: Schema.Int } })
 const sum = { content: [], structuredContent: { sum: 3 } }
 
-/** Polls until the job is done, and answers what it asks meanwhile. */
+/** Polls until the job is done, and answers its questions meanwhile. */
 const follow: ClientExtension.ResultHandler["follow"] = (result, exchange) => {
   const poll: Effect.Effect<unknown, any> = Effect.gen(function* () {
     const { asked, done, result: final } = yield* exchange.request(Get, { job: String(result["job"]) })
@@ -63,45 +66,41 @@ const jobs = (version: Version, script: Scripted.Script["answers"] = {}) => {
   }
 }
 
-describe.each(all)("A result of another kind in %s", (version) => {
+describe.each(all)("Custom result types in %s", (version) => {
   const expected = version >= "2025-06-18" ? { sum: 3 } : undefined
 
-  it.effect(
-    "A result of another kind is followed by its extension to the final result, which is decoded as the call's",
-    () =>
-      Effect.gen(function* () {
-        const { client, server } = yield* noted(jobs(version))
-        const events: Array<number> = []
-        const named = yield* client.callToolByName(
-          "add",
-          { a: 1 },
-          { onProgress: (event) => events.push(event.progress) }
-        )
-        assert.deepStrictEqual(named.structuredContent, sum.structuredContent)
-        assert.lengthOf(events, 3)
-        if (expected !== undefined) assert.deepStrictEqual(yield* client.callTool(Add, { a: 1 }), expected)
-        assert.isAtLeast(server.requests(Get.method).length, 3)
-        assert.deepStrictEqual(server.requests(Get.method)[0]?.params?.["job"], "7")
-      }).pipe(Effect.provide(handled()))
+  it.effect("A custom result is resolved by its extension to the final result, which is decoded as usual", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* noted(jobs(version))
+      const events: Array<number> = []
+      const named = yield* client.callToolByName(
+        "add",
+        { a: 1 },
+        { onProgress: (event) => events.push(event.progress) }
+      )
+      assert.deepStrictEqual(named.structuredContent, sum.structuredContent)
+      assert.lengthOf(events, 3)
+      if (expected !== undefined) assert.deepStrictEqual(yield* client.callTool(Add, { a: 1 }), expected)
+      assert.isAtLeast(server.requests(Get.method).length, 3)
+      assert.deepStrictEqual(server.requests(Get.method)[0]?.params?.["job"], "7")
+    }).pipe(Effect.provide(handled()))
+  )
+
+  it.effect("A custom result is resolved for an extension request, but not for an undescribed method", () =>
+    Effect.gen(function* () {
+      const { client } = yield* noted(
+        jobs(version, {
+          [Answer.method]: () => job(version),
+          [Get.method]: () => result(version, { done: true, result: {} })
+        })
+      )
+      assert.deepStrictEqual(yield* client.request(Answer, { answers: 1 }), {})
+      assert.deepStrictEqual(yield* client.raw.request(Answer.method), job(version))
+    }).pipe(Effect.provide(handled()))
   )
 
   it.effect(
-    "A result of another kind is followed for an extension's request, and not for a method without a description",
-    () =>
-      Effect.gen(function* () {
-        const { client } = yield* noted(
-          jobs(version, {
-            [Answer.method]: () => job(version),
-            [Get.method]: () => result(version, { done: true, result: {} })
-          })
-        )
-        assert.deepStrictEqual(yield* client.request(Answer, { answers: 1 }), {})
-        assert.deepStrictEqual(yield* client.raw.request(Answer.method), job(version))
-      }).pipe(Effect.provide(handled()))
-  )
-
-  it.effect(
-    "A result of another kind is invalid without a client's extension that has it and the server's declaration",
+    "A custom result is invalid unless the client has the extension and the server declared it",
     () =>
       Effect.gen(function* () {
         const errorOf = (layer: Layer.Layer<never>, capabilities?: object) =>
@@ -117,7 +116,7 @@ describe.each(all)("A result of another kind in %s", (version) => {
     verifies("json-rpc.result.type-set")
   )
 
-  it.effect("A result of another kind is invalid where it ends in another kind, or in a result that does not fit", () =>
+  it.effect("A custom result that resolves to another type or an invalid result is invalid", () =>
     Effect.gen(function* () {
       for (const final of [job(version), { content: 1 }, undefined, []]) {
         const { client } = yield* Effect.provide(noted(jobs(version)), handled({ follow: () => Effect.succeed(final) }))
@@ -126,7 +125,26 @@ describe.each(all)("A result of another kind in %s", (version) => {
     })
   )
 
-  it.effect("A result of another kind is followed as long as it takes, and interrupted with its caller", () =>
+  it.effect("An extension with a throwing `matches` fails only its own call", () =>
+    Effect.gen(function* () {
+      const { client } = yield* noted(jobs(version, { "tools/list": () => result(version, { tools: [] }) }))
+      const exit = yield* Effect.exit(client.callToolByName("add"))
+      // Results of 2026-07-28 have a type, so nothing needs to match.
+      assert.strictEqual(Exit.isFailure(exit), version !== Modern.version)
+      yield* Stream.runCollect(client.listTools)
+    }).pipe(
+      Effect.provide(
+        handled({
+          matches: (result) => {
+            if ("job" in result) throw new Error("matches")
+            return false
+          }
+        })
+      )
+    )
+  )
+
+  it.effect("Resolving a custom result takes as long as needed and is interrupted with its caller", () =>
     Effect.gen(function* () {
       const reached = yield* Deferred.make<void>()
       const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
@@ -144,12 +162,12 @@ describe.each(all)("A result of another kind in %s", (version) => {
       yield* Fiber.interrupt(call)
       assert.isTrue(Exit.hasInterrupts(yield* Deferred.await(ended)))
       yield* quiesce
-      // The call itself was answered: there is nothing to cancel.
+      // The call itself was answered, so there is nothing to cancel.
       assert.notInclude(Modern.methods(server), "notifications/cancelled")
     })
   )
 
-  it.effect("A result of another kind is followed over the next connection where the first is lost meanwhile", () =>
+  it.effect("Resolving a custom result continues on the next connection if the first is lost", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -163,7 +181,7 @@ describe.each(all)("A result of another kind in %s", (version) => {
     }).pipe(Effect.provide(handled()))
   )
 
-  it.effect("A result of another kind has its questions answered by the client's services", () =>
+  it.effect("Questions in a custom result are answered by the client's services", () =>
     Effect.gen(function* () {
       let polls = 0
       const { client, server } = yield* noted(
@@ -186,7 +204,7 @@ describe.each(all)("A result of another kind in %s", (version) => {
   )
 })
 
-describe.each(since("2025-11-25"))("A request that an extension changes in %s", (version) => {
+describe.each(since("2025-11-25"))("Requests changed by an extension in %s", (version) => {
   const changing = ClientExtension.layer(Jobs, {
     outgoing: {
       "tools/call": (params, { revision, serverSettings }) =>
@@ -206,7 +224,7 @@ describe.each(since("2025-11-25"))("A request that an extension changes in %s", 
       return server.requests("tools/call")[0]?.params
     }).pipe(Effect.provide(layer))
 
-  it.effect("A request is sent with what the extension adds, to a server that declared the extension", () =>
+  it.effect("A request carries the extension's additions if the server declared the extension", () =>
     Effect.gen(function* () {
       const params = yield* call(declaring(version, Jobs, { slow: true }), changing)
       assert.deepInclude(params, {
@@ -218,7 +236,7 @@ describe.each(since("2025-11-25"))("A request that an extension changes in %s", 
     })
   )
 
-  it.effect("A request is sent unchanged to a server that did not declare the extension", () =>
+  it.effect("A request is unchanged if the server did not declare the extension", () =>
     Effect.gen(function* () {
       assert.notProperty(yield* call({ tools: {} }, changing), "task")
       assert.notProperty(yield* call(declaring(version, Jobs, {}), Layer.empty), "task")

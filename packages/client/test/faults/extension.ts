@@ -1,4 +1,4 @@
-/** Faults of extensions in the client, and the test that notices each. */
+/** Faults of extensions in the client, each with the test that detects it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const src = "packages/client/src"
@@ -14,7 +14,7 @@ export const extension: ReadonlyArray<Fault> = [
     ids: ["versioning.extension.advertised"]
   },
   {
-    name: "a client declares extensions of a session in the words of 2026-07-28",
+    name: "a client declares extensions of a session in the form of 2026-07-28",
     file: `${src}/extension/InUse.ts`,
     from: ".map(({ extension, settings }) => Extension.declarationOf(extension, revision, settings))",
     to: ".map(({ extension, settings }) => ({ extensions: { [extension.id]: settings } }))",
@@ -30,7 +30,7 @@ export const extension: ReadonlyArray<Fault> = [
     ids: ["versioning.extension.no-settings"]
   },
   {
-    name: "a result of any type is taken for that of a method of an extension",
+    name: "any result type is accepted as the result of an extension's method",
     file: `${src}/features/Extensions.ts`,
     from: 'if (stateless && type !== "complete") {',
     to: 'if (stateless && type === "input_required") {',

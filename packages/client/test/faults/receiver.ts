@@ -1,4 +1,4 @@
-/** Faults of the client that runs tasks for its server, and the test that notices each. */
+/** Faults of the client that runs tasks for its server, each with the test that detects it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const src = "packages/client/src"
@@ -9,8 +9,8 @@ export const taskReceiver: ReadonlyArray<Fault> = [
   {
     name: "a client does not declare that it runs tasks",
     file: `${src}/connection/makeHost.ts`,
-    from: "...TaskRequests.capabilities(receiver, services)",
-    to: "",
+    from: "tasks: TaskRequests.capabilities(receiver, services)",
+    to: "tasks: TaskRequests.capabilities(undefined, services)",
     test: receiverTest,
     ids: ["tasks.capability.declared"]
   },
@@ -47,7 +47,7 @@ export const taskReceiver: ReadonlyArray<Fault> = [
     ids: ["tasks.id.unique"]
   },
   {
-    name: "the id of a client's task is no text",
+    name: "the id of a client's task is not a string",
     file: receiver,
     from: "taskId: id,\n      status,",
     to: "taskId: { id },\n      status,",
@@ -55,7 +55,7 @@ export const taskReceiver: ReadonlyArray<Fault> = [
     ids: ["tasks.id.string", "tasks.id.by-receiver"]
   },
   {
-    name: "a client's task begins with another status",
+    name: "a client's task starts with another status",
     file: receiver,
     from: 'status: "working",',
     to: 'status: "input_required",',
@@ -63,7 +63,7 @@ export const taskReceiver: ReadonlyArray<Fault> = [
     ids: ["tasks.status.starts-working"]
   },
   {
-    name: "the creation of a client's task is a number",
+    name: "the creation time of a client's task is a number",
     file: receiver,
     from: "createdAt: time(createdAt),",
     to: "createdAt,",
@@ -71,7 +71,7 @@ export const taskReceiver: ReadonlyArray<Fault> = [
     ids: ["tasks.fields.created-at"]
   },
   {
-    name: "a client's task never changes its time",
+    name: "a client's task never updates its time",
     file: receiver,
     from: "lastUpdatedAt: time(updatedAt),",
     to: "lastUpdatedAt: time(createdAt),",
@@ -119,7 +119,7 @@ export const taskReceiver: ReadonlyArray<Fault> = [
     ids: ["tasks.failed.status-message"]
   },
   {
-    name: "a client's task has an error of its own",
+    name: "a client's task fails with an error that differs from the question's",
     file: receiver,
     from: "Exit.fail(failure ?? McpError.internalError())",
     to: "Exit.fail(McpError.internalError())",
@@ -135,7 +135,7 @@ export const taskReceiver: ReadonlyArray<Fault> = [
     ids: ["tasks.cancel.terminal-rejected"]
   },
   {
-    name: "a question goes on though its task is cancelled",
+    name: "a question continues although its task is cancelled",
     file: receiver,
     from: "Effect.raceFirst(Effect.exit(answer), ended)",
     to: "Effect.exit(answer)",
@@ -143,7 +143,7 @@ export const taskReceiver: ReadonlyArray<Fault> = [
     ids: ["tasks.cancel.stops"]
   },
   {
-    name: "the answer to a cancel of a client's task shows the state before",
+    name: "the answer to a cancellation of a client's task shows the state before",
     file: receiver,
     from: 'Effect.map(this.settle(entry, "cancelled", cancelled), () => this.write(entry))',
     to: 'Effect.flatMap(Effect.succeed(this.write(entry)), (before) => Effect.as(this.settle(entry, "cancelled", cancelled), before))',
@@ -175,7 +175,7 @@ export const taskReceiver: ReadonlyArray<Fault> = [
     ids: ["tasks.list.next-cursor"]
   },
   {
-    name: "each page of a client's tasks leaves one out",
+    name: "each page of a client's tasks omits one",
     file: receiver,
     from: "all.slice(before + 1,",
     to: "all.slice(before + 2,",

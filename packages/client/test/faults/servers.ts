@@ -6,7 +6,7 @@ const merged = { file: "packages/client/src/servers/MergedList.ts", test: severa
 
 export const servers: ReadonlyArray<Fault> = [
   {
-    name: "a server passes a tool off as that of another server",
+    name: "a server presents a tool as if it belonged to another server",
     ...merged,
     from: "        .filter(({ name }) => !Names.isOfAnother(names, name, server.name, all))\n",
     to: ""

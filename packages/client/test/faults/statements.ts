@@ -11,7 +11,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["stdio.client.no-responses"]
   },
   {
-    name: "the client sends no state back",
+    name: "the client does not return the state",
     file: "packages/client/src/connection/InputRounds.ts",
     from: "const state = requestState === undefined ? undefined : { requestState }",
     to: "const state = undefined",
@@ -27,7 +27,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["mrtr.client.state-not-invented"]
   },
   {
-    name: "a client goes on with a version that it does not speak",
+    name: "a client continues with a version that it does not speak",
     file: "packages/client/src/connection/Negotiation.ts",
     from: "=== picked)\n",
     to: "=== picked) ?? newest\n",
@@ -51,7 +51,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["cancellation.initialize-not-cancelled"]
   },
   {
-    name: "a client does not say initialized",
+    name: "a client does not send initialized",
     file: "packages/client/src/connection/Negotiation.ts",
     from: 'peer.notify("notifications/initialized")',
     to: "",
@@ -91,7 +91,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["sampling.tools.capability-declared"]
   },
   {
-    name: "a client does what it did not declare",
+    name: "a client answers questions that it did not declare",
     file: "packages/client/src/answering/ServerRequests.ts",
     from: "return missing === undefined\n",
     to: "return missing !== null\n",
@@ -123,7 +123,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["roots.client.uri-validated"]
   },
   {
-    name: "roots are given without consent",
+    name: "roots are sent without consent",
     file: "packages/client/src/answering/ServerRequests.ts",
     from: 'Consent.guard(consent, { _tag: "ListRoots", server }, service.list)',
     to: "service.list",
@@ -131,12 +131,20 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["roots.client.permitted-only", "roots.client.access-control"]
   },
   {
-    name: "a prompt for the model leaves without consent",
+    name: "a prompt for the model is sent without consent",
     file: "packages/client/src/answering/ServerRequests.ts",
-    from: 'Consent.guard(consent, { _tag: "CreateMessage", server, params }, service.createMessage(params))',
-    to: "service.createMessage(params)",
+    from: 'Consent.guard(consent, { _tag: "CreateMessage", ...action }, sampled)',
+    to: "sampled",
     test: "packages/client/test/answering/Questions.test.ts",
     ids: ["sampling.security.approval"]
+  },
+  {
+    name: "a client does not notice that a folder has become inaccessible",
+    file: "packages/client/src/answering/RootFolders.ts",
+    from: "Stream.changesWith(isSame)",
+    to: "Stream.take(1)",
+    test: "packages/client/test/answering/RootFolders.test.ts",
+    ids: ["roots.client.monitored"]
   },
   {
     name: "a kept result is served for other params",
@@ -179,7 +187,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["pagination.client.opaque-unmodified", "pagination.client.opaque-format"]
   },
   {
-    name: "a completion with an unknown id is told on",
+    name: "a completion with an unknown id is announced",
     file: "packages/client/src/answering/UrlElicitations.ts",
     from: "if (done === undefined) return\n",
     to: "if (done === undefined) return this.hub.publish(id)\n",
@@ -187,10 +195,10 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["elicitation.complete.unknown-ignored"]
   },
   {
-    name: "a result of a tool is taken whatever it is",
+    name: "a result of a tool is accepted whatever it contains",
     file: "packages/client/src/connection/StatefulEra.ts",
-    from: "Effect.mapErrorEager(coders.result.decode(result), (message) => malformed(message, result))",
-    to: "Effect.catch(Effect.mapErrorEager(coders.result.decode(result), (message) => malformed(message, result)), () => Effect.succeed(result as never))",
+    from: "result instanceof OtherResult ? Effect.succeed(result) : read(result)",
+    to: "result instanceof OtherResult ? Effect.succeed(result) : Effect.catch(read(result), () => Effect.succeed(result as never))",
     test: "packages/client/test/features/CallResults.test.ts",
     ids: ["tools.security.result-validated"]
   },
@@ -203,7 +211,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["stdio.client.restarts"]
   },
   {
-    name: "a server process gets nothing but what it inherits",
+    name: "a server process gets only the inherited environment variables",
     file: "packages/client/src/transport/Stdio.ts",
     from: "{ ...inheritedEnvironment(), ...env }",
     to: "inheritedEnvironment()",
@@ -211,7 +219,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["authorization.stdio.environment"]
   },
   {
-    name: "the roots that a client had first are all that it gives",
+    name: "the client always answers with its first roots",
     file: "packages/core/src/request/Roots.ts",
     from: "list: SubscriptionRef.get(ref)",
     to: "list: Effect.succeed(SubscriptionRef.getUnsafe(ref))",
@@ -219,15 +227,15 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["roots.client.changes-noticed"]
   },
   {
-    name: "the messages of a sampling request are given again with the next one",
+    name: "the messages of a sampling request are repeated with the next one",
     file: "packages/client/src/answering/ServerRequests.ts",
-    from: 'Consent.guard(consent, { _tag: "CreateMessage", server, params }, service.createMessage(params))',
-    to: 'Consent.guard(consent, { _tag: "CreateMessage", server, params }, service.createMessage({ ...params, messages: ((service as any).kept = [...((service as any).kept ?? []), ...params.messages]) }))',
+    from: "service.createMessage(prompt)",
+    to: "service.createMessage({ ...prompt, messages: ((service as any).kept = [...((service as any).kept ?? []), ...prompt.messages]) })",
     test: "packages/client/test/answering/Questions.test.ts",
     ids: ["sampling.messages.not-retained"]
   },
   {
-    name: "a form counts as accepted whatever the user says",
+    name: "a form counts as accepted whatever the user answers",
     file: "packages/client/src/answering/ElicitationChecks.ts",
     from: 'answer.action !== "accept") return Effect.succeed(rest)',
     to: 'answer.action !== "accept") return Effect.succeed({ action: "accept" })',
@@ -235,7 +243,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["elicitation.client.approval"]
   },
   {
-    name: "a list begins with its second page",
+    name: "a list starts with its second page",
     file: "packages/client/src/features/Lists.ts",
     from: "connection.request(method, {}, options)",
     to: 'connection.request(method, { cursor: "2" }, options)',
@@ -243,7 +251,7 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["caching.pages.snapshot"]
   },
   {
-    name: "a client drops what a completion says of its missing values",
+    name: "a client drops the completion's count of omitted values",
     file: "packages/client/src/assembly/members.ts",
     from: "({ completion }) => completion)",
     to: "({ completion: { values } }) => ({ values }))",

@@ -1,4 +1,4 @@
-/** Faults of the client with tasks, and the test that notices each. */
+/** Faults of the client with tasks, each with the test that detects it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const src = "packages/client/src"
@@ -18,7 +18,7 @@ export const tasks: ReadonlyArray<Fault> = [
     ids: ["tasks.get.poll-interval", "tasks-extension.polling.interval"]
   },
   {
-    name: "the state of another task is taken for that of the call",
+    name: "the state of another task is mistaken for the task of the call",
     file: `${src}/tasks/Generation.ts`,
     from: "seen.state.id === taskId",
     to: "taskId.length > 0",
@@ -33,7 +33,7 @@ export const tasks: ReadonlyArray<Fault> = [
     ids: ["tasks.get.until-terminal", "tasks-extension.polling.until-terminal", "tasks.get.beside-result"]
   },
   {
-    name: "the task of an interrupted call goes on",
+    name: "the task of an interrupted call continues",
     file: following,
     from: "handling.keeps?.() === true",
     to: "handling.keeps?.() !== true",
@@ -69,7 +69,7 @@ export const tasks: ReadonlyArray<Fault> = [
     ]
   },
   {
-    name: "a question that a task may not ask is passed over",
+    name: "a question that a task may not ask is skipped",
     file: following,
     from: "Cause.hasInterruptsOnly(cause) ? Effect.void : Deferred.failCause(this.ended, cause)",
     to: "Effect.void",
@@ -77,7 +77,7 @@ export const tasks: ReadonlyArray<Fault> = [
     ids: ["tasks-extension.update.same-trust"]
   },
   {
-    name: "a result of the type task is an unknown one",
+    name: "a result of the type task is unknown",
     file: parts,
     from: 'resultType: "task",\n      follow: uninterruptible(Tasks.followExtension)',
     to: 'resultType: "tasks",\n      follow: uninterruptible(Tasks.followExtension)',
@@ -103,7 +103,7 @@ export const tasks: ReadonlyArray<Fault> = [
   {
     name: "a request about a task names it in its metadata, too",
     file: `${src}/tasks/CoreTask.ts`,
-    from: "{ taskId },\n        // Questions",
+    from: "{ taskId },\n        //",
     to: '{ taskId, _meta: { "io.modelcontextprotocol/related-task": { taskId } } },\n        // Questions',
     test: `${test}/Questions.test.ts`,
     ids: ["tasks.related.not-in-requests"]
@@ -125,7 +125,7 @@ export const tasks: ReadonlyArray<Fault> = [
     ids: ["tasks.status.not-relied-on", "tasks.status.still-polls"]
   },
   {
-    name: "a tool that runs only as a task is called without one",
+    name: "a tool that only runs as a task is called without one",
     file: handling,
     from: 'const asks = support === "required" || ',
     to: "const asks = ",
@@ -151,8 +151,8 @@ export const tasks: ReadonlyArray<Fault> = [
   {
     name: "a client logs nothing of the tasks of its calls",
     file: following,
-    from: "yield* Effect.logDebug(`The task",
-    to: "yield* Effect.void; void (`The task",
+    from: "yield* Effect.logDebug(`Following the task",
+    to: "yield* Effect.void; void (`Following the task",
     test: `${test}/Handles.test.ts`,
     ids: ["tasks.audit.requestor"]
   },

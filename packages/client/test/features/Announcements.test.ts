@@ -12,8 +12,8 @@ import * as Scripted from "../support/scripted.ts"
 const log = (server: Scripted.Scripted, data: unknown) =>
   server.peer.notify("notifications/message", { level: "info", logger: "test", data })
 
-describe.each(all)("Announcements of a server of %s", (version) => {
-  it.effect("A log message is an event of the stream of logs", () =>
+describe.each(all)("Announcements from %s servers", (version) => {
+  it.effect("Log messages arrive on the log stream", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers: { "logging/setLevel": () => ({}) } })
       const logs = yield* Queue.unbounded<LogMessageParams>()
@@ -30,7 +30,7 @@ describe.each(all)("Announcements of a server of %s", (version) => {
     })
   )
 
-  it.effect("A slow reader of logs keeps the newest messages and stalls no other reader", () =>
+  it.effect("A slow log reader keeps the newest messages and does not stall other readers", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version }, { logBuffer: 4 })
       const gate = yield* Latch.make(false)
@@ -54,7 +54,7 @@ describe.each(all)("Announcements of a server of %s", (version) => {
     })
   )
 
-  it.effect("A burst of list changes becomes a single event, and each list has its own", () =>
+  it.effect("A burst of list changes becomes a single event per list", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version })
       const count = { tools: 0, resources: 0, prompts: 0 }
@@ -89,10 +89,10 @@ describe.each(all)("Announcements of a server of %s", (version) => {
         server.peer.notify("notifications/resources/updated")
         yield* client.ping
         assert.deepStrictEqual(dropped, [
-          "An unknown notification: notifications/no/such",
-          "An unknown notification: toString",
-          "A malformed notification: notifications/message",
-          "A malformed notification: notifications/resources/updated"
+          "Unknown notification: notifications/no/such",
+          "Unknown notification: toString",
+          "Malformed notification: notifications/message",
+          "Malformed notification: notifications/resources/updated"
         ])
         assert.deepStrictEqual(
           server.heard.flatMap((message) => ("method" in message ? [message.method] : ["answer"])),
@@ -105,8 +105,8 @@ describe.each(all)("Announcements of a server of %s", (version) => {
   )
 })
 
-describe("The end of a connection", () => {
-  it.effect("The end of the client's scope ends every stream and fails every call", () =>
+describe("Closing a connection", () => {
+  it.effect("Closing the client's scope ends every stream and fails every call", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make({
         answers: { "tools/call": () => Effect.never, "resources/subscribe": () => ({}) }
@@ -130,7 +130,7 @@ describe("The end of a connection", () => {
     })
   )
 
-  it.effect("The end of the server's side fails calls at once", () =>
+  it.effect("A server disconnect fails calls immediately", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ answers: { "tools/call": () => Effect.never } })
       const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("x")), { startImmediately: true })
@@ -141,7 +141,7 @@ describe("The end of a connection", () => {
   )
 
   it.effect(
-    "A connection ends when the server answers no pings",
+    "A connection ends when the server stops answering pings",
     () =>
       Effect.gen(function* () {
         const server = yield* Scripted.make({})
@@ -156,7 +156,7 @@ describe("The end of a connection", () => {
     verifies("ping.sender.periodic", "ping.sender.configurable", "ping.timeout.connection-failure")
   )
 
-  it.effect("A ping says how long it takes", () =>
+  it.effect("A ping measures the round-trip time", () =>
     Effect.gen(function* () {
       const { client } = yield* connected({})
       assert.isDefined(yield* client.ping)

@@ -1,4 +1,7 @@
-/** What a server can make a client read, keep and repeat: lists, kept answers, listed tools, and subscriptions that end at once. */
+/**
+ * Limits on data that a server can make a client read, keep and repeat: lists, cached answers, known tools, and subscriptions that end at
+ * once.
+ */
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import { ResponseCache } from "../../src/connection/ResponseCache.ts"
 import { ToolCatalog } from "../../src/features/ToolCatalog.ts"
@@ -13,7 +16,7 @@ import { all, connected } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 
 const fat = "x".repeat(1000)
-/** The lists, with an endless one of fat items for each. */
+/** The lists, and for each an endless one with large items. */
 const lists: ReadonlyArray<
   readonly [
     method: string,
@@ -35,7 +38,7 @@ const lists: ReadonlyArray<
   ]
 ]
 
-describe.each(all)("A list of %s without an end", (version) => {
+describe.each(all)("Endless lists in %s", (version) => {
   for (const [method, items, read] of lists) {
     const endless = (maxListBytes?: number) => {
       let at = 0
@@ -43,7 +46,7 @@ describe.each(all)("A list of %s without an end", (version) => {
       return connected({ version, answers: { [method]: answer } }, { maxListBytes })
     }
 
-    it.effect(`An endless list fails ${method} with InvalidResult once it has more bytes than the client allows`, () =>
+    it.effect(`An endless list fails ${method} with InvalidResult once it exceeds the client's byte limit`, () =>
       Effect.gen(function* () {
         const { client, server } = yield* endless(10_500)
         const error = yield* Effect.flip(Stream.runDrain(read(client)))
@@ -54,12 +57,12 @@ describe.each(all)("A list of %s without an end", (version) => {
           /^The list has more than 10500 bytes on 1\d pages\. Read less of it, or raise `maxListBytes`\.$/
         )
         assert.isAtMost(server.requests(method).length, 11)
-        // The page that was too much is not kept by the error.
+        // The error does not keep the page that exceeded the limit.
         assert.isUndefined(error.result)
       })
     )
 
-    it.effect(`An endless list can be read in part by ${method}, and costs no page more than that`, () =>
+    it.effect(`An endless list can be partially read by ${method}, at the cost of those pages`, () =>
       Effect.gen(function* () {
         const { client, server } = yield* endless(10_500)
         for (const _ of [1, 2, 3]) yield* Stream.runDrain(Stream.take(read(client), 5))
@@ -68,7 +71,7 @@ describe.each(all)("A list of %s without an end", (version) => {
     )
   }
 
-  it.effect("An endless list fails on large cursors, too", () =>
+  it.effect("An endless list with large cursors also fails", () =>
     Effect.gen(function* () {
       let at = 0
       const answer = () => ({ prompts: [], nextCursor: `${++at}${fat}`, ttlMs: 0, cacheScope: "private" })
@@ -82,36 +85,36 @@ describe.each(all)("A list of %s without an end", (version) => {
   )
 })
 
-describe("The size of a value", () => {
-  it.prop("The size of a value is about that of its JSON", { value: Arbitrary.schema(Schema.Json) }, ({ value }) => {
+describe("Value sizes", () => {
+  it.prop("A value's size approximates its JSON size", { value: Arbitrary.schema(Schema.Json) }, ({ value }) => {
     const { length } = JSON.stringify(value)
     const size = sizeOf(value)
     return size >= (length - 2) / 8 && size <= length * 5
   })
 
-  it("The size of a value is found for values that are nested deeper than calls may be", () => {
+  it("A value's size is measured even if it is nested deeper than the call stack", () => {
     let value: unknown = "end"
     for (let depth = 0; depth < 200_000; depth++) value = [value]
     assert.isAbove(sizeOf(value), 200_000)
   })
 
-  it("The size of bytes is that of their base64", () => {
+  it("Bytes count with their base64 size", () => {
     assert.strictEqual(sizeOf(new Uint8Array(300)), 400)
   })
 })
 
-describe("Kept answers", () => {
+describe("Cached answers", () => {
   const answer = (text: string) => ({ text, ttlMs: 1000 })
   const kept = (cache: ResponseCache, names: ReadonlyArray<string>) =>
     names.filter((name) => cache.get("resources/read", { uri: name }, 0) !== undefined)
 
-  it("Kept answers have a common limit of bytes, and the oldest are removed first", () => {
+  it("Cached answers share a byte limit, and the oldest are evicted first", () => {
     const cache = new ResponseCache(100, 3500)
     for (const uri of ["a", "b", "c", "d"]) cache.put("resources/read", { uri }, answer(fat), 0, 0)
     assert.deepStrictEqual(kept(cache, ["a", "b", "c", "d"]), ["b", "c", "d"])
   })
 
-  it("A kept answer that is replaced, stale or forgotten takes no room", () => {
+  it("A replaced, stale or invalidated answer takes no room", () => {
     const cache = new ResponseCache(100, 3500)
     for (let round = 0; round < 10; round++) cache.put("resources/read", { uri: "a" }, answer(fat), 0, 0)
     for (const uri of ["b", "c"]) cache.put("resources/read", { uri }, answer(fat), 0, 0)
@@ -124,7 +127,7 @@ describe("Kept answers", () => {
     assert.deepStrictEqual(kept(cache, ["e", "f", "g"]), ["e", "f", "g"])
   })
 
-  it("A kept answer is not removed for an answer that is larger than the limit", () => {
+  it("A cached answer is not evicted for an answer over the limit", () => {
     const cache = new ResponseCache(100, 3500)
     cache.put("resources/read", { uri: "a" }, answer(fat), 0, 0)
     cache.put("resources/read", { uri: "b" }, answer(fat.repeat(10)), 0, 0)
@@ -132,11 +135,11 @@ describe("Kept answers", () => {
   })
 })
 
-describe("Known tools of a client", () => {
+describe("Known tools", () => {
   const tool = (name: string) => ({ name, description: fat, inputSchema: { type: "object" as const } })
   const catalog = () => new ToolCatalog({ revision: Revision.latestStateful, headers: false }, () => {}, 3500)
 
-  it("Known tools have a limit of bytes, and those that were listed least recently are removed first", () => {
+  it("Known tools have a byte limit, and the least recently listed are evicted first", () => {
     const tools = catalog()
     tools.learn(["a", "b", "c"].map(tool))
     tools.learn([tool("a")])
@@ -147,7 +150,7 @@ describe("Known tools of a client", () => {
     )
   })
 
-  it("Known tools take no room once they are forgotten", () => {
+  it("Evicted tools take no room", () => {
     const tools = catalog()
     for (let round = 0; round < 3; round++) {
       tools.forget()
@@ -157,29 +160,27 @@ describe("Known tools of a client", () => {
   })
 })
 
-describe("A subscription that tells of an update and ends at once", () => {
-  it.effect(
-    "A subscription that ends after each update is asked for again after growing waits, and is not given up",
-    () =>
-      Effect.gen(function* () {
-        const backoff = new Backoff({ delay: 100, attempts: 3 })
-        const lasted: Array<boolean> = []
-        for (let round = 0; round < 6; round++) {
-          yield* backoff.started
-          backoff.succeeded()
-          lasted.push(yield* backoff.failed)
-          const waiting = yield* Effect.forkChild(backoff.wait, { startImmediately: true })
-          // Each wait is shortened at random by up to a half.
-          yield* TestClock.adjust(round === 0 ? 0 : round === 1 ? 49 : 99)
-          assert.strictEqual(waiting.pollUnsafe() === undefined, round > 0)
-          yield* TestClock.adjust("1 second")
-          yield* Fiber.join(waiting)
-        }
-        assert.deepStrictEqual(lasted, [false, false, false, false, false, false])
-      })
+describe("Subscriptions that send an update and end immediately", () => {
+  it.effect("A subscription that ends after each update is reopened with growing delays and never abandoned", () =>
+    Effect.gen(function* () {
+      const backoff = new Backoff({ delay: 100, attempts: 3 })
+      const lasted: Array<boolean> = []
+      for (let round = 0; round < 6; round++) {
+        yield* backoff.started
+        backoff.succeeded()
+        lasted.push(yield* backoff.failed)
+        const waiting = yield* Effect.forkChild(backoff.wait, { startImmediately: true })
+        // Each wait is shortened at random by up to a half.
+        yield* TestClock.adjust(round === 0 ? 0 : round === 1 ? 49 : 99)
+        assert.strictEqual(waiting.pollUnsafe() === undefined, round > 0)
+        yield* TestClock.adjust("1 second")
+        yield* Fiber.join(waiting)
+      }
+      assert.deepStrictEqual(lasted, [false, false, false, false, false, false])
+    })
   )
 
-  it.effect("A subscription over 2026-07-28 that ends after each update is not asked for again without a pause", () =>
+  it.effect("A 2026-07-28 subscription that ends after each update is reopened after a pause", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
       const watching = yield* Effect.forkChild(Stream.runDrain(client.watchResource("a:b")), { startImmediately: true })
@@ -187,7 +188,7 @@ describe("A subscription that tells of an update and ends at once", () => {
       first.tell("notifications/resources/updated", { uri: "a:b" })
       yield* client.ping
       first.end()
-      // The first time it is asked for at once, the next times after a wait.
+      // Renewed at once the first time, and after a wait from then on.
       const second = yield* next
       second.tell("notifications/resources/updated", { uri: "a:b" })
       yield* client.ping

@@ -1,4 +1,4 @@
-/** What a client makes of the result of a call: by the schema that was listed, by its text, or not at all. */
+/** How a client decodes the result of a call: by the listed schema, by its text, or not at all. */
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import * as Tool from "@effect-mcp/core/Tool"
 import { verifies } from "@effect-mcp/spec/verifies"
@@ -30,9 +30,9 @@ const calling = (call: Scripted.Answer, options?: McpClient.Options & { readonly
 const listed = { name: "book", inputSchema: { type: "object" } }
 const outputSchema = { type: "object", properties: { reference: { type: "string" } }, required: ["reference"] }
 
-describe.each(since("2025-06-18"))("The result of a listed tool over %s", (version) => {
+describe.each(since("2025-06-18"))("Listed tool results over %s", (version) => {
   it.effect(
-    "The result of a listed tool is checked against the tool's output schema",
+    "A listed tool's result is checked against its output schema",
     () =>
       Effect.gen(function* () {
         const results = [{ reference: 1 }, { reference: "R1" }, undefined]
@@ -53,7 +53,7 @@ describe.each(since("2025-06-18"))("The result of a listed tool over %s", (versi
     verifies("tools.result.structured-validated", "tools.security.result-validated")
   )
 
-  it.effect("A result is not checked when the tool failed, was never listed, or checking is off", () =>
+  it.effect("A result is not checked if the tool failed or was never listed, or if checking is off", () =>
     Effect.gen(function* () {
       const failed = { content: [], isError: true }
       const { client } = yield* calling(() => failed, { version, tools: [{ ...listed, outputSchema }] })
@@ -70,7 +70,7 @@ describe.each(since("2025-06-18"))("The result of a listed tool over %s", (versi
     })
   )
 
-  it.effect("A result is not checked against a schema that the server has since changed", () =>
+  it.effect("A result is not checked against an outdated schema", () =>
     Effect.gen(function* () {
       const result = { content: [], structuredContent: { renamed: 1 } }
       const { client, server } = yield* calling(() => result, { version, tools: [{ ...listed, outputSchema }] })
@@ -82,7 +82,7 @@ describe.each(since("2025-06-18"))("The result of a listed tool over %s", (versi
   )
 
   it.effect(
-    "A tool is not called when its output schema cannot be checked",
+    "A tool whose output schema does not compile is not called",
     () =>
       Effect.gen(function* () {
         const odd = { ...outputSchema, $schema: "http://example.com/my-own-dialect" }
@@ -100,9 +100,9 @@ describe.each(since("2025-06-18"))("The result of a listed tool over %s", (versi
   )
 })
 
-describe.each(since("2024-11-05"))("The result of any tool over %s", (version) => {
+describe.each(since("2024-11-05"))("Any tool's results over %s", (version) => {
   it.effect(
-    "A result whose content the revision does not have fails the call, and is given to no caller",
+    "A result with content missing from the revision fails the call and reaches no caller",
     () =>
       Effect.gen(function* () {
         const wrong = [text(1 as never), "text", [{ type: "film" }], [{ type: "image", data: "AA==" }]]
@@ -119,7 +119,7 @@ describe.each(since("2024-11-05"))("The result of any tool over %s", (version) =
 const Search = Tool.make("search", { description: "Searches", output: Schema.Array(Schema.String) })
 
 describe.each(since("2024-11-05"))("Output without structured content over %s", (version) => {
-  it.effect("A typed output is read from the JSON in the text, which servers behind a gateway may have alone", () =>
+  it.effect("A typed output falls back to JSON text, as sent by servers behind a gateway", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text(`{"reference":"R1"}`) }), { version })
       assert.deepStrictEqual(yield* client.callTool(Book, { guests: 1 }), { reference: "R1" })
@@ -128,23 +128,23 @@ describe.each(since("2024-11-05"))("Output without structured content over %s", 
     })
   )
 
-  it.effect("A typed output that is in neither is an error, which says so", () =>
+  it.effect("A typed output found in neither place fails with a clear error", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text("R1") }), { version })
       const error = yield* Effect.flip(client.callTool(Book, { guests: 1 }))
       assert.strictEqual(error._tag, "InvalidResult")
-      assert.include(error.message, "gave no structured content, and its text is not the JSON of its output")
+      assert.include(error.message, "returned no structured content, and its text is not JSON of its output")
     })
   )
 })
 
-it.effect("A call by a name instead of a Tool value says which function takes names", () =>
+it.effect("A call with a name instead of a Tool value points to the function that accepts names", () =>
   Effect.gen(function* () {
     const { client } = yield* calling(() => ({ content: [] }))
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript may give
     const exit = yield* Effect.exit(client.callTool("book" as never, {}))
     const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
     assert.instanceOf(error, TypeError)
-    assert.include(error.message, "for a name use callToolByName")
+    assert.include(error.message, "to call a tool by name, use callToolByName")
   })
 )

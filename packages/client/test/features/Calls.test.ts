@@ -44,8 +44,8 @@ const calling = (call: Scripted.Answer, options?: McpClient.Options & { readonly
     options
   )
 
-describe.each(all)("A call of a tool over %s", (version) => {
-  it.effect("A call by contract encodes the input and decodes the output", () =>
+describe.each(all)("Tool calls over %s", (version) => {
+  it.effect("A typed call encodes the input and decodes the output", () =>
     Effect.gen(function* () {
       const { client, server } = yield* calling(
         () => ({ content: text(`{"reference":"R1"}`), structuredContent: { reference: "R1" } }),
@@ -58,7 +58,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
     })
   )
 
-  it.effect("A call whose arguments are no object is refused before it is sent", () =>
+  it.effect("A call with non-object arguments is rejected before it is sent", () =>
     Effect.gen(function* () {
       const { client, server } = yield* calling(() => ({ content: [] }), { version })
       const Shout = Tool.make("shout", { description: "", input: Schema.String })
@@ -70,14 +70,14 @@ describe.each(all)("A call of a tool over %s", (version) => {
     })
   )
 
-  it.effect("A call without an output schema gives the whole result", () =>
+  it.effect("A call without an output schema returns the whole result", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text("hello") }), { version })
       assert.deepStrictEqual(yield* client.callTool(Say, {}), { content: [{ type: "text", text: "hello" }] })
     })
   )
 
-  it.effect("A call by contract gives a declared failure as its own value", () =>
+  it.effect("A typed call fails with the declared failure as a value", () =>
     Effect.gen(function* () {
       const failure = { _tag: "NoTable", guests: 9 }
       const { client } = yield* calling(
@@ -90,7 +90,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
     })
   )
 
-  it.effect("A call by contract gives any other failure as its text", () =>
+  it.effect("A typed call fails with the text of any other failure", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(
         () => ({ content: [...text("The kitchen"), ...text("is on fire")], isError: true }),
@@ -103,7 +103,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
     })
   )
 
-  it.effect("A call by contract takes a failure that does not decode as its text", () =>
+  it.effect("A typed call treats an undecodable failure as text", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(
         () => ({ content: text("full"), isError: true, _meta: { [failureKey]: "what?" } }),
@@ -113,7 +113,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
     })
   )
 
-  it.effect("A call by contract refuses an output that does not fit the contract", () =>
+  it.effect("A typed call rejects an output that violates the contract", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text("{}"), structuredContent: { reference: 1 } }), {
         version
@@ -122,7 +122,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
     })
   )
 
-  it.effect("A call by contract refuses an input that does not fit, and sends nothing", () =>
+  it.effect("A typed call rejects an invalid input and sends nothing", () =>
     Effect.gen(function* () {
       const { client, server } = yield* calling(() => ({ content: [] }), { version })
       const error = yield* Effect.flip(client.callTool(Book, { guests: 1.5 }))
@@ -131,7 +131,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
     })
   )
 
-  it.effect("A call passes on the server's error", () =>
+  it.effect("A call fails with the server's error", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => Effect.fail(McpError.invalidParams("Unknown tool: x")), { version })
       const error = yield* Effect.flip(client.callToolByName("x"))
@@ -139,14 +139,14 @@ describe.each(all)("A call of a tool over %s", (version) => {
     })
   )
 
-  it.effect("A call reports an answer that is no result", () =>
+  it.effect("An answer that is not a result is reported", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: "hello" }), { version })
       assert.strictEqual((yield* Effect.flip(client.callToolByName("x")))._tag, "InvalidResult")
     })
   )
 
-  it.effect("A call sends its own _meta", () =>
+  it.effect("A call sends its _meta", () =>
     Effect.gen(function* () {
       const { client, server } = yield* calling(() => ({ content: [] }), { version })
       yield* client.callToolByName("x", {}, { meta: { "example.com/a": 1 } })
@@ -156,7 +156,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
   )
 
   it.effect(
-    "A call shows progress to a callback and a queue, under a token of its own",
+    "A call reports progress to a callback and a queue, under a unique token",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* calling(
@@ -181,7 +181,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
     verifies("progress.token.type", "progress.token.unique")
   )
 
-  it.effect("A call as a stream has progress first, the result last", () =>
+  it.effect("A call as a stream emits progress first and its result last", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(
         (_, exchange) => {
@@ -198,7 +198,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
     })
   )
 
-  it.effect("A call as a stream fails as the call does", () =>
+  it.effect("A call as a stream fails like a plain call", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => Effect.fail(McpError.internalError()), { version })
       assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.callToolByNameStream("x"))))._tag, "McpError")
@@ -206,7 +206,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
   )
 
   it.effect(
-    "A call whose caller is interrupted is cancelled at the server",
+    "Interrupting a call's caller cancels it at the server",
     () =>
       Effect.gen(function* () {
         const reached = yield* Deferred.make<void>()
@@ -220,7 +220,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
         const cancelled = yield* cancellation(server)
         const id = server.requests("tools/call")[0]?.id
         assert.strictEqual(cancelled.params?.requestId, id)
-        // Its answer was on the way already: nothing breaks.
+        // Its answer was already on the way: nothing breaks.
         server.peer.sink.send({ jsonrpc: "2.0", id: id as number, result: { content: [] } }, "control")
         yield* client.ping
       }),
@@ -231,7 +231,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
     )
   )
 
-  it.effect("A call is cancelled when its stream is left", () =>
+  it.effect("Abandoning a call's stream cancels the call", () =>
     Effect.gen(function* () {
       const { client, server } = yield* calling(
         (_, exchange) => {
@@ -246,7 +246,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
   )
 
   it.effect(
-    "A call gives up after 60 seconds of silence and cancels the request",
+    "A call times out after 60 seconds of silence and cancels the request",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* calling(() => Effect.never, { version })
@@ -262,7 +262,7 @@ describe.each(all)("A call of a tool over %s", (version) => {
   )
 
   it.effect(
-    "A call waits on while there is progress, but not longer than the cap",
+    "Progress keeps a call alive, but not beyond its maximum time",
     () =>
       Effect.gen(function* () {
         const called = yield* Deferred.make<Exchange>()
@@ -287,8 +287,8 @@ describe.each(all)("A call of a tool over %s", (version) => {
   )
 })
 
-describe("The callback of progress", () => {
-  it("The type of onProgress refuses an Effect, which would not run, and takes functions of any other value", () => {
+describe("Progress callbacks", () => {
+  it("The onProgress type rejects a function returning an Effect, which would not run", () => {
     const events: Array<unknown> = []
     const told: (event: { readonly progress: number }) => void = (event) => events.push(event)
     const plain: ReadonlyArray<McpClient.CallOptions["onProgress"]> = [

@@ -17,7 +17,7 @@ const paged =
 
 describe.each(all)("Lists over %s", (version) => {
   it.effect(
-    "A list turns its pages by itself, whatever the cursors look like",
+    "A list fetches its pages automatically, with any kind of cursor",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({
@@ -51,7 +51,7 @@ describe.each(all)("Lists over %s", (version) => {
   )
 
   it.effect(
-    "A list exists for each feature",
+    "Every feature has a list",
     () =>
       Effect.gen(function* () {
         const { client } = yield* connected({
@@ -84,7 +84,7 @@ describe.each(all)("Lists over %s", (version) => {
   )
 
   it.effect(
-    "A list begins anew each time that it is run: no cursor is kept",
+    "A list starts over on each run without keeping a cursor",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({
@@ -98,7 +98,7 @@ describe.each(all)("Lists over %s", (version) => {
     verifies("pagination.client.opaque-not-persisted", "caching.pages.snapshot")
   )
 
-  it.effect("A list ends with a typed error when a cursor is repeated", () =>
+  it.effect("A list with a repeated cursor fails with a typed error", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({
         version,
@@ -113,7 +113,7 @@ describe.each(all)("Lists over %s", (version) => {
     })
   )
 
-  it.effect("A list names a repeated cursor by its beginning, without characters that steer a terminal", () =>
+  it.effect("The repeated-cursor error truncates the cursor and strips terminal control characters", () =>
     Effect.gen(function* () {
       const cursor = `\u202e${"x".repeat(10_000)}`
       const { client } = yield* connected({
@@ -126,7 +126,7 @@ describe.each(all)("Lists over %s", (version) => {
     })
   )
 
-  it.effect("A list ends with a typed error when it has too many pages", () =>
+  it.effect("A list with too many pages fails with a typed error", () =>
     Effect.gen(function* () {
       let page = 0
       const { client, server } = yield* connected(
@@ -139,7 +139,7 @@ describe.each(all)("Lists over %s", (version) => {
   )
 
   it.effect(
-    "A list is not asked for when the server did not declare it",
+    "A list is not requested if the server did not declare it",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({ version, capabilities: {} })
@@ -171,7 +171,7 @@ describe.each(all)("Lists over %s", (version) => {
   )
 
   it.effect(
-    "Suggestions may be none, or some of those that there are",
+    "Completions can be empty or incomplete",
     () =>
       Effect.gen(function* () {
         const params = { ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "x" } } as const
@@ -193,7 +193,7 @@ describe.each(all)("Lists over %s", (version) => {
     verifies("completion.client.partial-handled")
   )
 
-  it.effect("A completion is asked for where it is declared, and in 2024-11-05 without a declaration", () =>
+  it.effect("A completion is requested if declared, and always in 2024-11-05", () =>
     Effect.gen(function* () {
       const values = ["x1", "x2"]
       const answers = { "completion/complete": () => ({ completion: { values } }) }
@@ -209,7 +209,7 @@ describe.each(all)("Lists over %s", (version) => {
 
 describe.each(since("2025-06-18"))("Completion over %s", (version) => {
   it.effect(
-    "A completion is asked for with the arguments that are known",
+    "A completion request includes the known arguments",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({

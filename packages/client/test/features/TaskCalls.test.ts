@@ -1,4 +1,4 @@
-/** Calls that the server answers with a task, in both generations: the caller sees a call like any. */
+/** Calls that the server answers with a task, in both generations. To the caller, they look like any call. */
 import { InvalidResult, TaskCancelled } from "@effect-mcp/client/ClientError"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -12,15 +12,15 @@ import * as Modern from "../support/modern.ts"
 import { fork } from "../support/recovering.ts"
 import { answer, created, ended, generations, serving, state, sum, type Version } from "../support/tasks.ts"
 
-/** What a completed task comes with. */
+/** Additions to the state of a completed task. */
 const resultOf = (version: Version) => (version === "2025-11-25" ? {} : { result: sum })
 const Add = Tool.make("add", { description: "Adds", input: { a: Schema.Int }, output: { sum: Schema.Int } })
 
-describe.each(generations)("A call that is answered by a task in %s", (version) => {
+describe.each(generations)("Calls answered with a task in %s", (version) => {
   const working = ["working"] as const
   const completed = ["completed", { result: sum }] as const
 
-  it.effect("A call that becomes a task gives the result of the task in every form of the call", () =>
+  it.effect("Every form of call returns the task's result", () =>
     Effect.gen(function* () {
       const { client } = yield* serving({ version })
       const calls = yield* fork(
@@ -46,7 +46,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
   )
 
   it.effect(
-    "A call reads its task as often as the server says, until the task has ended",
+    "A task is polled at the server's interval until it ends",
     () =>
       Effect.gen(function* () {
         const states = [
@@ -80,7 +80,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
     )
   )
 
-  it.effect("A call waits a second where the server names no interval, and never less than a tenth", () =>
+  it.effect("A task is polled every second by default, and at most ten times a second", () =>
     Effect.gen(function* () {
       for (const [interval, wait] of [
         [undefined, 1000],
@@ -99,7 +99,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("A call of a task has no time limit: the timeouts of a request bound each request", () =>
+  it.effect("Task calls have no overall timeout; timeouts apply per request", () =>
     Effect.gen(function* () {
       const states = [...Array.from({ length: 50 }, () => working), completed]
       const { client } = yield* serving({ version, states })
@@ -108,7 +108,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("A call shows the messages of its task as progress", () =>
+  it.effect("A call reports its task's messages as progress", () =>
     Effect.gen(function* () {
       const states = [
         ["working", { statusMessage: "half" }],
@@ -129,7 +129,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
   )
 
   it.effect(
-    "A call shows the progress of its request, in a session until the end of the task",
+    "A call reports its request's progress, in a session until its task ends",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* serving({
@@ -172,7 +172,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
   )
 
   it.effect(
-    "A call that is interrupted cancels its task by a request",
+    "Interrupting a call cancels its task with a request",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* serving({ version, states: [working] })
@@ -194,7 +194,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
     verifies(version === "2025-11-25" ? "tasks.cancel.not-by-notification" : "tasks-extension.cancel.by-request")
   )
 
-  it.effect("A call ends within five seconds of its interruption, though the server does not answer the cancel", () =>
+  it.effect("An interrupted call ends within five seconds even if the server does not answer the cancellation", () =>
     Effect.gen(function* () {
       const { client, seen } = yield* serving({
         version,
@@ -212,7 +212,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("A call fails with `TaskCancelled` where the task was cancelled, with the message of the server", () =>
+  it.effect("A call fails with `TaskCancelled` and the server's message if its task was cancelled", () =>
     Effect.gen(function* () {
       const { client, server } = yield* serving({ version, states: [["cancelled", { statusMessage: "Not today" }]] })
       const call = yield* fork(Effect.flip(client.callToolByName("add")))
@@ -224,7 +224,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("A call fails with the error of its task", () =>
+  it.effect("A call fails with its task's error", () =>
     Effect.gen(function* () {
       const error = { code: -32_099, message: "No paper", data: { tray: 2 } }
       const { client } = yield* serving({
@@ -239,7 +239,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("A call gives the result of a tool that reports a failure in its task", () =>
+  it.effect("A call returns its task's result even if the tool reports a failure", () =>
     Effect.gen(function* () {
       const result = { content: [{ type: "text", text: "No" }], isError: true }
       const { client } = yield* serving({
@@ -252,7 +252,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("A call is invalid where the task is malformed, and where its result is malformed", () =>
+  it.effect("A call with a malformed task or task result is invalid", () =>
     Effect.gen(function* () {
       const malformed = [{ taskId: 1 }, { status: "asleep" }, { taskId: "" }, { taskId: "x".repeat(2000) }]
       const invalid = (script: Partial<Parameters<typeof serving>[0]>) =>
@@ -272,7 +272,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("A task is read again when a server that limits the rate of reads allows it", () =>
+  it.effect("A rate-limited task read is retried when the server allows it", () =>
     Effect.gen(function* () {
       const tooMany = McpError.limitExceeded("Too many requests", { retryAfterMs: 3000 })
       let reads = 0
@@ -301,7 +301,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("A call fails where a read of its task is refused for another limit", () =>
+  it.effect("A call fails if its task read exceeds another limit", () =>
     Effect.gen(function* () {
       const full = McpError.limitExceeded("The server is full")
       const { client } = yield* serving({ version, answers: { "tasks/get": () => Effect.fail(full) } })
@@ -310,7 +310,7 @@ describe.each(generations)("A call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("A task is read again where a read timed out, at most three times in a row", () =>
+  it.effect("A task read is retried after a timeout, at most three times in a row", () =>
     Effect.gen(function* () {
       let reads = 0
       const { client } = yield* serving({

@@ -1,4 +1,6 @@
-/** Arguments that travel in headers, too (2026-07-28): where the client learns of them, and what it makes of a server that errs. */
+/**
+ * Arguments that are also sent in headers (2026-07-28): how the client learns of them, and how it handles servers that are wrong.
+ */
 import * as ClientMiddleware from "@effect-mcp/client/ClientMiddleware"
 import * as Http from "@effect-mcp/client/Http"
 import * as McpClient from "@effect-mcp/client/McpClient"
@@ -54,9 +56,9 @@ const fork = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effec
 const params = ({ headers }: Raw.Hit) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("mcp-param-")))
 
-describe("A header of middleware", () => {
+describe("Middleware headers", () => {
   test(
-    "A header of middleware is sent with every request, the handshake included, and beside the headers of the call",
+    "Middleware headers are sent with every request, including the handshake, alongside the call's own",
     Effect.gen(function* () {
       const tenant = ClientMiddleware.layer({ request: (_, next) => next({ headers: { "x-tenant": "acme" } }) })
       const server = yield* Raw.open
@@ -76,9 +78,9 @@ describe("A header of middleware", () => {
   )
 })
 
-describe("An argument with a header", () => {
+describe("Argument headers", () => {
   test(
-    "An argument's header is sent as the Tool value says, without asking the server",
+    "An argument header defined by a Tool value is sent without asking the server",
     Effect.gen(function* () {
       const { client, server } = yield* open()
       for (const [region, header] of [
@@ -109,7 +111,7 @@ describe("An argument with a header", () => {
   )
 
   test(
-    "An argument's header is sent as the server's list says, which is requested for unknown tools",
+    "An argument header defined by the server's list is sent, fetching the list for unknown tools",
     Effect.gen(function* () {
       const { client, server } = yield* open()
       const args = { region: "nord", place: { floor: -7, open: false }, other: "x" }
@@ -135,7 +137,7 @@ describe("An argument with a header", () => {
   )
 
   test(
-    "An argument's header is sent by the bare request, too",
+    "A bare request also sends argument headers",
     Effect.gen(function* () {
       const { client, server } = yield* open()
       const asked = yield* fork(client.request("tools/call", { name: "route", arguments: { region: "nord" } }))
@@ -148,7 +150,7 @@ describe("An argument with a header", () => {
   )
 
   test(
-    "A tool that the server does not list, or whose list fails, is called without headers of arguments",
+    "A tool that is not listed or cannot be listed is called without argument headers",
     Effect.gen(function* () {
       const { client, server } = yield* open()
       for (const refuse of [false, true]) {
@@ -161,7 +163,7 @@ describe("An argument with a header", () => {
         yield* post.result(called)
         yield* Fiber.join(asked)
       }
-      // It was looked for once.
+      // It was looked up once.
       const again = yield* fork(client.callToolByName("hidden true"))
       yield* (yield* server.next).result(called)
       yield* Fiber.join(again)
@@ -173,7 +175,7 @@ describe("An argument with a header", () => {
     ["contract", (client: McpClient.McpClient["Service"]) => client.callTool(Route, { region: "nord" })]
   ] as const) {
     test(
-      `An argument's header that the server does not recognize in a call by ${by} is looked up again, and sent once more`,
+      `An argument header rejected in a call by ${by} is looked up and retried once`,
       Effect.gen(function* () {
         const { client, server } = yield* open()
         const listing = yield* fork(Stream.runDrain(client.listTools))
@@ -189,7 +191,7 @@ describe("An argument with a header", () => {
         const second = yield* server.next
         assert.deepStrictEqual(params(second), { "mcp-param-area": "nord" })
         assert.notStrictEqual(second.message.id, first.message.id)
-        // Once is enough.
+        // One retry is enough.
         yield* second.json(mismatch(second.message.id), 400)
         assert.deepInclude(yield* Effect.flip(Fiber.join(asked)), { code: -32020 })
         assert.strictEqual(yield* server.waiting, 0)
@@ -210,7 +212,7 @@ describe("An argument with a header", () => {
   ]
 
   test(
-    "An invalid header of an argument leaves its tool out of the list, with the reason in `dropped`",
+    "A tool with an invalid argument header is dropped from the list, with the reason in `dropped`",
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const { client, server } = yield* open({ dropped: (reason) => void dropped.push(reason) })
@@ -231,7 +233,7 @@ describe("An argument with a header", () => {
     verifies("tools.header.rejected", "tools.header.excluded", "tools.header.logged")
   )
 
-  it.effect("A tool with an invalid header stays in the list and is called on a wire without headers", () =>
+  it.effect("A tool with an invalid header stays listed and callable on a wire without headers", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected({
@@ -246,7 +248,7 @@ describe("An argument with a header", () => {
   )
 
   test(
-    "A tool with an invalid header stays in the list and is called in a session",
+    "A tool with an invalid header stays listed and callable in a session",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const opened = yield* Effect.forkScoped(

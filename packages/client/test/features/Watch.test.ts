@@ -13,7 +13,7 @@ const subscriptions = (server: Scripted) =>
     ({ method, params }) => `${method.slice("resources/".length)} ${String(params?.uri)}`
   )
 
-/** Runs a watch in a fiber and gives its events one by one. */
+/** Runs a watch in a fiber and returns its events one by one. */
 const watching = (stream: Stream.Stream<WatchEvent, ClientError>) =>
   Effect.gen(function* () {
     const events = yield* Queue.unbounded<WatchEvent>()
@@ -24,8 +24,8 @@ const watching = (stream: Stream.Stream<WatchEvent, ClientError>) =>
     return { next: Queue.take(events), fiber, waiting: Effect.map(Queue.size(events), (size) => size > 0) }
   })
 
-describe.each(versions)("A watch over %s", (version) => {
-  it.effect("A watch begins with the event Watching, has every update, and unsubscribes in the end", () =>
+describe.each(versions)("Watches over %s", (version) => {
+  it.effect("A watch emits Watching, then every update, and finally unsubscribes", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const watch = yield* watching(client.watchResource("file:///a"))
@@ -39,7 +39,7 @@ describe.each(versions)("A watch over %s", (version) => {
     })
   )
 
-  it.effect("The end of a watch waits for the answer to its unsubscription", () =>
+  it.effect("Closing a watch waits for its unsubscribe to be answered", () =>
     Effect.gen(function* () {
       const told = yield* Deferred.make<void>()
       const unsubscribed = { "resources/unsubscribe": () => Effect.as(Deferred.await(told), {}) }
@@ -55,7 +55,7 @@ describe.each(versions)("A watch over %s", (version) => {
     })
   )
 
-  it.effect("The end of a watch waits a second for a server that answers no unsubscription", () =>
+  it.effect("Closing a watch waits at most a second for its unsubscribe to be answered", () =>
     Effect.gen(function* () {
       const mute = { "resources/unsubscribe": () => Effect.never }
       const { client } = yield* connected({ version, answers: { ...answers, ...mute } })
@@ -67,7 +67,7 @@ describe.each(versions)("A watch over %s", (version) => {
     })
   )
 
-  it.effect("A watch is a single subscription for any number of watchers, until the last watcher leaves", () =>
+  it.effect("All watchers share one subscription until the last one leaves", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const [one, two] = [
@@ -96,7 +96,7 @@ describe.each(versions)("A watch over %s", (version) => {
     })
   )
 
-  it.effect("A watch gets the updates of the parts of a resource, and not of other resources", () =>
+  it.effect("A watch receives updates of a resource's parts, but not of other resources", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const folder = yield* watching(client.watchResource("file:///a"))
@@ -112,7 +112,7 @@ describe.each(versions)("A watch over %s", (version) => {
     })
   )
 
-  it.effect("A watch gets an update that fits no watched URI", () =>
+  it.effect("A watch receives an update that matches no watched URI", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const watch = yield* watching(client.watchResource("db://table"))
@@ -122,7 +122,7 @@ describe.each(versions)("A watch over %s", (version) => {
     })
   )
 
-  it.effect("A watch fails when the server refuses, and may be tried again", () =>
+  it.effect("A watch fails if the server rejects it, and can be retried", () =>
     Effect.gen(function* () {
       let attempts = 0
       const { client } = yield* connected({
@@ -151,7 +151,7 @@ describe.each(versions)("A watch over %s", (version) => {
     })
   )
 
-  it.effect("A client offers subscribe and unsubscribe as requests of their own", () =>
+  it.effect("Subscribe and unsubscribe are also available as separate requests", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const first = yield* Effect.forkChild(Stream.runHead(client.resourceUpdates), { startImmediately: true })
@@ -164,7 +164,7 @@ describe.each(versions)("A watch over %s", (version) => {
   )
 })
 
-it.effect("A watcher that leaves while it still subscribes cancels the subscription", () =>
+it.effect("A watcher that leaves while subscribing cancels the subscription", () =>
   Effect.gen(function* () {
     const reached = yield* Deferred.make<void>()
     const { client, server } = yield* connected({

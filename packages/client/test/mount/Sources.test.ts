@@ -1,7 +1,7 @@
 import * as McpClient from "@effect-mcp/client/McpClient"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { Completions } from "@effect-mcp/core/Completions"
-import * as Declaration from "@effect-mcp/client/internal/Declaration"
+import { Declaration } from "@effect-mcp/client/internal/relaying"
 import * as Progress from "@effect-mcp/core/Progress"
 import { Prompts } from "@effect-mcp/core/Prompts"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
@@ -21,7 +21,7 @@ const views = Layer.mergeAll(
   McpClient.layerCompletions
 )
 
-/** The client's views, as a gateway has them. */
+/** The client's views as a gateway sees them. */
 const mounted = (script: Script) =>
   Effect.gen(function* () {
     const { client, server } = yield* connected(script)
@@ -31,7 +31,7 @@ const mounted = (script: Script) =>
     return { server, run }
   })
 
-/** A request without anything to it: what is under test needs no more. */
+/** An empty request, which is all that these tests need. */
 const inRequest = <A, E>(effect: Effect.Effect<A, E, RequestServices> | undefined) =>
   effect === undefined
     ? Effect.die("no effect")
@@ -44,12 +44,12 @@ const inRequest = <A, E>(effect: Effect.Effect<A, E, RequestServices> | undefine
         }).pipe(Context.add(RequestContext, { outbound: { connection: undefined } } as RequestContext["Service"]))
       )
 
-/** `_meta` of a request, but for what the client declares of itself. */
+/** `_meta` of a request, without the client's declarations. */
 const said = (request: JsonRpc.Request | undefined): Record<string, unknown> =>
   Declaration.without((request?.params?._meta ?? {}) as Record<string, unknown>)
 
-describe.each(all)("A client of %s as a source", (version) => {
-  it.effect("A client as a source lists, calls, reads, gets and completes what its server offers", () =>
+describe.each(all)("%s clients as sources", (version) => {
+  it.effect("A client source lists, calls, reads, gets and completes everything its server offers", () =>
     Effect.gen(function* () {
       const content = [{ type: "text" as const, text: "hello" }]
       const { run, server } = yield* mounted({
@@ -95,7 +95,7 @@ describe.each(all)("A client of %s as a source", (version) => {
     })
   )
 
-  it.effect("A client as a source passes progress on to a caller that asked for it", () =>
+  it.effect("A client source forwards progress to callers that requested it", () =>
     Effect.gen(function* () {
       const { run } = yield* mounted({
         version,
@@ -120,7 +120,7 @@ describe.each(all)("A client of %s as a source", (version) => {
     })
   )
 
-  it.effect("A client as a source passes errors on unchanged, and has empty lists of what its server lacks", () =>
+  it.effect("A client source forwards errors unchanged and has empty lists for missing features", () =>
     Effect.gen(function* () {
       const error = McpError.invalidParams("Unknown tool: t")
       const { run } = yield* mounted({
@@ -140,7 +140,7 @@ describe.each(all)("A client of %s as a source", (version) => {
     })
   )
 
-  it.effect("A client as a source announces changes and updates", () =>
+  it.effect("A client source announces changes and updates", () =>
     Effect.gen(function* () {
       const { run, server } = yield* mounted({
         version,

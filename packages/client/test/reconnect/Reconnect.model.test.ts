@@ -1,4 +1,7 @@
-/** Random losses against a model: what must be answered, what may run only once, and what a watcher must not miss. */
+/**
+ * Random connection losses against a model of which requests must be answered, which may run only once, and which updates a watcher must
+ * not miss.
+ */
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -20,12 +23,12 @@ const Command = Schema.Union([
   Schema.TaggedStruct("Update", {}),
   Schema.TaggedStruct("Cut", {}),
   Schema.TaggedStruct("End", {}),
-  // The server ends the subscriptions, and nothing else (2026-07-28).
+  // The server ends only the subscriptions (2026-07-28).
   Schema.TaggedStruct("Unsubscribe", {}),
-  // The next so many connections cannot be had.
+  // The next `times` connections cannot be opened.
   Schema.TaggedStruct("Refuse", { times: Schema.Literals([1, 2, 3]) }),
   Schema.TaggedStruct("Tick", {}),
-  // Lets everything happen that can; without it the next command comes in the midst of the last.
+  // Lets everything happen that can; without it, the next command interrupts the last.
   Schema.TaggedStruct("Settle", {})
 ])
 
@@ -39,7 +42,7 @@ interface Asked {
 const refused = new TransportError({ reason: "Open", message: "Nobody listens" })
 const uri = "a:b"
 
-/** The one world that all connections show: a resource with a version, and how often each call ran. */
+/** The shared state behind all connections: a resource with a version, and a counter of each call's runs. */
 class World {
   version = 0
   refusals = 0
@@ -130,7 +133,7 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, versio
     Settle: () => quiesce
   }
   for (const command of script) yield* run[command._tag](command as never)
-  // From now on nothing is lost any more: all that can end ends.
+  // From now on no connection is lost, so everything that can end ends.
   for (let turn = 0; turn < 30; turn++) {
     yield* quiesce
     world.answerAll()
@@ -144,7 +147,7 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, versio
     if (method === "read") assert.isTrue(Exit.isSuccess(outcome), `Read ${n} failed`)
     else if (Exit.isSuccess(outcome)) assert.strictEqual(runs, 1)
     else {
-      // Only what may have run is not sent again.
+      // A request that may have run is not sent again.
       assert.isAtMost(runs, 1)
       assert.strictEqual((yield* Effect.flip(outcome))._tag, "Closed")
     }
@@ -158,9 +161,9 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, versio
   return opened.length
 })
 
-describe("A client that loses its server at random", () => {
+describe("Random loss of the server", () => {
   it.effect.prop(
-    "A client that loses its server at random answers reads, runs no call twice, ends waits, and renews watches",
+    "A client that loses its server at random completes reads, repeats no calls and reopens watches",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 25 }), version: Schema.Literals(all) },
     ({ script, version }) => live(script, version),
     { arbitrary: { runs: 150, size: 30 } }

@@ -1,4 +1,4 @@
-/** A client whose connection is lost opens another when a request needs one. */
+/** A client whose connection is lost opens another when a request needs it. */
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
@@ -8,8 +8,8 @@ import { all, collect, quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { empty, broken, fork, recovering, tool, until } from "../support/recovering.ts"
 
-describe.each(all)("A client of %s whose connection is lost", (version) => {
-  it.effect("A client whose connection is lost opens another for the requests that need it, once for all", () =>
+describe.each(all)("%s clients that lose their connection", (version) => {
+  it.effect("One new connection is opened for all requests that need it", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* recovering({
         version,
@@ -24,7 +24,7 @@ describe.each(all)("A client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A client returns to a server that refuses some clients as too busy", () =>
+  it.effect("A client reconnects to a server that turns away clients when busy", () =>
     Effect.gen(function* () {
       const busy = new TransportError({ reason: "Status", status: 429, message: "Too many" })
       const { client, server, tries } = yield* recovering({ version, script: (n) => (n === 1 ? busy : {}) })
@@ -38,7 +38,7 @@ describe.each(all)("A client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A client does not open another connection while no request needs it", () =>
+  it.effect("No connection is opened until a request needs one", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* recovering({ version })
       const closed = yield* fork(Effect.exit(client.awaitClosed))
@@ -53,7 +53,7 @@ describe.each(all)("A client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A client continues to reconnect for other requests when a waiting request is interrupted", () =>
+  it.effect("Reconnecting continues for other requests if a waiting one is interrupted", () =>
     Effect.gen(function* () {
       const gate = Deferred.makeUnsafe<void>()
       const { client, server, tries } = yield* recovering({
@@ -72,41 +72,39 @@ describe.each(all)("A client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect(
-    "A client releases a lost connection before the next is opened, and each connection that could not begin",
-    () =>
-      Effect.gen(function* () {
-        const gate = Deferred.makeUnsafe<void>()
-        const nothing = () => Effect.fail(McpError.internalError("Not now"))
-        const { client, opened, server, tries } = yield* recovering({
-          version,
-          script: (n) => (n === 1 || n === 2 ? { answers: { initialize: nothing, "server/discover": nothing } } : {}),
-          release: (n) => (n === 0 ? Deferred.await(gate) : Effect.void)
-        })
-        server(0).cut()
-        yield* quiesce
-        const ping = yield* fork(client.ping)
-        yield* quiesce
-        assert.strictEqual(tries(), 1)
-        Deferred.doneUnsafe(gate, Effect.void)
-        if (version === Modern.version) {
-          // Such a server is of no era that is spoken: that is final.
-          yield* Effect.exit(Fiber.join(ping))
-          yield* Effect.exit(client.ping)
-        }
-        for (let n = 0; n < 20; n++) {
-          yield* quiesce
-          yield* TestClock.adjust("100 millis")
-        }
-        yield* client.ping
-        assert.deepStrictEqual(
-          opened.map(({ released }) => released()),
-          [true, true, true, false]
-        )
+  it.effect("Each lost or failed connection is released before the next one opens", () =>
+    Effect.gen(function* () {
+      const gate = Deferred.makeUnsafe<void>()
+      const nothing = () => Effect.fail(McpError.internalError("Not now"))
+      const { client, opened, server, tries } = yield* recovering({
+        version,
+        script: (n) => (n === 1 || n === 2 ? { answers: { initialize: nothing, "server/discover": nothing } } : {}),
+        release: (n) => (n === 0 ? Deferred.await(gate) : Effect.void)
       })
+      server(0).cut()
+      yield* quiesce
+      const ping = yield* fork(client.ping)
+      yield* quiesce
+      assert.strictEqual(tries(), 1)
+      Deferred.doneUnsafe(gate, Effect.void)
+      if (version === Modern.version) {
+        // The server speaks no supported era, so the error is final.
+        yield* Effect.exit(Fiber.join(ping))
+        yield* Effect.exit(client.ping)
+      }
+      for (let n = 0; n < 20; n++) {
+        yield* quiesce
+        yield* TestClock.adjust("100 millis")
+      }
+      yield* client.ping
+      assert.deepStrictEqual(
+        opened.map(({ released }) => released()),
+        [true, true, true, false]
+      )
+    })
   )
 
-  it.effect("A client sets the log level again before any other request on a new connection", () =>
+  it.effect("The log level is restored before any other request on a new connection", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -133,9 +131,9 @@ describe.each(all)("A client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A client opens yet another connection when the next is lost before it is restored", () =>
+  it.effect("Another connection is opened if the new one is lost before it is restored", () =>
     Effect.gen(function* () {
-      // What the handshake and the log level are asked by, in the way of each era.
+      // The methods that restore the handshake and the log level in each era.
       const asked = version === Modern.version ? "server/discover" : "logging/setLevel"
       const { client, opened, server } = yield* recovering({
         version,
@@ -162,7 +160,7 @@ describe.each(all)("A client of %s whose connection is lost", (version) => {
   )
 
   it.effect(
-    "A client has the latest server's instructions and capabilities, and forgets an earlier server's tools",
+    "Instructions and capabilities come from the latest server, and an earlier server's tools are forgotten",
     () =>
       Effect.gen(function* () {
         const outputSchema = { type: "object", required: ["sum"], properties: { sum: { type: "number" } } }
@@ -182,14 +180,14 @@ describe.each(all)("A client of %s whose connection is lost", (version) => {
         assert.isUndefined(client.serverCapabilities.prompts)
         server(0).cut()
         yield* quiesce
-        // What it was listed with is of no account any more.
+        // The earlier list of tools no longer counts.
         yield* client.callToolByName("x")
         assert.strictEqual(client.instructions, "I am 1")
         assert.isDefined(client.serverCapabilities.prompts)
       })
   )
 
-  it.effect("A client is closed only when all that its connection had is released", () =>
+  it.effect("A client is closed only after everything its connection acquired is released", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const gate = Deferred.makeUnsafe<void>()
@@ -205,7 +203,7 @@ describe.each(all)("A client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A client fails with a typed error when its scope is closed while it reconnects", () =>
+  it.effect("Closing a client's scope while it reconnects fails with a typed error", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       let interrupted = false
@@ -235,7 +233,7 @@ describe.each(all)("A client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A client does not reconnect when its options say so", () =>
+  it.effect("A client with reconnection disabled does not reconnect", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* recovering({ version }, { reconnect: false })
       const waiting = yield* fork(Effect.flip(client.readResource("a:b")))

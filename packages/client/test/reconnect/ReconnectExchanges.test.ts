@@ -1,4 +1,4 @@
-/** Where every request has an exchange of its own, one can fail though the conversation continues. */
+/** If every request has a separate exchange, one can fail while the conversation continues. */
 import { TransportError } from "@effect-mcp/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
@@ -19,14 +19,14 @@ const fail = (server: Opened, method: string, error: TransportError, unsent: boo
   if (request !== undefined) server.inject({ _tag: "RequestAborted", id: request.id, error, unsent })
 }
 
-/** Answers the first requests with nothing, and the others. */
+/** Leaves the first `silent` requests without an answer, and answers the others. */
 const after = (silent: number, answer: object): Scripted.Answer => {
   let asked = 0
   return () => (asked++ < silent ? Effect.never : answer)
 }
 
-describe.each(all)("An exchange of %s that fails", (version) => {
-  it.effect("An exchange is tried again after a moment when the server has not seen it, whatever the request is", () =>
+describe.each(all)("Failed %s exchanges", (version) => {
+  it.effect("An exchange is soon retried if the server has not seen it, whatever the request", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* recovering({
         version,
@@ -50,7 +50,7 @@ describe.each(all)("An exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect("An exchange is tried again when the server has seen it, if it only reads", () =>
+  it.effect("A read-only exchange is retried even if the server has seen it", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -69,7 +69,7 @@ describe.each(all)("An exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect.each([400, 401, 404])("An exchange that fails is final when it is the answer %d", (code) =>
+  it.effect.each([400, 401, 404])("An exchange that fails with status %d is final", (code) =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -83,7 +83,7 @@ describe.each(all)("An exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect.each([408, 425, 429])("An exchange is tried again when the server had no time for it (%d)", (code) =>
+  it.effect.each([408, 425, 429])("An exchange is retried if the server was too busy (%d)", (code) =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -98,7 +98,7 @@ describe.each(all)("An exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect("An exchange fails by its end, however long its progress kept it alive", () =>
+  it.effect("An exchange fails at its deadline even if progress kept it alive", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -117,7 +117,7 @@ describe.each(all)("An exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect("An exchange is given up after the number of tries in the options", () =>
+  it.effect("An exchange is abandoned after the configured number of attempts", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering(
         { version, script: () => ({ answers: { "tools/call": () => Effect.never } }) },
@@ -135,7 +135,7 @@ describe.each(all)("An exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect("An exchange without a session leads to a single new session for all, where everything is sent again", () =>
+  it.effect("Exchanges without a session open a single new session, and everything is resent", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* recovering({
         version,
@@ -178,13 +178,13 @@ describe.each(all)("An exchange of %s that fails", (version) => {
       assert.isTrue(Exit.isFailure(yield* Fiber.join(silent)))
       yield* quiesce
       assert.isTrue(server(0).released())
-      // Its end is not that of the next.
+      // The end of the old session does not end the new one.
       yield* client.callToolByName("d")
       assert.strictEqual(opened.length, 2)
     })
   )
 
-  it.effect("An exchange that seems without session leads to a single new session, whose answer is final", () =>
+  it.effect("An exchange that appears to have no session opens a single new one, whose answer is final", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* recovering({
         version,
@@ -197,7 +197,7 @@ describe.each(all)("An exchange of %s that fails", (version) => {
       }
       assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: forgotten, unsent: true })
       assert.strictEqual(opened.length, 2)
-      // The next may have more luck.
+      // The next request may succeed.
       const next = yield* fork(client.callToolByName("pay"))
       yield* until(() => opened[1]?.requests("tools/call").length === 2)
       fail(server(1), "tools/call", forgotten, true)
@@ -206,7 +206,7 @@ describe.each(all)("An exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect("An exchange fails at once when reconnection is off", () =>
+  it.effect("An exchange fails immediately if reconnection is off", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering(
         { version, script: () => ({ answers: { "resources/read": () => Effect.never } }) },
@@ -220,8 +220,8 @@ describe.each(all)("An exchange of %s that fails", (version) => {
   )
 })
 
-describe("A round of a call whose questions were answered", () => {
-  /** A call that asks once, and whose next rounds are silent so often. */
+describe("Call rounds with answered questions", () => {
+  /** A call that asks once, and whose next `silent` rounds get no answer. */
   const asking = (silent: number, reconnect?: false) => {
     let begun = 0
     const last = after(silent, tool)
@@ -240,7 +240,7 @@ describe("A round of a call whose questions were answered", () => {
     }))
   }
 
-  it.effect("A round is sent again unchanged when it does not reach the server", () =>
+  it.effect("A round that does not reach the server is resent unchanged", () =>
     Effect.gen(function* () {
       const { begun, client, server } = yield* asking(1)
       const call = yield* fork(client.callToolByName("pay"))
@@ -257,8 +257,8 @@ describe("A round of a call whose questions were answered", () => {
 
   it.effect.each([
     ["the server may have seen the round", cut, false],
-    ["the round is refused", status(403), true]
-  ] as const)("A round is not sent again, nor is the call begun anew, when %s", ([, error, unsent]) =>
+    ["the round is rejected", status(403), true]
+  ] as const)("A round is not resent and its call does not restart if %s", ([, error, unsent]) =>
     Effect.gen(function* () {
       const { begun, client, server } = yield* asking(1)
       const call = yield* fork(Effect.flip(client.callToolByName("pay")))
@@ -271,7 +271,7 @@ describe("A round of a call whose questions were answered", () => {
     })
   )
 
-  it.effect("A round is given up at once when the connection is lost meanwhile, and the call is not begun anew", () =>
+  it.effect("A round fails immediately if the connection is lost meanwhile, without restarting its call", () =>
     Effect.gen(function* () {
       const { begun, client, server, tries } = yield* asking(1)
       const call = yield* fork(Effect.flip(client.callToolByName("pay")))
@@ -285,7 +285,7 @@ describe("A round of a call whose questions were answered", () => {
     })
   )
 
-  it.effect("A round is not sent again when reconnection is off", () =>
+  it.effect("A round is not resent if reconnection is off", () =>
     Effect.gen(function* () {
       const { client, server } = yield* asking(1, false)
       const call = yield* fork(Effect.flip(client.callToolByName("pay")))

@@ -1,4 +1,4 @@
-/** What opening a connection leaves behind when it fails: nothing, before the next one is opened. */
+/** A connection that fails to open leaves nothing behind before the next attempt. */
 import { Closed } from "@effect-mcp/client/ClientError"
 import type { Connection } from "../../src/connection/Connection.ts"
 import * as Recovery from "../../src/reconnect/Reconnect.ts"
@@ -38,12 +38,12 @@ const scene = Effect.fnUntraced(function* (fails: (opening: number) => boolean, 
   }
 })
 
-describe("A connection that cannot be opened", () => {
+describe("Connections that fail to open", () => {
   for (const [what, fails, refuses] of [
     ["that fails", (opening: number) => opening === 1 || opening === 2, () => false],
     ["that cannot be restored", () => false, (opening: number) => opening === 1 || opening === 2]
   ] as const) {
-    it.effect(`A connection is closed before the next is tried: one ${what}`, () =>
+    it.effect(`A connection is closed before the next attempt: one ${what}`, () =>
       Effect.gen(function* () {
         const { alive, lose, most, recovery } = yield* scene(fails, refuses)
         lose()
@@ -56,7 +56,7 @@ describe("A connection that cannot be opened", () => {
     )
   }
 
-  it.effect("A first connection that fails leaves nothing open while its caller continues", () =>
+  it.effect("A failed first connection leaves nothing open while its caller continues", () =>
     Effect.scoped(
       Effect.gen(function* () {
         let alive = 0

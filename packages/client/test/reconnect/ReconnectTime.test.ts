@@ -7,7 +7,7 @@ import { all, quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { contents, fork, hangingFirst, recovering, refused, tool } from "../support/recovering.ts"
 
-/** A wire on which what is asked after the handshake gets lost. */
+/** A wire that loses requests of one method after the handshake. */
 const deaf = (transport: Transport, method: string): Transport => {
   let heard = 0
   const send: Transport["sink"]["send"] = (message, lane) => {
@@ -17,41 +17,39 @@ const deaf = (transport: Transport, method: string): Transport => {
   return { ...transport, sink: { ...transport.sink, send } }
 }
 
-describe.each(all)("A client of %s whose connection is lost", (version) => {
-  it.effect(
-    "A client reconnects ever more slowly up to a bound; then waiting requests fail with the reason, and later requests begin anew",
-    () =>
-      Effect.gen(function* () {
-        const times: Array<number> = []
-        const { client, server, tries } = yield* recovering({
-          version,
-          script: (n) => (n === 0 || n === 9 ? {} : refused),
-          hold: () => Effect.map(Clock.currentTimeMillis, (now) => void times.push(now))
-        })
-        server(0).cut()
-        yield* quiesce
-        const closed = yield* fork(Effect.flip(client.awaitClosed))
-        const waiting = yield* Effect.forEach([1, 2, 3], () => fork(Effect.flip(client.ping)))
-        yield* TestClock.adjust("30 seconds")
-        for (const error of yield* Fiber.joinAll(waiting)) {
-          assert.deepInclude(error, { _tag: "Closed", cause: refused, unsent: true })
-          assert.include(error.message, "Nobody listens")
-        }
-        assert.strictEqual(yield* Fiber.join(closed), refused)
-        const waits = times.slice(2).map((time, index) => time - (times[index + 1] ?? 0))
-        assert.strictEqual(waits.length, 7)
-        waits.forEach((wait, n) => {
-          assert.isAtMost(wait, 200 * 2 ** n)
-          assert.isAtLeast(wait, 100 * 2 ** n)
-        })
-        // The waits are jittered.
-        assert.isTrue(waits.some((wait, n) => wait < 200 * 2 ** n))
-        yield* client.ping
-        assert.strictEqual(tries(), 10)
-        const later = yield* fork(Effect.exit(client.awaitClosed))
-        yield* quiesce
-        assert.isUndefined(later.pollUnsafe())
+describe.each(all)("Reconnect timing of %s clients", (version) => {
+  it.effect("A client backs off up to a maximum, then fails waiting requests with the reason and starts over", () =>
+    Effect.gen(function* () {
+      const times: Array<number> = []
+      const { client, server, tries } = yield* recovering({
+        version,
+        script: (n) => (n === 0 || n === 9 ? {} : refused),
+        hold: () => Effect.map(Clock.currentTimeMillis, (now) => void times.push(now))
       })
+      server(0).cut()
+      yield* quiesce
+      const closed = yield* fork(Effect.flip(client.awaitClosed))
+      const waiting = yield* Effect.forEach([1, 2, 3], () => fork(Effect.flip(client.ping)))
+      yield* TestClock.adjust("30 seconds")
+      for (const error of yield* Fiber.joinAll(waiting)) {
+        assert.deepInclude(error, { _tag: "Closed", cause: refused, unsent: true })
+        assert.include(error.message, "Nobody listens")
+      }
+      assert.strictEqual(yield* Fiber.join(closed), refused)
+      const waits = times.slice(2).map((time, index) => time - (times[index + 1] ?? 0))
+      assert.strictEqual(waits.length, 7)
+      waits.forEach((wait, n) => {
+        assert.isAtMost(wait, 200 * 2 ** n)
+        assert.isAtLeast(wait, 100 * 2 ** n)
+      })
+      // The waits are jittered.
+      assert.isTrue(waits.some((wait, n) => wait < 200 * 2 ** n))
+      yield* client.ping
+      assert.strictEqual(tries(), 10)
+      const later = yield* fork(Effect.exit(client.awaitClosed))
+      yield* quiesce
+      assert.isUndefined(later.pollUnsafe())
+    })
   )
 
   it.effect("A request waits for a connection no longer than its timeout", () =>
@@ -81,7 +79,7 @@ describe.each(all)("A client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("Progress is a sign of life of a request that is sent again", () =>
+  it.effect("Progress keeps a retried request alive", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -102,7 +100,7 @@ describe.each(all)("A client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A client pings every connection, and replaces a connection that does not answer", () =>
+  it.effect("Every connection is pinged, and replaced if it stops answering", () =>
     Effect.gen(function* () {
       const ping = version === Modern.version ? "server/discover" : "ping"
       const { client, opened, server } = yield* recovering(
@@ -123,12 +121,12 @@ describe.each(all)("A client of %s whose connection is lost", (version) => {
         yield* quiesce
       }
       assert.isFalse(server(1).released())
-      // Pings are answered by the peer itself where they have a name of their own.
+      // The peer itself answers pings if the revision has a ping method.
       assert.isAtLeast(server(1).requests(ping).length, 5)
     })
   )
 
-  it.effect("A timeout goes by the time that passes, whatever the clock on the wall is set to", () =>
+  it.effect("Timeouts use elapsed time, unaffected by the wall clock", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       let set = 0

@@ -10,14 +10,14 @@ import * as Modern from "../support/modern.ts"
 import { broken, type Opened, type Plan, recovering, refused, until } from "../support/recovering.ts"
 import { endOf, following, subscribes, tags, updated } from "../support/watching.ts"
 
-describe.each(all)("A watch over %s whose connection is lost", (version) => {
+describe.each(all)("Watches over a lost %s connection", (version) => {
   const subscribe = version === Modern.version ? "subscriptions/listen" : "resources/subscribe"
   const watching = (plan: Plan = {}, options?: McpClient.Options) =>
     recovering({ version, script: () => ({ answers: subscribes }), ...plan }, options)
   const tell = (server: Opened, uri = "a:b") => server.peer.notify(updated, { uri })
 
   it.effect(
-    "A watch opens another connection, subscribes again, and says that what was missed is to be read",
+    "A watch reconnects, subscribes again, and requests a read for missed updates",
     () =>
       Effect.gen(function* () {
         const { client, opened, server } = yield* watching()
@@ -38,7 +38,7 @@ describe.each(all)("A watch over %s whose connection is lost", (version) => {
     verifies("subscriptions.stdio.reopened")
   )
 
-  it.effect("A watch unsubscribes where it is subscribed, and then needs no connection any more", () =>
+  it.effect("A watch unsubscribes on its own connection and needs no other connection afterwards", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* watching()
       const watch = yield* following(client.watchResource("a:b"))
@@ -57,7 +57,7 @@ describe.each(all)("A watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A watch fails with Closed when no connection can be opened, and may be tried again", () =>
+  it.effect("A watch fails with Closed if no connection can be opened, and can be retried", () =>
     Effect.gen(function* () {
       const { client, server } = yield* watching(
         {
@@ -76,7 +76,7 @@ describe.each(all)("A watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A watch fails with the next server's error when that server refuses", () =>
+  it.effect("A watch fails with the next server's error if that server rejects it", () =>
     Effect.gen(function* () {
       const no = () => Effect.fail(McpError.invalidParams("No"))
       const { client, server } = yield* watching({
@@ -89,7 +89,7 @@ describe.each(all)("A watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A watch subscribes again when its connection is lost in the middle of subscribing", () =>
+  it.effect("A watch subscribes again if its connection is lost while subscribing", () =>
     Effect.gen(function* () {
       const { client, server } = yield* watching({
         script: (n) => ({ answers: n === 0 ? { [subscribe]: () => Effect.never } : subscribes })
@@ -103,7 +103,7 @@ describe.each(all)("A watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A watch survives a server that crashes at each subscription, up to the number of attempts", () =>
+  it.effect("A watch survives a server that crashes on every subscription, up to the maximum attempts", () =>
     Effect.gen(function* () {
       const { client, opened } = yield* watching({}, { reconnect: { attempts: 4 } })
       const watch = yield* following(client.watchResource("a:b"))
@@ -123,14 +123,14 @@ describe.each(all)("A watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A watch is not given up as long as it has updates or lasts, however often its connection is lost", () =>
+  it.effect("A watch that lasts or receives updates survives any number of lost connections", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* watching({}, { reconnect: { attempts: 2 } })
       const watch = yield* following(client.watchResource("a:b"))
       for (let n = 0; n < 8; n++) {
         yield* until(() => opened[n]?.requests(subscribe).length === 1)
         assert.strictEqual((yield* watch.next)._tag, "Watching")
-        // By an update, or by standing for a while.
+        // By an update, or by staying open for a while.
         if (n % 2 === 0) {
           tell(server(n))
           assert.strictEqual((yield* watch.next)._tag, "Updated")
@@ -143,7 +143,7 @@ describe.each(all)("A watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A lost connection gives streams of changed lists a single event, and they are listened to again", () =>
+  it.effect("A lost connection sends one event on each list-change stream, and the client listens again", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* watching()
       const tools = yield* following(client.toolChanges)
@@ -161,7 +161,7 @@ describe.each(all)("A watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A stream of changes waits for the next connection while none can be opened", () =>
+  it.effect("A change stream waits for the next connection while none can be opened", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* watching(
         {

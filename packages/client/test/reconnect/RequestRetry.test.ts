@@ -1,4 +1,4 @@
-/** What becomes of a request whose connection is lost: sent again where that is safe. */
+/** A request whose connection is lost is sent again if that is safe. */
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
@@ -8,8 +8,8 @@ import * as Modern from "../support/modern.ts"
 import { broken, contents, empty, fork, hangingFirst, recovering, refused, tool, until } from "../support/recovering.ts"
 import type * as Scripted from "../support/scripted.ts"
 
-describe.each(all)("A request of %s whose connection is lost", (version) => {
-  it.effect("A request that may have run fails, and is never sent again", () =>
+describe.each(all)("%s requests on a lost connection", (version) => {
+  it.effect("A request that may have run fails and is never retried", () =>
     Effect.gen(function* () {
       let runs = 0
       const { client, server, tries } = yield* recovering({
@@ -55,7 +55,7 @@ describe.each(all)("A request of %s whose connection is lost", (version) => {
       (client) => client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } })
     ]
   ]
-  it.effect.each(reads)("A request for %s is sent again by the client", ([method, answer, ask]) =>
+  it.effect.each(reads)("A client retries a request for %s", ([method, answer, ask]) =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({ version, script: hangingFirst({ [method]: () => answer }) })
       const asked = yield* fork(ask(client))
@@ -67,7 +67,7 @@ describe.each(all)("A request of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A request that may run twice is sent again, if the server's annotations are trusted", () =>
+  it.effect("An idempotent request is retried if the server's annotations are trusted", () =>
     Effect.gen(function* () {
       const annotated = (annotations: object, name: string) => ({ name, inputSchema: { type: "object" }, annotations })
       const tools = [
@@ -97,7 +97,7 @@ describe.each(all)("A request of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A request that is safe is sent again only as often as the options allow", () =>
+  it.effect("A safe request is retried only as often as the options allow", () =>
     Effect.gen(function* () {
       const { client, opened } = yield* recovering(
         { version, script: () => ({ answers: { "resources/read": () => Effect.never } }) },
@@ -118,7 +118,7 @@ describe.each(all)("A request of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("A request is not called unsent when the last server may have seen it", () =>
+  it.effect("A request is not reported as unsent if the last server may have seen it", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering(
         {
@@ -136,7 +136,7 @@ describe.each(all)("A request of %s whose connection is lost", (version) => {
   )
 })
 
-it.effect("An answer of 2026-07-28 that may be kept is forgotten with its connection", () =>
+it.effect("A cached 2026-07-28 answer is dropped with its connection", () =>
   Effect.gen(function* () {
     const { client, server } = yield* recovering({
       version: Modern.version,

@@ -1,4 +1,4 @@
-/** Subscriptions that the server, or the client, ends. */
+/** Subscriptions that the server or the client ends. */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
@@ -8,7 +8,7 @@ import * as Modern from "../support/modern.ts"
 import { recovering } from "../support/recovering.ts"
 import { endOf, following, subscribes, tags, updated } from "../support/watching.ts"
 
-describe("A watch over 2026-07-28 that the server ends", () => {
+describe("2026-07-28 watches ended by the server", () => {
   const listening = Effect.fnUntraced(function* (reconnect?: McpClient.Options["reconnect"]) {
     const subscriptions = yield* Modern.subscriptions(true)
     const answers = { "subscriptions/listen": subscriptions.answer }
@@ -19,12 +19,12 @@ describe("A watch over 2026-07-28 that the server ends", () => {
   const ends: ReadonlyArray<
     readonly [string, (subscription: Modern.Subscription, cancel: (id: unknown) => void) => void]
   > = [
-    ["by its answer", ({ end }) => end()],
-    ["by a cancellation", ({ id }, cancel) => cancel(id)],
-    ["by both, the answer first", ({ end, id }, cancel) => (end(), cancel(id))],
-    ["by both, the cancellation first", ({ end, id }, cancel) => (cancel(id), end())]
+    ["with its answer", ({ end }) => end()],
+    ["with a cancellation", ({ id }, cancel) => cancel(id)],
+    ["with both, the answer first", ({ end, id }, cancel) => (end(), cancel(id))],
+    ["with both, the cancellation first", ({ end, id }, cancel) => (cancel(id), end())]
   ]
-  it.effect.each(ends)("A watch that the server ends %s is asked for again on the same connection", ([, end]) =>
+  it.effect.each(ends)("A watch ended by the server %s is renewed on the same connection", ([, end]) =>
     Effect.gen(function* () {
       const { client, next, opened, server } = yield* listening()
       const [one, two] = [yield* following(client.watchResource("a:b")), yield* following(client.watchResource("a:b"))]
@@ -41,12 +41,12 @@ describe("A watch over 2026-07-28 that the server ends", () => {
       assert.deepStrictEqual(yield* tags(two, 3), ["Watching", "Watching", "Updated"])
       yield* quiesce
       assert.strictEqual((yield* one.waiting) + (yield* two.waiting) + (yield* opened), 0)
-      // What the server has ended is not cancelled.
+      // A subscription that the server has ended is not cancelled.
       assert.notInclude(Modern.methods(server), "notifications/cancelled")
     })
   )
 
-  it.effect("A watch that the server always ends at once is asked for ever more slowly, and given up in the end", () =>
+  it.effect("A watch that the server always ends immediately is reopened with growing delays, then abandoned", () =>
     Effect.gen(function* () {
       const { client, next, opened } = yield* listening({ attempts: 5, delay: "1 second", maxDelay: "3 seconds" })
       const watch = yield* following(client.watchResource("a:b"))
@@ -70,7 +70,7 @@ describe("A watch over 2026-07-28 that the server ends", () => {
     })
   )
 
-  it.effect("A watch that is left while it waits to subscribe again sends nothing", () =>
+  it.effect("A watch that ends while waiting to resubscribe sends nothing", () =>
     Effect.gen(function* () {
       const { client, next, opened, server } = yield* listening()
       const watch = yield* following(client.watchResource("a:b"))
@@ -84,7 +84,7 @@ describe("A watch over 2026-07-28 that the server ends", () => {
     })
   )
 
-  it.effect("A client subscribes to changes of lists again, once for all streams of changes", () =>
+  it.effect("List changes are resubscribed once for all change streams", () =>
     Effect.gen(function* () {
       const { client, next, opened } = yield* listening()
       const tools = yield* following(client.toolChanges)
@@ -101,7 +101,7 @@ describe("A watch over 2026-07-28 that the server ends", () => {
     })
   )
 
-  it.effect("A subscription that the server ends again and again ends the streams of changes", () =>
+  it.effect("A subscription the server keeps ending ends the change streams", () =>
     Effect.gen(function* () {
       const { client, next } = yield* listening({ attempts: 2 })
       const tools = yield* following(client.toolChanges)
@@ -115,7 +115,7 @@ describe("A watch over 2026-07-28 that the server ends", () => {
   )
 })
 
-it.effect("A client that closes while it watches ends the watch, and does not subscribe again", () =>
+it.effect("Closing a client during a watch ends the watch without resubscribing", () =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     const { client, tries } = yield* recovering({ script: () => ({ answers: subscribes }) }).pipe(Scope.provide(scope))
@@ -129,7 +129,7 @@ it.effect("A client that closes while it watches ends the watch, and does not su
   })
 )
 
-it.effect("A client with a single wire subscribes again when the server ends the watch, unless the wire is gone", () =>
+it.effect("A single-connection client resubscribes when the server ends the watch, unless the connection is gone", () =>
   Effect.gen(function* () {
     const subscriptions = yield* Modern.subscriptions(true)
     const server = yield* Modern.make({ answers: { "subscriptions/listen": subscriptions.answer } })

@@ -1,4 +1,4 @@
-/** Configuration files of several servers that cannot be used. */
+/** Invalid configuration files for several servers. */
 import * as McpClients from "@effect-mcp/client/McpClients"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Result } from "effect"
@@ -10,25 +10,34 @@ const messageOf = (value: unknown, variables = {}) => {
   return result.failure.message
 }
 
-describe("A configuration of servers", () => {
-  it("A configuration is refused where it has no servers, or an invalid server, with its name", () => {
+describe("Server configuration", () => {
+  it("A configuration without servers, or with an invalid one, is rejected by name", () => {
     assert.include(messageOf([]), "expected an object with one of mcpServers")
-    assert.include(messageOf({ mcpServers: [] }), "There are no servers")
+    assert.include(messageOf({ mcpServers: [] }), "No servers found")
     assert.include(
       messageOf({ mcpServers: { good: { command: "a" }, bad: { args: [] } } }),
       "the server bad: it has neither"
     )
     assert.include(messageOf({ servers: { bad: { command: "a", args: [1] } } }), "its args are not a list of strings")
-    assert.include(messageOf({ mcpServers: { bad: { url: "${HOST}/mcp" } } }), "no variable HOST")
+    assert.include(messageOf({ mcpServers: { bad: { url: "${HOST}/mcp" } } }), "variable HOST is not set")
   })
 
-  it("A configuration names its servers in the order of the file, without those that are disabled", () => {
+  it("A configuration lists enabled servers in file order", () => {
     const servers = { b: { command: "b" }, off: { command: "x", disabled: true }, a: { url: "http://a/mcp" } }
     const table = Result.getOrThrow(McpClients.table({ mcpServers: servers }))
     assert.deepStrictEqual(Object.keys(table), ["b", "a"])
   })
 
-  it("A configuration has other servers in place of those that the program replaces", () => {
+  it("A configuration is rejected with the server's name if the program's override throws", () => {
+    const server = () => assert.fail("no credentials")
+    const result = McpClients.table({ mcpServers: { a: { command: "a" } } }, { server })
+    assert.include(
+      Result.getOrThrow(Result.flip(result)).message,
+      "Cannot use the server a: AssertionError: no credentials"
+    )
+  })
+
+  it("A configuration uses the program's server overrides", () => {
     const own = McpClients.stdio({ command: "own" })
     const table = Result.getOrThrow(
       McpClients.table(
@@ -40,7 +49,7 @@ describe("A configuration of servers", () => {
     assert.notStrictEqual(table["b"], own)
   })
 
-  it.effect("A configuration that is no JSON is refused with the name of the file, and read by another parser", () =>
+  it.effect("A non-JSON configuration is rejected with its file name, unless another parser is used", () =>
     Effect.gen(function* () {
       const text = `// comment\n{ "mcpServers": {} }`
       const files = FileSystem.layerNoop({ readFileString: () => Effect.succeed(text) })

@@ -1,4 +1,4 @@
-/** The clients of several servers in memory: merged lists, names, servers that go and come back, in every revision. */
+/** Clients of several servers in memory: merged lists, names, and servers that leave and return, in every revision. */
 import * as McpClients from "@effect-mcp/client/McpClients"
 import { Prompt, Prompts, Resources, Tool, Tools } from "@effect-mcp/core"
 import { TransportError } from "@effect-mcp/core/Transport"
@@ -24,7 +24,7 @@ const namesOf = (clients: McpClients.MergedClients) =>
 const textOf = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   content.map((block) => ("text" in block ? block.text : block.type)).join()
 
-/** Two servers of equal features. */
+/** Two servers with the same features. */
 const pair = (revision: Revision.Revision, options?: McpClients.Options) =>
   Effect.gen(function* () {
     const [rome, oslo] = [yield* mortal(saying("Rome")), yield* mortal(saying("Oslo"))]
@@ -32,8 +32,8 @@ const pair = (revision: Revision.Revision, options?: McpClients.Options) =>
     return { clients, rome, oslo }
   })
 
-describe.each(Revision.all)("Clients of several servers, $version", (revision) => {
-  it.effect("Several servers have a common list of tools and of prompts, by names with prefixes", () =>
+describe.each(Revision.all)("Multiple servers, $version", (revision) => {
+  it.effect("Tool and prompt lists are merged, with prefixed names", () =>
     Effect.gen(function* () {
       const { clients } = yield* pair(revision)
       assert.deepStrictEqual(yield* namesOf(clients), ["rome_say", "oslo_say"])
@@ -53,7 +53,7 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
     })
   )
 
-  it.effect("Each of several servers has its typed calls, and its resources under their own URIs", () =>
+  it.effect("Each server has typed calls and keeps its resources under their own URIs", () =>
     Effect.gen(function* () {
       const { clients } = yield* pair(revision)
       assert.deepStrictEqual(yield* clients.of("rome").callTool(Say, { words: "hi" }), { said: "Rome: hi" })
@@ -69,7 +69,7 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
     })
   )
 
-  it.effect("A list leaves out a server that is down, and includes the server again after its return", () =>
+  it.effect("Lists omit a server that is down and include it again once it returns", () =>
     Effect.gen(function* () {
       const { clients, oslo } = yield* pair(revision)
       const [changed, states] = [new Array<string>(), new Array<string>()]
@@ -104,7 +104,7 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
     })
   )
 
-  it.effect("A list that changes at a server is announced, also after the server was away", () =>
+  it.effect("A server's list change is announced, even after an outage", () =>
     Effect.gen(function* () {
       let add: Effect.Effect<void> = Effect.void
       const features = Layer.effectDiscard(
@@ -129,7 +129,7 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
     })
   )
 
-  it.effect("A server that does not run at first is left out of lists, and found later", () =>
+  it.effect("A server that is not running at first is missing from lists and found later", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("late"))
       yield* server.stop()
@@ -147,7 +147,7 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
   )
 })
 
-describe("Names of several servers", () => {
+describe("Names across multiple servers", () => {
   const named = (names: McpClients.Names) =>
     Effect.gen(function* () {
       const one = yield* mortal(Layer.merge(tool("both", "one's"), tool("one")))
@@ -158,7 +158,7 @@ describe("Names of several servers", () => {
       )
     })
 
-  it.effect("Two equal names of several servers are refused, in the list and in a call", () =>
+  it.effect("A name conflict between servers is rejected in the list and in calls", () =>
     Effect.gen(function* () {
       const clients = yield* named("refuse")
       const error = yield* Effect.flip(clients.listTools)
@@ -168,7 +168,7 @@ describe("Names of several servers", () => {
     })
   )
 
-  it.effect("A name of several servers is made by a function, and the earlier server has it where two are equal", () =>
+  it.effect("A naming function can be given, and the earlier server wins a conflict", () =>
     Effect.gen(function* () {
       const clients = yield* named((name) => name.toUpperCase())
       assert.deepStrictEqual(yield* namesOf(clients), ["BOTH", "ONE", "TWO"])
@@ -177,7 +177,7 @@ describe("Names of several servers", () => {
     })
   )
 
-  it.effect("A name with a prefix leads to the server that it names, whatever another server lists", () =>
+  it.effect("A prefixed name leads to its server, regardless of other servers' lists", () =>
     Effect.gen(function* () {
       const [hostile, bank] = [yield* mortal(tool("bank_pay", "stolen")), yield* mortal(tool("pay", "paid"))]
       const latest = Revision.latestStateful
@@ -196,7 +196,7 @@ describe("Names of several servers", () => {
     })
   )
 
-  it.effect("A name that no server has is looked for once in a second", () =>
+  it.effect("An unknown name is looked up once per second", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("known"))
       let lists = 0
@@ -224,7 +224,7 @@ describe("Names of several servers", () => {
     })
   )
 
-  it.effect("A server that is not in the table is unavailable", () =>
+  it.effect("A server missing from the table is unavailable", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("x"))
       const table = { one: member(server, Revision.latestStateful), two: member(server, Revision.latestStateful) }
@@ -236,8 +236,8 @@ describe("Names of several servers", () => {
   )
 })
 
-describe("A server among several", () => {
-  it.effect("A server is down once its connection has ended, without any request", () =>
+describe("One of multiple servers", () => {
+  it.effect("A server is down once its connection ends, without any request", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("x"))
       const clients = yield* McpClients.make({ a: member(server, Revision.latestStateful) })
@@ -247,12 +247,12 @@ describe("A server among several", () => {
       yield* TestClock.adjust("1 second")
       assert.deepInclude(clients.state("a"), {
         _tag: "Down",
-        message: "The connection cannot be opened again: There is no such process"
+        message: "Cannot reconnect: There is no such process"
       })
     })
   )
 
-  it.effect("A server that refuses credentials is tried again only when the program says so", () =>
+  it.effect("A server that rejects credentials is retried only on demand", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("secret"))
       yield* server.stop(new TransportError({ reason: "Status", status: 401, message: "No credentials" }))
@@ -268,7 +268,7 @@ describe("A server among several", () => {
     })
   )
 
-  it.effect("A server that is down is tried again with growing waits, at most half a minute apart", () =>
+  it.effect("A server that is down is retried with backoff, up to half a minute", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("x"))
       yield* server.stop()
@@ -289,7 +289,7 @@ describe("A server among several", () => {
     })
   )
 
-  it.effect("A server that does not answer is left out of lists after the patience of the program", () =>
+  it.effect("A server that does not answer is missing from lists after the program's timeout", () =>
     Effect.gen(function* () {
       const silent = McpClients.server({ connector: Effect.never })
       const clients = yield* McpClients.make(

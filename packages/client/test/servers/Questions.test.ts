@@ -1,4 +1,4 @@
-/** The questions of several servers: each reaches the services of its server, which read its name in the table. */
+/** Questions of several servers: each reaches the services of its server, which can read its name in the table. */
 import * as Consent from "@effect-mcp/client/Consent"
 import * as McpClients from "@effect-mcp/client/McpClients"
 import * as Requester from "@effect-mcp/client/Requester"
@@ -47,13 +47,13 @@ const user = (title: string) =>
 const textOf = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   content.map((block) => ("text" in block ? block.text : block.type)).join()
 
-describe.each(Revision.all)("Questions of several servers, $version", (revision) => {
+describe.each(Revision.all)("Questions from multiple servers, $version", (revision) => {
   const clients = Effect.gen(function* () {
     const [a, b] = [yield* mortal(asking, "same name"), yield* mortal(asking, "same name")]
     return yield* McpClients.make({ a: member(a, revision, user("own")), b: member(b, revision) })
   }).pipe(Effect.provide(user("shared")))
 
-  it.effect("A question reaches the roots and the model of its server, else those of the program", () =>
+  it.effect("A question reaches its server's roots and model, or falls back to the program's", () =>
     Effect.gen(function* () {
       const { callToolByName } = yield* clients
       assert.strictEqual(textOf(yield* callToolByName("a_look")), "file:///own/a")
@@ -64,7 +64,7 @@ describe.each(Revision.all)("Questions of several servers, $version", (revision)
   )
 
   it.effect(
-    "A question reaches the user with the server's name in the table, while both servers ask",
+    "A question reaches the user with its server's configured name, even while another asks",
     () =>
       Effect.gen(function* () {
         const { callToolByName } = yield* clients
@@ -76,7 +76,7 @@ describe.each(Revision.all)("Questions of several servers, $version", (revision)
     needs(revision.rules.elicitation.form, "the revision has no elicitation")
   )
 
-  it.effect("A question or call is allowed by a consent that sees the server's name", () =>
+  it.effect("A consent check that sees the server's name can allow a question or call", () =>
     Effect.gen(function* () {
       const [a, b] = [yield* mortal(asking), yield* mortal(asking)]
       const seen: Array<string | undefined> = []
@@ -95,7 +95,7 @@ describe.each(Revision.all)("Questions of several servers, $version", (revision)
     })
   )
 
-  it.effect("A question crosses a server that mounts several servers, to its own caller", () =>
+  it.effect("A question passes through a mounting server to its own caller", () =>
     Effect.gen(function* () {
       const features = Layer.effectDiscard(Effect.flatMap(clients, ({ mount }) => mount))
       const caller = yield* Effect.provide(McpTest.connect(features, revision), user("caller"), { local: true })

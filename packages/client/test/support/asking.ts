@@ -1,11 +1,11 @@
-/** A server that asks its client, in the way of its era: by requests of its own, or in the result of a call. */
+/** A server that asks its client in the way of its era: by separate requests, or in the result of a call. */
 import type { Version } from "@effect-mcp/protocol/Revision"
 import { Effect } from "effect"
 import { connected } from "./connected.ts"
 import * as Modern from "./modern.ts"
 import type * as Scripted from "./scripted.ts"
 
-/** The tool `ask` asks what it is called with. */
+/** The tool `ask` asks the questions in its arguments. */
 const asking: Scripted.Answer = ({ arguments: question, inputResponses }) =>
   inputResponses === undefined
     ? { resultType: "input_required", inputRequests: { q: question } }
@@ -23,5 +23,7 @@ export const asker = Effect.fnUntraced(function* (version: Version) {
   return { client, server, ask }
 })
 
-/** How a question fails that must not be asked: a server with a session is told, the others have no right to an answer. */
+/**
+ * The failure of a question that must not be asked. A server with a session gets an error; others are not entitled to an answer.
+ */
 export const refused = (version: Version, code: number) => (version === Modern.version ? "InvalidResult" : code)

@@ -1,11 +1,11 @@
-/** An HTTP server in the place of the HTTP client's wire: every request is a call of a function, and no socket is opened. */
+/** An HTTP server in place of the HTTP client's wire: every request calls a function, and no socket is opened. */
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import { Effect } from "effect"
 import { HttpClient, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { discovered } from "../transport/http/support/finding.ts"
 
 export interface Posted {
-  /** The message of a POST; undefined for a GET or DELETE. */
+  /** The message of a POST, or undefined for a GET or DELETE. */
   readonly message: any
   readonly request: HttpClientRequest.HttpClientRequest
 }
@@ -18,7 +18,7 @@ export const result = (message: any, value: object): Response => json({ jsonrpc:
 const textOf = ({ body }: HttpClientRequest.HttpClientRequest): string =>
   body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
 
-/** Every request is answered by the function. */
+/** An HTTP client whose requests the function answers. */
 export const client = (answer: (posted: Posted) => Response | Effect.Effect<Response>): HttpClient.HttpClient =>
   HttpClient.make((request) =>
     Effect.suspend(() => {
@@ -32,7 +32,7 @@ export const client = (answer: (posted: Posted) => Response | Effect.Effect<Resp
 
 const capabilities = { tools: {}, prompts: {}, resources: { subscribe: true }, logging: {}, completions: {} }
 
-/** A server of one revision that opens a conversation; what comes then is for the function. */
+/** A server of one revision that handles the handshake; the function answers everything after it. */
 export const server = (
   version: Revision.Version,
   answer: (posted: Posted) => Response | Effect.Effect<Response>

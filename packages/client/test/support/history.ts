@@ -1,9 +1,11 @@
-/** A server of Streamable HTTP that does what each request says, and counts what is open: the other side of the model of the client. */
+/**
+ * A Streamable HTTP server that follows the instructions in each request and counts open exchanges: the counterpart of the client's model.
+ */
 import { Effect, Queue } from "effect"
 import type { HttpClient } from "effect/http"
 import * as Fake from "./fake.ts"
 
-/** What a server does with a request: `params.mode` says which. */
+/** Ways in which a server handles a request; `params.mode` selects one. */
 export const modes = ["json", "sse", "note", "resume", "cut", "broken", "error", "hang"] as const
 export type Mode = (typeof modes)[number]
 
@@ -18,13 +20,13 @@ export interface Server {
   readonly http: HttpClient.HttpClient
   /** The messages that were posted, one by one. */
   readonly posts: Queue.Queue<Post>
-  /** The GETs of the session's own stream: what they say was read last. */
+  /** The GETs of the session's own stream, with the event id each one continues from. */
   readonly listens: Queue.Queue<string | undefined>
   readonly deleted: ReadonlyArray<string | undefined>
-  /** Sends an event on the session's own stream, with an id or without; or ends it. */
+  /** Sends an event on the session's own stream, with or without an id. */
   readonly say: (method: string, id?: string) => void
   readonly cut: () => void
-  /** Requests without an answer, and bodies that neither side has ended. */
+  /** Counts requests without an answer, and bodies that neither side has ended. */
   readonly open: () => number
 }
 
@@ -43,7 +45,7 @@ export const make = Effect.gen(function* () {
   let open = 0
   let stream: ReadableStreamDefaultController<Uint8Array> | undefined
 
-  /** A stream of events that stays open until the client leaves, or `end`. */
+  /** A stream of events that stays open until the client leaves or `end` is called. */
   const standing = (): Response => {
     open++
     let mine: ReadableStreamDefaultController<Uint8Array> | undefined

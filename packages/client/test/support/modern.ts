@@ -1,4 +1,4 @@
-/** A stateless server by hand (2026-07-28): it answers `server/discover`, and refuses the handshake. */
+/** A hand-written stateless server (2026-07-28) that answers `server/discover` and rejects the handshake. */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import type { Exchange } from "@effect-mcp/core/Peer"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -9,7 +9,7 @@ import * as Scripted from "./scripted.ts"
 
 export const version = "2026-07-28" as const
 
-/** What every client declares. */
+/** Extensions that every client declares. */
 export const tasks = { "io.modelcontextprotocol/tasks": {} }
 
 export const complete = (result: object) => ({ resultType: "complete", ...result })
@@ -33,14 +33,14 @@ export const unsupported = (...supported: ReadonlyArray<unknown>) =>
     })
   )
 
-/** Acknowledges a subscription at once; it stands until it is cancelled. */
+/** Acknowledges a subscription at once; it lasts until it is cancelled. */
 const granted: Scripted.Answer = ({ notifications }, { peer, request }) => {
   const _meta = { [Meta.subscriptionId]: request.id }
   peer.notify("notifications/subscriptions/acknowledged", { _meta, notifications })
   return Effect.never
 }
 
-/** A server that is of no other era. */
+/** A server of this era only. */
 export const make = (script: Scripted.Script = {}) =>
   Scripted.make({
     ...script,
@@ -58,25 +58,25 @@ export const connected = Effect.fnUntraced(function* (script?: Scripted.Script, 
   return { server, client }
 })
 
-/** What a request says about its sender. */
+/** A field that a request declares about its sender. */
 export const declared = (request: JsonRpc.Request | undefined, key: string): unknown =>
   (request?.params?._meta as { readonly [key: string]: unknown } | undefined)?.[key]
 
-/** The names of all that the server heard. */
+/** The methods of all messages that the server received. */
 export const methods = (server: Scripted.Scripted) =>
   server.heard.map((message) => ("method" in message ? message.method : "answer"))
 
-/** A subscription as its server sees it. */
+/** A subscription from the server's point of view. */
 export interface Subscription {
   readonly id: JsonRpc.Id
   readonly filter: unknown
   readonly acknowledge: (granted?: unknown) => void
   readonly tell: (method: string, params?: object) => void
-  /** Answers its request, as a graceful end. */
+  /** Answers its request, which ends it gracefully. */
   readonly end: () => void
 }
 
-/** Takes subscriptions one by one, unless told to grant everything by itself. */
+/** Accepts subscriptions one by one, or grants everything automatically. */
 export const subscriptions = Effect.fnUntraced(function* (granting: boolean) {
   const opened = yield* Queue.unbounded<Subscription>()
   const answer = ({ notifications }: JsonRpc.Params, exchange: Exchange) =>
@@ -102,7 +102,7 @@ interface Listening {
   readonly reconnect?: McpClient.Options["reconnect"]
 }
 
-/** A client of a server that is subscribed to. */
+/** A client of a server with subscriptions. */
 export const listening = ({ capabilities, granting = true, reconnect }: Listening = {}) =>
   Effect.gen(function* () {
     const granted = yield* subscriptions(granting)

@@ -1,4 +1,4 @@
-/** A server in memory that a test stops and starts: its connections end with it, and new ones are refused meanwhile. */
+/** An in-memory server that a test stops and starts. Its connections end with it, and new ones fail meanwhile. */
 import * as Memory from "@effect-mcp/core/Memory"
 import { TransportError } from "@effect-mcp/core/Transport"
 import type { Revision } from "@effect-mcp/protocol/Revision"
@@ -27,7 +27,7 @@ export const mortal = Effect.fnUntraced(function* <R>(features: Layer.Layer<neve
   return {
     connector,
     opened: () => opened,
-    /** Ends all connections, and refuses new ones. */
+    /** Ends all connections, and rejects new ones. */
     stop: (error = new TransportError({ reason: "Open", message: "There is no such process" })) =>
       Effect.suspend(() => {
         refusal = error
@@ -41,14 +41,16 @@ export const mortal = Effect.fnUntraced(function* <R>(features: Layer.Layer<neve
   }
 })
 
-/** As a server of a table, in one revision. */
+/** A table entry for the server, in one revision. */
 export const member = (
   { connector }: Effect.Success<ReturnType<typeof mortal>>,
   { version }: Revision,
   services?: McpClients.Common["services"]
 ) => McpClients.server({ connector, client: { revisions: [version] }, services })
 
-/** Time passes in steps: a handshake or a ping that begins meanwhile ends before the clock passes its patience. */
+/**
+ * Advances time in steps, so that a handshake or ping that starts meanwhile ends before the clock exceeds its timeout.
+ */
 export const pass = Effect.fnUntraced(function* (seconds: number) {
   for (let second = 0; second < seconds; second++) {
     yield* TestClock.adjust("1 second")

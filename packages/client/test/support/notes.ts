@@ -1,4 +1,4 @@
-/** An extension with every part, servers by hand that declare it, and clients of them, in each revision. */
+/** An extension with every kind of part, hand-written servers that declare it, and their clients, in each revision. */
 import * as ClientExtension from "@effect-mcp/client/ClientExtension"
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import * as Extension from "@effect-mcp/core/Extension"
@@ -47,7 +47,7 @@ export const Notes = Extension.make("com.example/notes", {
 export const find = Notes.requests.find.method
 export const added = Notes.notifications.added.method
 
-/** What a server declares that has the extension. */
+/** The capabilities of a server with the extension. */
 export const declaring = (
   version: Revision.Version,
   extension: Extension.Any = Notes,
@@ -65,22 +65,22 @@ export interface Script extends Scripted.Script {
   readonly version: Revision.Version
 }
 
-/** A client, with the layer of its context, and a server that declares the extension. */
+/** A client with the extension's layer, and a server that declares the extension. */
 export const noted = (script: Script, options?: McpClient.Options) =>
   connected(
     { ...script, capabilities: script.capabilities ?? declaring(script.version) },
     { revisions: [script.version], ...options }
   )
 
-/** The same where the client declares the extension and does no more. */
+/** The same, with a client that declares the extension without using it. */
 export const declared = (script: Script, options?: McpClient.Options) =>
   Effect.provide(noted(script, options), ClientExtension.layer(Notes))
 
-/** What the client declared to its server. */
+/** The capabilities that the client declared to its server. */
 export const capabilitiesOf = (server: Scripted.Scripted, version: Revision.Version): unknown =>
   version === Modern.version
     ? Modern.declared(server.requests("server/discover")[0], Meta.clientCapabilities)
     : server.requests("initialize")[0]?.params?.capabilities
 
-/** A result of any revision. */
+/** A result that is valid in any revision. */
 export const result = (value: object) => Modern.complete(value)

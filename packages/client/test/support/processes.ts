@@ -13,7 +13,7 @@ export const server = (...flags: ReadonlyArray<string>): Stdio.Options => ({
   args: [fixture("server.ts"), ...flags]
 })
 
-/** A process that ended but whose parent has not taken note yet is not alive. */
+/** A process that ended but was not yet reaped by its parent does not count as alive. */
 export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0)
@@ -23,7 +23,7 @@ export const isAlive = (pid: number): boolean => {
   }
 }
 
-/** A client of a process, and the process's id. */
+/** Returns a client of a process, and the process's id. */
 export const start = (options: Stdio.Options & McpClient.Options) =>
   Effect.gen(function* () {
     const wire = yield* Stdio.open(options)

@@ -1,4 +1,4 @@
-/** Questions of every kind to a client, services that answer them, and what the client declares and answers. */
+/** Questions of every kind to a client, services that answer them, and the client's declarations and answers. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -28,7 +28,7 @@ export const form = (requestedSchema: object = { type: "object", properties: { n
 
 export const page = { mode: "url" as const, message: "Pay", url: "https://pay.example.com/1", elicitationId: "e1" }
 
-/** What the client declares beside tasks, and what it answers to one question. */
+/** The client's declarations without tasks, and its answer to one question. */
 export const declared = (version: Version) =>
   Effect.map(connected({ version }, { revisions: [version], tasks: false }), ({ server }) =>
     version === Modern.version

@@ -1,4 +1,4 @@
-/** A client whose connector gives it one server by hand after another. */
+/** A client whose connector opens one hand-written server after another. */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import { type Inbound, type Transport, TransportError } from "@effect-mcp/core/Transport"
 import type { Version } from "@effect-mcp/protocol/Revision"
@@ -8,29 +8,29 @@ import * as Modern from "./modern.ts"
 import * as Scripted from "./scripted.ts"
 
 export interface Opened extends Scripted.Scripted {
-  /** The wire breaks. */
+  /** Breaks the wire. */
   readonly cut: (error?: TransportError) => void
-  /** Puts a step in front of what arrives at the client. */
+  /** Injects a message before those that arrive at the client. */
   readonly inject: (inbound: Inbound) => void
-  /** Whether the client has let it go. */
+  /** True if the client has released it. */
   readonly released: () => boolean
 }
 
 export interface Plan {
   readonly version?: Version | undefined
-  /** What the server of the n-th connection (from 0) is, or why it cannot be had. */
+  /** The script of the server for the n-th connection (from 0), or the error with which it fails to open. */
   readonly script?: ((n: number) => Scripted.Script | TransportError) | undefined
   /** Changes each wire. */
   readonly wire?: ((transport: Transport, n: number) => Transport) | undefined
-  /** Runs before the wire of the n-th connection is let go. */
+  /** Runs before the wire of the n-th connection is released. */
   readonly release?: ((n: number) => Effect.Effect<void>) | undefined
-  /** Holds up the n-th connection. */
+  /** Delays the n-th connection. */
   readonly hold?: ((n: number) => Effect.Effect<void>) | undefined
 }
 
 export const fork = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
 
-/** Results that do in every revision. */
+/** Results that are valid in every revision. */
 export const tool = { content: [], resultType: "complete" }
 export const empty = { resultType: "complete", ttlMs: 0, cacheScope: "private" }
 export const contents = { contents: [], ...empty }
@@ -38,7 +38,7 @@ export const contents = { contents: [], ...empty }
 export const refused = new TransportError({ reason: "Open", message: "Nobody listens" })
 export const broken = new TransportError({ reason: "Read", message: "The wire broke" })
 
-/** What never answers on the first connection. */
+/** A script whose requests are never answered on the first connection. */
 export const hangingFirst =
   (answers: { readonly [method: string]: Scripted.Answer }) =>
   (n: number): Scripted.Script => ({
@@ -46,7 +46,7 @@ export const hangingFirst =
       n > 0 ? answers : Object.fromEntries(Object.keys(answers).map((method) => [method, () => Effect.never] as const))
   })
 
-/** `opened` are the servers so far, `tries` how often one was asked for. */
+/** `opened` lists the servers so far, `tries` counts the attempts to open one. */
 export const connector = (plan: Plan) => {
   const opened: Array<Opened> = []
   let tries = 0
@@ -96,7 +96,7 @@ export const recovering = Effect.fnUntraced(function* (plan: Plan = {}, options?
   return { client, opened, server, tries }
 })
 
-/** Lets everything run until it is so; fails if it never is. */
+/** Lets fibers run until the condition holds, and fails if it never does. */
 export const until = (condition: () => boolean, turns = 100): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (condition()) return Effect.void

@@ -1,4 +1,4 @@
-/** Questions within requests of 2026-07-28, services that answer them, and a server that asks them. */
+/** Questions during requests of 2026-07-28, services that answer them, and a server that asks them. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"

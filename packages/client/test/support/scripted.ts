@@ -1,4 +1,4 @@
-/** A server by hand, on the core's own Peer: what it answers is a table, what it hears is kept. */
+/** A hand-written server on the core's Peer: a table defines its answers, and everything it receives is recorded. */
 import * as Memory from "@effect-mcp/core/Memory"
 import * as Peer from "@effect-mcp/core/Peer"
 import type { Transport } from "@effect-mcp/core/Transport"
@@ -16,23 +16,23 @@ export interface Script {
   readonly version?: Version | undefined
   readonly capabilities?: object | undefined
   readonly instructions?: string | undefined
-  /** By method; `initialize` may be replaced too. A method that is not there answers -32601. */
+  /** Answers by method; `initialize` may be replaced too. A missing method is answered with -32601. */
   readonly answers?: { readonly [method: string]: Answer } | undefined
 }
 
 export interface Scripted {
   /** The client's end of the wire. */
   readonly transport: Transport
-  /** The server's end: asks and tells the client. */
+  /** The server's end, which sends requests and notifications to the client. */
   readonly peer: Peer.Peer
-  /** Sends a message past the peer, such as an answer that comes too late. */
+  /** Sends a message without the peer, such as an answer that comes too late. */
   readonly send: (message: JsonRpc.Message) => void
-  /** All that the client sent, in order; `cancelled` notifications too. */
+  /** Everything that the client sent, in order, including `cancelled` notifications. */
   readonly heard: ReadonlyArray<JsonRpc.Message>
   /** The next notification from the client. */
   readonly notification: Effect.Effect<JsonRpc.Notification>
   readonly requests: (method: string) => ReadonlyArray<JsonRpc.Request>
-  /** Ends what the client reads, in order. */
+  /** Ends the client's incoming stream cleanly. */
   readonly end: () => void
 }
 

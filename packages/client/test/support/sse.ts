@@ -1,4 +1,4 @@
-/** A server of HTTP with SSE that does exactly what it is told, and a bare peer of it. */
+/** A scripted server of HTTP with SSE, and a bare peer connected to it. */
 import * as Sse from "@effect-mcp/client/Sse"
 import * as Peer from "@effect-mcp/core/Peer"
 import { TransportError } from "@effect-mcp/core/Transport"
@@ -16,7 +16,7 @@ export interface Post {
 }
 
 export interface Script {
-  /** Begins the stream. Default: names `/messages?session=1`. */
+  /** Starts the stream. Default: names `/messages?session=1`. */
   readonly open?: (response: http.ServerResponse) => void
   /** Called with every message. Default: accepts it. */
   readonly posted?: (post: Post, say: (message: object) => void) => void
@@ -70,7 +70,7 @@ export const serving = Effect.fnUntraced(function* ({
 
 export const open = (options: Sse.Options) => Effect.provide(Sse.open(options), FetchHttpClient.layer)
 
-/** A bare peer of the server. */
+/** A bare peer connected to the server. */
 export const peerOf = Effect.fnUntraced(function* (options: Sse.Options) {
   const told = yield* Queue.unbounded<string>()
   const peer = yield* Peer.make(yield* open(options), {

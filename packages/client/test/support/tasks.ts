@@ -1,10 +1,11 @@
-/** Servers by hand that make tasks of calls, in both generations. */
+/** Hand-written servers that turn calls into tasks, in both generations. */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import { Effect, type Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { connected, quiesce } from "./connected.ts"
-// Loaded before time stands still: what follows a task is loaded when the first one arrives, what checks an answer with the first question.
+// Loaded before the test clock starts: the code that follows tasks otherwise loads with the first task, and the validation of answers with
+// the first question.
 import "../../src/tasks/Tasks.ts"
 import "@effect-mcp/protocol/JsonSchemaValidator"
 import * as Modern from "./modern.ts"
@@ -17,7 +18,7 @@ export type Version = (typeof generations)[number]
 
 const times = { createdAt: "2026-01-01T00:00:00Z", lastUpdatedAt: "2026-01-01T00:00:00Z" }
 
-/** A state of the task `t1` in the words of a generation. */
+/** A state of the task `t1` in the form of a generation. */
 export const state = (version: Version, status: string, more: JsonObject = {}, interval?: number): JsonObject => {
   const suffix = version === "2025-11-25" ? "" : "Ms"
   const pollInterval = interval === undefined ? undefined : { [`pollInterval${suffix}`]: interval }
@@ -44,16 +45,20 @@ const capabilities = (version: Version) => ({
 
 export interface Script extends Omit<Scripted.Script, "version"> {
   readonly version: Version
-  /** What `tasks/get` shows, one after the other; the last stays. With 2025-11-25 what comes beside the status is left out. */
+  /**
+   * The results of `tasks/get`, in order; the last one repeats. In 2025-11-25, fields other than the status are dropped.
+   */
   readonly states?: ReadonlyArray<readonly [status: string, more?: JsonObject]>
   /** The outcome, for `tasks/result`. */
   readonly result?: JsonObject
-  /** Of each state, in milliseconds. Default 500. */
+  /** Polling interval of each state, in milliseconds. Default 500. */
   readonly interval?: number | undefined
   readonly support?: "optional" | "required" | "forbidden" | null
 }
 
-/** A server whose tool `add` is called as a task, as a script. It grants no subscription unless the script says otherwise. */
+/**
+ * The script of a server whose tool `add` runs as a task. It grants no subscription unless the script says otherwise.
+ */
 export const scriptOf = (
   {
     answers,
@@ -109,7 +114,7 @@ export const serving = (script: Script, options?: McpClient.Options) =>
     }))
   })
 
-/** Lets time pass step by step, so that what a moment leads to happens in it; gives how the fiber ended. */
+/** Advances time step by step, so that everything due at a moment happens in it. Returns how the fiber ended. */
 export const ended = Effect.fnUntraced(function* <A, E>(
   fiber: Fiber.Fiber<A, E>,
   { step = 500, steps = 40 }: { readonly step?: number; readonly steps?: number } = {}

@@ -1,4 +1,4 @@
-/** Watchers of a server by hand. */
+/** Watchers of a hand-written server. */
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import type { Exit } from "effect"
 import { Effect, Fiber, Queue, Stream } from "effect"
@@ -10,7 +10,7 @@ export const subscribes: Scripted.Script["answers"] = {
   "resources/unsubscribe": () => ({})
 }
 
-/** Runs a stream in a fiber and gives its events one by one. */
+/** Runs a stream in a fiber and returns its events one by one. */
 export const following = <A, E>(stream: Stream.Stream<A, E>) =>
   Effect.gen(function* () {
     const events = yield* Queue.unbounded<A>()

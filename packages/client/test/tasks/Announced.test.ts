@@ -1,4 +1,4 @@
-/** What a server announces of its tasks: by a subscription in 2026-07-28, by notifications that no client asked for in 2025-11-25. */
+/** Announcements of tasks: through a subscription in 2026-07-28, through unrequested notifications in 2025-11-25. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
@@ -11,7 +11,7 @@ import { ended, serving, state, sum } from "../support/tasks.ts"
 
 const working = ["working"] as const
 
-describe("A task of 2026-07-28 that is announced", () => {
+describe("Announced tasks in 2026-07-28", () => {
   const version = Modern.version
   const subscribed = Effect.fnUntraced(function* (options: Partial<Parameters<typeof serving>[0]> = {}) {
     const { answer, next } = yield* Modern.subscriptions(true)
@@ -25,7 +25,7 @@ describe("A task of 2026-07-28 that is announced", () => {
     return { ...all, call, subscription: yield* next }
   })
 
-  it.effect("An announced task ends without a read, and its subscription ends with it", () =>
+  it.effect("An announced task ends without a read, along with its subscription", () =>
     Effect.gen(function* () {
       const { call, seen, server, subscription } = yield* subscribed()
       assert.deepStrictEqual(subscription.filter, { taskIds: ["t1"] })
@@ -42,7 +42,7 @@ describe("A task of 2026-07-28 that is announced", () => {
     })
   )
 
-  it.effect("An announced task is read once more after the interval, then once a minute", () =>
+  it.effect("An announced task is read once more after its interval, then once a minute", () =>
     Effect.gen(function* () {
       const { seen } = yield* subscribed()
       const reads = Effect.fnUntraced(function* (millis: number) {
@@ -55,7 +55,7 @@ describe("A task of 2026-07-28 that is announced", () => {
     })
   )
 
-  it.effect("A task has one of at most four subscriptions of its client", () =>
+  it.effect("At most four of a client's tasks have subscriptions", () =>
     Effect.gen(function* () {
       const { answer, opened } = yield* Modern.subscriptions(true)
       const { client, server } = yield* serving({
@@ -74,7 +74,7 @@ describe("A task of 2026-07-28 that is announced", () => {
     })
   )
 
-  it.effect("A task is read at its interval where the subscription is not granted, or refused", () =>
+  it.effect("A task falls back to polling if its subscription is rejected or not granted", () =>
     Effect.gen(function* () {
       const { client, seen } = yield* serving({ version, states: [working, working, ["completed", { result: sum }]] })
       yield* ended(yield* fork(client.callToolByName("add")))
@@ -89,17 +89,17 @@ describe("A task of 2026-07-28 that is announced", () => {
   )
 })
 
-describe("A task of 2025-11-25 that is announced", () => {
+describe("Announced tasks in 2025-11-25", () => {
   const version = "2025-11-25"
 
   it.effect(
-    "A task of a session is read although it is announced, and ends when its end is announced",
+    "A session task is polled even if announced, and ends when its end is announced",
     () =>
       Effect.gen(function* () {
         const { client, seen, server } = yield* serving({ version, states: [working] })
         const call = yield* fork(client.callToolByName("add"))
         yield* quiesce
-        // More often than the interval: the reads are not put off.
+        // More often than the interval, without postponing the reads.
         for (let i = 0; i < 4; i++) {
           server.peer.notify("notifications/tasks/status", state(version, "working"))
           server.peer.notify("notifications/tasks/status", state(version, "completed", { taskId: "t2" }))

@@ -1,4 +1,4 @@
-/** When a call may become a task: what the client declares, and when it asks for one. */
+/** Conditions under which a call may become a task: the client's declarations, and requests for a task. */
 import { InvalidResult } from "@effect-mcp/client/ClientError"
 import * as Extension from "@effect-mcp/core/Extension"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -14,11 +14,11 @@ import { created, ended, generations, id, serving, sum } from "../support/tasks.
 const paramsOf = (server: Scripted.Scripted) => server.requests("tools/call").map(({ params }) => params?.["task"])
 const plain = { "tools/call": () => Effect.succeed(sum) }
 
-describe("A call to a server of 2025-11-25", () => {
+describe("Calls to a 2025-11-25 server", () => {
   const version = "2025-11-25"
 
   it.effect(
-    "A call asks for a task where the tool's list or value says that it runs only as a task",
+    "A call requests a task if the tool's list entry or value requires one",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* serving({ version })
@@ -36,7 +36,7 @@ describe("A call to a server of 2025-11-25", () => {
   )
 
   it.effect(
-    "A call asks for no task where the tool leaves that open, forbids it or says nothing",
+    "A call requests no task if it is optional, forbidden or unspecified for the tool",
     () =>
       Effect.gen(function* () {
         for (const support of ["optional", "forbidden", null] as const) {
@@ -49,7 +49,7 @@ describe("A call to a server of 2025-11-25", () => {
   )
 
   it.effect(
-    "A call asks for no task where the server did not declare calls as tasks, or the client wants none",
+    "A call requests no task if the server did not declare task calls or the client disables them",
     () =>
       Effect.gen(function* () {
         for (const capabilities of [
@@ -73,7 +73,7 @@ describe("A call to a server of 2025-11-25", () => {
     )
   )
 
-  it.effect("A call takes the result of a server that made no task, and refuses an unrequested task", () =>
+  it.effect("A call accepts a plain result and rejects an unrequested task", () =>
     Effect.gen(function* () {
       const inline = yield* serving({ version, answers: plain })
       assert.deepStrictEqual((yield* inline.client.callToolByName("add")).structuredContent, { sum: 3 })
@@ -88,11 +88,11 @@ describe("A call to a server of 2025-11-25", () => {
   )
 })
 
-describe("A client of 2026-07-28", () => {
+describe("2026-07-28 clients", () => {
   const version = Modern.version
 
   it.effect(
-    "A client declares the tasks extension in each request, and takes either answer",
+    "A client declares the tasks extension in each request and accepts either answer",
     () =>
       Effect.gen(function* () {
         let calls = 0
@@ -113,7 +113,7 @@ describe("A client of 2026-07-28", () => {
   )
 
   it.effect(
-    "A client refuses a task as answer to another request, without the server's declaration, and with tasks off",
+    "A client rejects tasks for other requests, without the server's declaration, or if disabled",
     () =>
       Effect.gen(function* () {
         const task = () => created(version)
@@ -137,7 +137,7 @@ describe("A client of 2026-07-28", () => {
     verifies("tasks-extension.declared.unsupported-request")
   )
 
-  it.effect("A client leaves tasks to a program that declares them by itself", () =>
+  it.effect("A client leaves tasks to a program that declares them itself", () =>
     Effect.gen(function* () {
       const { client } = yield* serving({ version }, { extensions: { [id]: {} } })
       assert.deepStrictEqual(yield* client.raw.request("tools/call", { name: "add" }), created(version, {}, 500))
@@ -146,8 +146,8 @@ describe("A client of 2026-07-28", () => {
   )
 })
 
-describe.each(generations)("The program's own request in %s", (version) => {
-  it.effect("A bare request gets the created task as its answer", () =>
+describe.each(generations)("Bare requests in %s", (version) => {
+  it.effect("A bare request returns the created task as its answer", () =>
     Effect.gen(function* () {
       const { client } = yield* serving({ version })
       assert.deepStrictEqual(yield* client.raw.request("tools/call", { name: "add" }), created(version, {}, 500))

@@ -14,11 +14,11 @@ import { answer, created, ended, generations, serving, state, sum } from "../sup
 
 const Add = Tool.make("add", { description: "Adds", input: { a: Schema.Int }, output: { sum: Schema.Int } })
 
-describe.each(generations)("A call in the background in %s", (version) => {
+describe.each(generations)("Background calls in %s", (version) => {
   const working = ["working", { statusMessage: "half" }] as const
   const completed = ["completed", { result: sum }] as const
 
-  it.effect("A call in the background has an id, states and a result", () =>
+  it.effect("A background call has an id, states and a result", () =>
     Effect.gen(function* () {
       const { client } = yield* serving({ version, support: "optional", states: [["working"], working, completed] })
       const call = yield* client.start(Add, { a: 1 })
@@ -34,7 +34,7 @@ describe.each(generations)("A call in the background in %s", (version) => {
           ["completed", undefined]
         ]
       )
-      // The last state is known afterwards, and the result stays.
+      // The last state is still known afterwards, and the result remains.
       assert.deepStrictEqual(
         (yield* collect(call.states)).map(({ status }) => status),
         ["completed"]
@@ -49,7 +49,7 @@ describe.each(generations)("A call in the background in %s", (version) => {
   )
 
   it.effect(
-    "A call in the background is logged when it becomes a task, and when the task has ended",
+    "A background call is logged when it becomes a task and when the task ends",
     () => {
       const said: Array<string> = []
       const logger = Logger.make(({ message }) => void said.push(String(message)))
@@ -60,14 +60,14 @@ describe.each(generations)("A call in the background in %s", (version) => {
         yield* ended(yield* fork(call.result))
         assert.deepStrictEqual(
           said.filter((text) => text.includes(call.id ?? "")),
-          ["The task t1 of the call is followed", "The task t1 is not followed any more: Success"]
+          ["Following the task t1 of the call", "Stopped following the task t1: Success"]
         )
       }).pipe(Effect.provide(Logger.layer([logger])), Effect.provideService(References.MinimumLogLevel, "All"))
     },
     version === "2025-11-25" ? verifies("tasks.audit.requestor", "tasks.audit.ids-tracked") : {}
   )
 
-  it.effect("A background call without a task has a result and no id, and fails at once where it is refused", () =>
+  it.effect("A background call without a task has a result but no id, and fails immediately if rejected", () =>
     Effect.gen(function* () {
       const inline = yield* serving({ version, answers: { "tools/call": () => answer(version, sum) } })
       const call = yield* inline.client.start(Add, { a: 1 })
@@ -82,7 +82,7 @@ describe.each(generations)("A call in the background in %s", (version) => {
   )
 
   it.effect(
-    "A background call is cancelled by a request, and by nothing else that its caller does",
+    "A background call is cancelled only on explicit request",
     () =>
       Effect.gen(function* () {
         let status = "working"
@@ -112,24 +112,22 @@ describe.each(generations)("A call in the background in %s", (version) => {
     version === "2025-11-25" ? verifies("tasks.cancel.not-retained") : {}
   )
 
-  it.effect(
-    "A background call that is not followed is left to the server: no question is answered, no state is read",
-    () =>
-      Effect.gen(function* () {
-        const { client, server } = yield* serving({ version, states: [["input_required"]] })
-        const call = yield* client.start(Add, { a: 1 }, { follow: false })
-        assert.strictEqual(call.id, "t1")
-        assert.instanceOf(yield* Effect.flip(call.result), Closed)
-        yield* TestClock.adjust("1 minute")
-        yield* quiesce
-        assert.deepStrictEqual(
-          Modern.methods(server).filter((method) => method.startsWith("tasks/") || method.startsWith("subscriptions/")),
-          []
-        )
-      })
+  it.effect("An unfollowed background call is left to the server, without answering or polling", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* serving({ version, states: [["input_required"]] })
+      const call = yield* client.start(Add, { a: 1 }, { follow: false })
+      assert.strictEqual(call.id, "t1")
+      assert.instanceOf(yield* Effect.flip(call.result), Closed)
+      yield* TestClock.adjust("1 minute")
+      yield* quiesce
+      assert.deepStrictEqual(
+        Modern.methods(server).filter((method) => method.startsWith("tasks/") || method.startsWith("subscriptions/")),
+        []
+      )
+    })
   )
 
-  it.effect("A background call is left to the server when it is detached, and when its client ends", () =>
+  it.effect("A background call is left to the server when detached or when its client closes", () =>
     Effect.gen(function* () {
       const { client, server } = yield* serving({ version, states: [working] })
       const call = yield* client.start(Add, { a: 1 })
@@ -150,7 +148,7 @@ describe.each(generations)("A call in the background in %s", (version) => {
   )
 
   it.effect(
-    "A background call that is interrupted before the server's answer is cancelled as a request, or as its task",
+    "Interrupting a background call before its answer cancels the request or the task",
     () =>
       Effect.gen(function* () {
         const open = yield* Deferred.make<void>()
@@ -177,7 +175,7 @@ describe.each(generations)("A call in the background in %s", (version) => {
     version === "2025-11-25" ? verifies("tasks.cancel.not-by-notification") : {}
   )
 
-  it.effect("A cancelled call whose task is created after all cancels the task", () =>
+  it.effect("A task created for a cancelled call is cancelled", () =>
     Effect.gen(function* () {
       if (version !== Modern.version) return
       const { client, server } = yield* serving({ version, answers: { "tools/call": () => Effect.never } })
@@ -200,14 +198,14 @@ describe.each(generations)("A call in the background in %s", (version) => {
         server.requests("tasks/cancel").map(({ params }) => params?.["taskId"]),
         cancelled
       )
-      // Once.
+      // Only once.
       late()
       yield* quiesce
       assert.lengthOf(server.requests("tasks/cancel"), 2)
     })
   )
 
-  it.effect("A background call that is interrupted in the step that sends it is cancelled", () =>
+  it.effect("Interrupting a background call while it is being sent cancels it", () =>
     Effect.gen(function* () {
       const { client, server } = yield* serving({ version, support: "optional", states: [working] })
       const starting: Fiber.Fiber<unknown, unknown> = yield* Effect.forkChild(
@@ -226,7 +224,7 @@ describe.each(generations)("A call in the background in %s", (version) => {
     })
   )
 
-  it.effect("A background call is found again by its id, also by another client", () =>
+  it.effect("A background call can be found again by its id, even by another client", () =>
     Effect.gen(function* () {
       const { client, server } = yield* serving({ version, states: [working, completed] })
       const found = yield* client.task(Add, "t1")
@@ -246,7 +244,7 @@ describe.each(generations)("A call in the background in %s", (version) => {
     })
   )
 
-  it.effect("A background call answers questions though no caller waits for its result", () => {
+  it.effect("A background call answers questions even if nobody waits for its result", () => {
     const asked: Array<string> = []
     const user = Elicitation.layer({
       form: ({ message }) => Effect.sync(() => (asked.push(message), { action: "accept" as const, content: {} }))
@@ -272,34 +270,32 @@ describe.each(generations)("A call in the background in %s", (version) => {
   })
 })
 
-describe("A call in the background in 2025-11-25", () => {
+describe("Background calls in 2025-11-25", () => {
   const version = "2025-11-25"
 
-  it.effect(
-    "A background call asks for a task with a time to live where the tool allows tasks, and for none elsewhere",
-    () =>
-      Effect.gen(function* () {
-        for (const [support, task] of [
-          ["optional", { ttl: 60_000 }],
-          ["required", { ttl: 60_000 }],
-          ["forbidden", undefined]
-        ] as const) {
-          const { client, server } = yield* serving({
-            version,
-            support,
-            ...(task ? {} : { answers: { "tools/call": () => Effect.succeed(sum) } })
-          })
-          yield* client.startByName("add", {}, { ttl: "1 minute" })
-          assert.deepStrictEqual(
-            server.requests("tools/call").map(({ params }) => params?.["task"]),
-            [task]
-          )
-        }
-      })
+  it.effect("A background call requests a task with a time to live only if the tool allows tasks", () =>
+    Effect.gen(function* () {
+      for (const [support, task] of [
+        ["optional", { ttl: 60_000 }],
+        ["required", { ttl: 60_000 }],
+        ["forbidden", undefined]
+      ] as const) {
+        const { client, server } = yield* serving({
+          version,
+          support,
+          ...(task ? {} : { answers: { "tools/call": () => Effect.succeed(sum) } })
+        })
+        yield* client.startByName("add", {}, { ttl: "1 minute" })
+        assert.deepStrictEqual(
+          server.requests("tools/call").map(({ params }) => params?.["task"]),
+          [task]
+        )
+      }
+    })
   )
 
   it.effect(
-    "A background call is in the list of tasks, whose cursors are opaque",
+    "A background call appears in the task list, whose cursors are opaque",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* serving({
@@ -323,7 +319,7 @@ describe("A call in the background in 2025-11-25", () => {
     verifies("tasks.list.cursor-opaque")
   )
 
-  it.effect("A background call is not cancelled where the server did not declare cancellation", () =>
+  it.effect("A background call is not cancelled if the server did not declare cancellation", () =>
     Effect.gen(function* () {
       const capabilities = { tools: {}, tasks: { requests: { tools: { call: {} } } } }
       const { client, server } = yield* serving({ version, capabilities, states: [["working"]] })
@@ -338,8 +334,8 @@ describe("A call in the background in 2025-11-25", () => {
   )
 })
 
-describe.each(until("2025-06-18"))("A client of %s", (version) => {
-  it.effect("A client without tasks answers a background call as any call", () =>
+describe.each(until("2025-06-18"))("%s clients", (version) => {
+  it.effect("A client without tasks runs a background call like any other", () =>
     Effect.gen(function* () {
       const { client } = yield* connected({ version, answers: { "tools/call": () => sum } }, { revisions: [version] })
       const call = yield* client.startByName("add")
@@ -351,7 +347,7 @@ describe.each(until("2025-06-18"))("A client of %s", (version) => {
   )
 })
 
-it.effect("Tasks of 2026-07-28 are not listed", () =>
+it.effect("2026-07-28 tasks are not listed", () =>
   Effect.gen(function* () {
     const { client } = yield* serving({ version: Modern.version })
     assert.instanceOf(yield* Effect.flip(collect(client.listTasks)), CapabilityMissing)

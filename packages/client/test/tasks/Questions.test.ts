@@ -1,4 +1,4 @@
-/** What a task asks its client: answered by the services that answer any question, each key once. */
+/** Questions of a task, answered by the same services that answer any question, once per key. */
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { InvalidResult } from "@effect-mcp/client/ClientError"
@@ -21,7 +21,7 @@ const asks = (...messages: ReadonlyArray<string>) =>
   ["input_required", { inputRequests: Object.fromEntries(messages.map((key) => [key, form(key)])) }] as const
 const completed = ["completed", { result: sum }] as const
 
-/** Accepts after a step of the test, and notes what was asked. */
+/** Accepts after a step of the test, and records the questions. */
 const user = (asked: Array<string>, until: Effect.Effect<unknown, McpError.McpError> = Effect.void) =>
   Effect.provideService(Elicitation, {
     modes: { form: true, url: false },
@@ -34,15 +34,15 @@ const updates = (server: Scripted.Scripted) =>
   server.requests("tasks/update").map(({ params }) => params?.["inputResponses"] as JsonObject)
 const accepted = { action: "accept", content: {} }
 
-describe("A task of 2026-07-28 that asks", () => {
+describe("2026-07-28 tasks that ask", () => {
   const version = Modern.version
 
   it.effect(
-    "A task that asks gets each answer once, in an update of its own, and is followed to its end",
+    "A task that asks receives each answer once, in its own update, and is followed to its end",
     () => {
       const asked: Array<string> = []
       return Effect.gen(function* () {
-        // The second read comes before the server has seen the answer to the first question.
+        // The second read arrives before the server has seen the answer to the first question.
         const states = [asks("a"), asks("a", "b"), asks("b"), ["working"], completed] as const
         const { client, server } = yield* serving({ version, states })
         const call = yield* fork(client.callToolByName("add"))
@@ -60,7 +60,7 @@ describe("A task of 2026-07-28 that asks", () => {
     )
   )
 
-  it.effect("A task has sixteen questions answered at once, and none that it does not ask any more", () => {
+  it.effect("At most sixteen of a task's questions are answered at once, and no withdrawn ones", () => {
     const asked: Array<string> = []
     const one = Deferred.makeUnsafe<void>()
     const names = Array.from({ length: 40 }, (_, n) => `q${n}`)
@@ -81,7 +81,7 @@ describe("A task of 2026-07-28 that asks", () => {
     }).pipe(user(asked, Deferred.await(one)))
   })
 
-  it.effect("A task gets an answer to a question that an older state, which arrived late, does not ask", () => {
+  it.effect("A task receives an answer even if a delayed, older state lacks its question", () => {
     const asked: Array<string> = []
     const one = Deferred.makeUnsafe<void>()
     const names = Array.from({ length: 20 }, (_, n) => `q${n}`)
@@ -104,7 +104,7 @@ describe("A task of 2026-07-28 that asks", () => {
     }).pipe(user(asked, Deferred.await(one)))
   })
 
-  it.effect("A task is read on while its user thinks, and the question ends with the task", () => {
+  it.effect("A task is polled while its user thinks, and the question ends with the task", () => {
     const asked: Array<string> = []
     return Effect.gen(function* () {
       const { client, seen, server } = yield* serving({ version, states: [asks("a"), asks("a"), asks("a"), completed] })
@@ -117,7 +117,7 @@ describe("A task of 2026-07-28 that asks", () => {
   })
 
   it.effect(
-    "A task may ask only what the client declared, and its call fails with the refusal of the user's side",
+    "A task that asks an undeclared question fails its call with the rejection",
     () =>
       Effect.gen(function* () {
         const undeclared = yield* serving({ version, states: [asks("a")] })
@@ -133,7 +133,7 @@ describe("A task of 2026-07-28 that asks", () => {
     verifies("tasks-extension.update.same-trust")
   )
 
-  it.effect("A task gets an answer again whose update timed out", () =>
+  it.effect("An answer is resent if its update timed out", () =>
     Effect.gen(function* () {
       let updates = 0
       const { client } = yield* serving({
@@ -165,12 +165,12 @@ describe("A task of 2026-07-28 that asks", () => {
   })
 })
 
-describe("A task of 2025-11-25 that asks", () => {
+describe("2025-11-25 tasks that ask", () => {
   const version = "2025-11-25"
   const related = { _meta: { "io.modelcontextprotocol/related-task": { taskId: "t1" } } }
 
   it.effect(
-    "A task of a session is asked for its result, on whose stream it asks; the answer names the task",
+    "A session task asks on its result request's stream, and the answer names the task",
     () => {
       const asked: Array<string> = []
       return Effect.gen(function* () {
@@ -202,7 +202,7 @@ describe("A task of 2025-11-25 that asks", () => {
   )
 
   it.effect(
-    "A task's question is answered on whatever stream it arrives, while the task is read on",
+    "A task's question is answered on any stream while the task is polled",
     () => {
       const asked: Array<string> = []
       return Effect.gen(function* () {
@@ -225,7 +225,7 @@ describe("A task of 2025-11-25 that asks", () => {
     verifies("tasks.http.any-stream")
   )
 
-  it.effect("A task whose result never arrives fails by the timeout of its call once it has ended", () => {
+  it.effect("A finished task whose result never arrives fails with its call's timeout", () => {
     const asked: Array<string> = []
     return Effect.gen(function* () {
       for (const states of [[["completed"]], [["input_required"], ["completed"]]] as const) {

@@ -1,4 +1,4 @@
-/** Tasks over a connection that is lost meanwhile. */
+/** Tasks whose connection is lost meanwhile. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import { Closed } from "@effect-mcp/client/ClientError"
 import { assert, describe, it } from "@effect/vitest"
@@ -9,7 +9,7 @@ import { fork, recovering } from "../support/recovering.ts"
 import * as Modern from "../support/modern.ts"
 import { ended, generations, type Script, scriptOf, sum } from "../support/tasks.ts"
 
-describe.each(generations)("The task of a call in %s", (version) => {
+describe.each(generations)("Task recovery in %s", (version) => {
   const hanging = () => Effect.never
   const lost = (first: Script["answers"], next: Partial<Script> = {}) =>
     recovering({
@@ -17,7 +17,7 @@ describe.each(generations)("The task of a call in %s", (version) => {
       script: (n) => scriptOf({ version, ...(n === 0 ? { answers: first } : next) })
     })
 
-  it.effect("A task is read over the next connection, where the first is lost", () =>
+  it.effect("A task is read on the next connection if the first is lost", () =>
     Effect.gen(function* () {
       const { client, server } = yield* lost({ "tasks/get": hanging })
       const call = yield* fork(client.callToolByName("add"))
@@ -31,7 +31,7 @@ describe.each(generations)("The task of a call in %s", (version) => {
     })
   )
 
-  it.effect("A task gets its answer over the next connection", () =>
+  it.effect("A task receives its answer on the next connection", () =>
     Effect.gen(function* () {
       const form = { mode: "form", message: "Sure?", requestedSchema: { type: "object", properties: {} } }
       const asks = ["input_required", { inputRequests: { a: { method: "elicitation/create", params: form } } }] as const
@@ -56,7 +56,7 @@ describe.each(generations)("The task of a call in %s", (version) => {
     }).pipe(Effect.provide(Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: {} }) })))
   )
 
-  it.effect("A task is not made twice: a call whose answer is lost fails", () =>
+  it.effect("A task is not created twice, and a call whose answer is lost fails", () =>
     Effect.gen(function* () {
       const { client, server } = yield* lost({ "tools/call": hanging })
       const call = yield* fork(Effect.flip(client.callToolByName("add")))

@@ -18,7 +18,7 @@ const form = { mode: "form", message: "Sure?", requestedSchema: { type: "object"
 const related = "io.modelcontextprotocol/related-task"
 const accepted = { action: "accept" as const, content: {} }
 
-/** A user that answers when the test says so; notes how each question ended. */
+/** A user that answers when the test says so, and records how each question ended. */
 const host = Effect.gen(function* () {
   const answer = yield* Deferred.make<typeof accepted, McpError.McpError>()
   const ended: Array<Exit.Exit<unknown, unknown>> = []
@@ -56,10 +56,10 @@ const receiving = Effect.fnUntraced(function* (options?: TaskReceiver.Options, c
   }
 })
 
-it.effect("A question that is cancelled while its task is made leaves no task that never ends", () =>
+it.effect("A question cancelled while its task is being created leaves no endless task", () =>
   Effect.gen(function* () {
     const interrupting = Logger.make(({ fiber, message }) => {
-      if (String(message).includes("of the server begins")) fiber.interruptUnsafe()
+      if (String(message).includes("has started")) fiber.interruptUnsafe()
     })
     const loggers = Layer.merge(Logger.layer([interrupting]), Layer.succeed(References.MinimumLogLevel, "Debug"))
     const receiver = yield* Effect.provide(
@@ -78,9 +78,9 @@ it.effect("A question that is cancelled while its task is made leaves no task th
   })
 )
 
-describe("A client with a receiver of tasks in 2025-11-25", () => {
+describe("Clients with a task receiver in 2025-11-25", () => {
   it.effect(
-    "A client declares the questions that it has as tasks",
+    "A client declares which questions it accepts as tasks",
     () =>
       Effect.gen(function* () {
         const { server } = yield* receiving()
@@ -100,7 +100,7 @@ describe("A client with a receiver of tasks in 2025-11-25", () => {
   )
 
   it.effect(
-    "A client answers a question at once by a task, which is read, ends with the answer and is fetched then",
+    "A question is answered immediately with a task, which can be read and fetched",
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(Date.UTC(2026, 0, 1))
@@ -114,7 +114,7 @@ describe("A client with a receiver of tasks in 2025-11-25", () => {
           ttl: 60_000,
           pollInterval: 1000
         })
-        // The id is that of the params, whatever the metadata says; the answer has none.
+        // The id in the params counts, whatever the metadata says; the answer has no metadata.
         const misleading = { taskId, _meta: { [related]: { taskId: "other" } } }
         assert.deepStrictEqual(yield* request("tasks/get", misleading), { taskId, ...task })
         const fetching = yield* fork(request("tasks/result", misleading))
@@ -156,7 +156,7 @@ describe("A client with a receiver of tasks in 2025-11-25", () => {
   )
 
   it.effect(
-    "A task of a failed question gives the error of the question",
+    "A failed question's task returns the question's error",
     () =>
       Effect.gen(function* () {
         const { answer, codeOf, idOf, request } = yield* receiving()
@@ -171,7 +171,7 @@ describe("A client with a receiver of tasks in 2025-11-25", () => {
   )
 
   it.effect(
-    "A client cancels a task before it confirms, stops the question, and the task stays cancelled",
+    "Cancelling a task stops its question before confirming, and the task stays cancelled",
     () =>
       Effect.gen(function* () {
         const { answer, codeOf, ended, idOf, request } = yield* receiving()
@@ -191,7 +191,7 @@ describe("A client with a receiver of tasks in 2025-11-25", () => {
   )
 
   it.effect(
-    "A client lists its tasks in pages, and refuses ids and cursors that it does not know",
+    "A client lists its tasks in pages and rejects unknown ids and cursors",
     () =>
       Effect.gen(function* () {
         const { codeOf, created, request } = yield* receiving({ maxOpen: 200 })
@@ -227,7 +227,7 @@ describe("A client with a receiver of tasks in 2025-11-25", () => {
   )
 
   it.effect(
-    "A client keeps a task as long as requested, within its limits, and stops the question then",
+    "A task is kept as long as requested, within the client's limits, then its question is stopped",
     () =>
       Effect.gen(function* () {
         const { codeOf, created, ended, request } = yield* receiving({ maxTtl: "1 hour", ttl: "1 minute", maxOpen: 3 })
@@ -248,21 +248,19 @@ describe("A client with a receiver of tasks in 2025-11-25", () => {
     verifies("tasks.limits.ttl", "tasks.limits.concurrent", "tasks.limits.expired-removed")
   )
 
-  it.effect(
-    "A client answers a question without task params within the request, and an undeclared question by an error",
-    () =>
-      Effect.gen(function* () {
-        const { answer, codeOf, request } = yield* receiving()
-        yield* Deferred.succeed(answer, accepted)
-        assert.deepStrictEqual(yield* request("elicitation/create", form), accepted)
-        const sampling = { messages: [], maxTokens: 1, task: {} }
-        assert.strictEqual(yield* codeOf("sampling/createMessage", sampling), McpError.MethodNotFound)
-      })
+  it.effect("A question without task params is answered directly, and an undeclared one with an error", () =>
+    Effect.gen(function* () {
+      const { answer, codeOf, request } = yield* receiving()
+      yield* Deferred.succeed(answer, accepted)
+      assert.deepStrictEqual(yield* request("elicitation/create", form), accepted)
+      const sampling = { messages: [], maxTokens: 1, task: {} }
+      assert.strictEqual(yield* codeOf("sampling/createMessage", sampling), McpError.MethodNotFound)
+    })
   )
 })
 
-describe.each(all.filter((version) => version !== Modern.version))("A client of %s without a receiver", (version) => {
-  it.effect("A client without a receiver ignores task params, and has no methods of tasks", () =>
+describe.each(all.filter((version) => version !== Modern.version))("%s clients without a receiver", (version) => {
+  it.effect("A client without a receiver ignores task params and has no task methods", () =>
     Effect.gen(function* () {
       const user = Elicitation.layer({ form: () => Effect.succeed(accepted) })
       const layer = version === "2025-11-25" ? user : Layer.merge(user, TaskReceiver.layerMemory())

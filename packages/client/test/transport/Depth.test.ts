@@ -1,4 +1,6 @@
-/** What a server says too deeply nested: its request fails and names both depths, and the conversation continues. */
+/**
+ * Answers that are nested too deeply: the request fails with an error that names both depths, and the conversation continues.
+ */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Queue } from "effect"
@@ -8,7 +10,7 @@ import * as Raw from "./http/support/raw.ts"
 import * as Sse from "../support/sse.ts"
 
 const arrays = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`
-/** The answer of that depth to a request: as text, since what is very deep cannot be made one by JSON.stringify. */
+/** An answer of that depth, as text because JSON.stringify cannot create very deep values. */
 const resultOf = (id: unknown, depth: number) =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"a":${arrays(depth - 2)}}}`
 const errorOf = (id: unknown, depth: number) =>
@@ -23,7 +25,7 @@ const isRefused = Effect.fnUntraced(function* (asked: Fiber.Fiber<unknown, unkno
   })
 })
 
-/** How an answer comes back over Streamable HTTP. */
+/** How an answer arrives over Streamable HTTP. */
 const bodies: ReadonlyArray<{
   readonly body: string
   readonly answer: (hit: Raw.Hit, text: string) => Effect.Effect<void>
@@ -42,7 +44,7 @@ const bodies: ReadonlyArray<{
 const versions = ["2026-07-28", ...sessions] as const
 
 describe.each(bodies.flatMap((body) => versions.map((version) => ({ ...body, version }))))(
-  "An answer that is too deep, by $body in $version",
+  "Overly deep answers, by $body in $version",
   ({ answer, version }) => {
     const open = Effect.fnUntraced(function* (maxMessageDepth?: number) {
       const server = yield* Raw.open
@@ -51,7 +53,7 @@ describe.each(bodies.flatMap((body) => versions.map((version) => ({ ...body, ver
       return { server, peer }
     })
 
-    it.effect("An answer that is too deep fails its request alone", () =>
+    it.effect("An overly deep answer fails only its request", () =>
       Effect.gen(function* () {
         const { peer, server } = yield* open()
         const slow = yield* ask(peer, "tools/list")
@@ -73,7 +75,7 @@ describe.each(bodies.flatMap((body) => versions.map((version) => ({ ...body, ver
       }).pipe(Effect.provide(FetchHttpClient.layer))
     )
 
-    it.effect("An answer's depth is measured by the client's own limit", () =>
+    it.effect("An answer's depth is measured against the client's own limit", () =>
       Effect.gen(function* () {
         const { peer, server } = yield* open(10)
         const asked = yield* ask(peer, "tools/call")
@@ -85,8 +87,8 @@ describe.each(bodies.flatMap((body) => versions.map((version) => ({ ...body, ver
   }
 )
 
-describe.each(sessions)("Messages of a server that are too deep in %s", (version) => {
-  it.effect("A message of the server that is too deep is dropped, and later messages of both streams are read", () =>
+describe.each(sessions)("Overly deep server messages in %s", (version) => {
+  it.effect("An overly deep server message is dropped, and later messages on both streams are read", () =>
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -99,7 +101,7 @@ describe.each(sessions)("Messages of a server that are too deep in %s", (version
         yield* stream.event({
           data: `{"jsonrpc":"2.0","method":"notifications/deep","params":{"a":${arrays(20_000)}}}`
         })
-        // A bare peer answers what it cannot read; a client only reports it.
+        // A bare peer answers a message it cannot read; a client only reports it.
         const told = yield* server.take("POST")
         assert.strictEqual(told.message.error.code, -32600)
         yield* told.status(202)
@@ -112,24 +114,22 @@ describe.each(sessions)("Messages of a server that are too deep in %s", (version
   )
 })
 
-describe("The depth of an answer over HTTP with SSE", () => {
+describe("Answer depth over HTTP with SSE", () => {
   it.live.each([
     [undefined, 256],
     [10, 10]
-  ] as const)(
-    "A limit of %s allows %i levels of an answer, and a deeper answer fails its request alone",
-    ([option, allowed]) =>
-      Effect.gen(function* () {
-        const server = yield* Sse.serving({
-          posted: ({ answer, message }) => {
-            answer(202)
-            const text = resultOf(message.id, allowed + (message.method === "deep" ? 1 : 0))
-            for (const stream of server.streams) stream.write(`event: message\ndata: ${text}\n\n`)
-          }
-        })
-        const peer = yield* Sse.peerOf({ url: server.url, maxMessageDepth: option })
-        yield* isRefused(yield* Effect.forkChild(peer.request("deep")), allowed + 1, allowed)
-        assert.property(yield* peer.request("fine"), "a")
+  ] as const)("A %s limit allows %i levels, and a deeper answer fails only its request", ([option, allowed]) =>
+    Effect.gen(function* () {
+      const server = yield* Sse.serving({
+        posted: ({ answer, message }) => {
+          answer(202)
+          const text = resultOf(message.id, allowed + (message.method === "deep" ? 1 : 0))
+          for (const stream of server.streams) stream.write(`event: message\ndata: ${text}\n\n`)
+        }
       })
+      const peer = yield* Sse.peerOf({ url: server.url, maxMessageDepth: option })
+      yield* isRefused(yield* Effect.forkChild(peer.request("deep")), allowed + 1, allowed)
+      assert.property(yield* peer.request("fine"), "a")
+    })
   )
 })

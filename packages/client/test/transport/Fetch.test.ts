@@ -1,4 +1,4 @@
-/** A client that sends its requests by a function in the place of the platform's `fetch`. */
+/** A client that sends its requests through a function in place of the platform's `fetch`. */
 import * as Fetch from "@effect-mcp/client/Fetch"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import { assert, describe, it } from "@effect/vitest"
@@ -11,7 +11,7 @@ import { discovered } from "./http/support/finding.ts"
 const url = "https://mcp.example.com/mcp"
 const request = { method: "GET", url: new URL(url), headers: {} } as const
 
-/** A body whose end does not come, and whether it was closed. */
+/** A body that never ends, and whether it was closed. */
 const endless = () => {
   const closed = Deferred.makeUnsafe<void>()
   const body = new ReadableStream<Uint8Array>({
@@ -21,8 +21,8 @@ const endless = () => {
   return { body, closed: Deferred.await(closed) }
 }
 
-describe("A client over fetch", () => {
-  it.effect("layerFetch calls a tool by the function that is given, with the headers of all requests", () =>
+describe("Clients over fetch", () => {
+  it.effect("layerFetch calls a tool through the given function, with every request's headers", () =>
     Effect.gen(function* () {
       const posted: Array<Headers> = []
       const client = McpClient.layerFetch({
@@ -50,7 +50,7 @@ describe("A client over fetch", () => {
     })
   )
 
-  it.effect("A redirect that the platform hides is named by the error of the connection", () =>
+  it.effect("A redirect hidden by the platform is reported in the connection error", () =>
     Effect.gen(function* () {
       const hidden = async () => Object.defineProperty(new Response(null), "status", { value: 0 })
       const open = McpClient.open(Fetch.open({ url, fetch: hidden, transport: "streamable" }), { reconnect: false })
@@ -58,7 +58,7 @@ describe("A client over fetch", () => {
     })
   )
 
-  it.effect("A header without a value is not sent, and those of the trace context only where they are wanted", () =>
+  it.effect("A header without a value is not sent, and trace headers are sent only on demand", () =>
     Effect.gen(function* () {
       for (const traceHeaders of [true, false]) {
         const sent = Deferred.makeUnsafe<Headers>()
@@ -81,8 +81,8 @@ describe("A client over fetch", () => {
   )
 })
 
-describe("A request over fetch", () => {
-  it.effect("Its interruption aborts the request, and that of reading its body, too", () =>
+describe("Requests over fetch", () => {
+  it.effect("Interrupting a request or reading its body aborts it", () =>
     Effect.gen(function* () {
       for (const read of [false, true]) {
         let signal: AbortSignal | null | undefined
@@ -108,7 +108,7 @@ describe("A request over fetch", () => {
     })
   )
 
-  it.effect("A response that comes after the interruption of its request is closed", () =>
+  it.effect("A response that arrives after its request was interrupted is closed", () =>
     Effect.gen(function* () {
       const answered = Promise.withResolvers<Response>()
       const { body, closed } = endless()
@@ -121,7 +121,7 @@ describe("A request over fetch", () => {
     })
   )
 
-  it.effect("A body that is skipped, or read to its middle, is closed", () =>
+  it.effect("A skipped or partially read body is closed", () =>
     Effect.gen(function* () {
       const first = endless()
       yield* Effect.flatMap(FetchSender.make(async () => new Response(first.body))(request), (response) =>
@@ -135,33 +135,31 @@ describe("A request over fetch", () => {
     })
   )
 
-  it.effect(
-    "A body that is longer than its header says is not read beyond the limit, also where its packing is hidden",
-    () =>
-      Effect.gen(function* () {
-        const long = (type: ResponseType) =>
-          FetchSender.make(async () => {
-            let pulled = 0
-            const body = new ReadableStream<Uint8Array>({
-              pull: (controller) => (pulled++ < 100 ? controller.enqueue(new Uint8Array(100)) : controller.close()),
-              cancel: () => void (cut = true)
-            })
-            return Object.defineProperty(new Response(body, { headers: { "content-length": "10" } }), "type", {
-              value: type
-            })
-          })(request)
-        let cut = false
-        const whole = yield* Effect.flip(Effect.flatMap(long("basic"), (response) => Body.text(response, 1000)))
-        assert.strictEqual(whole.reason, "Overflow")
-        assert.isFalse(cut)
-        // A page does not see that an answer of another origin is packed; it sees the length of the packed one.
-        const hidden = yield* Effect.flip(Effect.flatMap(long("cors"), (response) => Body.text(response, 1000)))
-        assert.strictEqual(hidden.reason, "Overflow")
-        assert.isTrue(cut)
-      })
+  it.effect("A body longer than its declared length is not read beyond the limit, even if its encoding is hidden", () =>
+    Effect.gen(function* () {
+      const long = (type: ResponseType) =>
+        FetchSender.make(async () => {
+          let pulled = 0
+          const body = new ReadableStream<Uint8Array>({
+            pull: (controller) => (pulled++ < 100 ? controller.enqueue(new Uint8Array(100)) : controller.close()),
+            cancel: () => void (cut = true)
+          })
+          return Object.defineProperty(new Response(body, { headers: { "content-length": "10" } }), "type", {
+            value: type
+          })
+        })(request)
+      let cut = false
+      const whole = yield* Effect.flip(Effect.flatMap(long("basic"), (response) => Body.text(response, 1000)))
+      assert.strictEqual(whole.reason, "Overflow")
+      assert.isFalse(cut)
+      // A page does not see that another origin's answer is compressed; it sees the compressed length.
+      const hidden = yield* Effect.flip(Effect.flatMap(long("cors"), (response) => Body.text(response, 1000)))
+      assert.strictEqual(hidden.reason, "Overflow")
+      assert.isTrue(cut)
+    })
   )
 
-  it.effect("A function that throws or rejects, and a body that breaks, fail the request with the reason", () =>
+  it.effect("A throwing or rejecting function, or a broken body, fails the request with the reason", () =>
     Effect.gen(function* () {
       const reason = new TypeError("no network")
       const thrown = yield* Effect.flip(
@@ -183,13 +181,13 @@ describe("A request over fetch", () => {
     })
   )
 
-  it.effect("A response without a body has an empty one, and its headers have names in lower case", () =>
+  it.effect("A response without a body reads as empty, and header names are lower-case", () =>
     Effect.gen(function* () {
       const send = FetchSender.make(async () => new Response(null, { status: 202, headers: { "X-A": "1" } }))
       const { headers, status, stream } = yield* send(request)
       assert.deepStrictEqual([status, headers], [202, { "x-a": "1" }])
       assert.strictEqual(Buffer.concat(yield* Stream.runCollect(stream)).length, 0)
-      // As on a platform without streams.
+      // A response like on a platform without streams.
       const whole = Object.defineProperty(new Response("text"), "body", { value: undefined })
       const response = yield* FetchSender.make(async () => whole)(request)
       assert.strictEqual(Buffer.concat(yield* Stream.runCollect(response.stream)).toString(), "text")

@@ -12,7 +12,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { initializeResult } from "../support/scripted.ts"
 
-/** Serves one hand-made server per connection; says how many are open. */
+/** Serves one hand-written server per connection, and reports how many are open. */
 const listening = (where: net.ListenOptions) =>
   Effect.gen(function* () {
     const scope = yield* Scope.Scope
@@ -60,9 +60,9 @@ const endpoints: ReadonlyArray<readonly [string, () => net.ListenOptions]> = [
 const target = (address: net.AddressInfo | string | null): net.NetConnectOpts =>
   typeof address === "string" ? { path: address } : { host: "127.0.0.1", port: address?.port ?? 0 }
 
-describe.each(endpoints)("A server behind %s", (_, where) => {
+describe.each(endpoints)("Servers behind %s", (_, where) => {
   it.live(
-    "A server behind a socket is connected to, and disconnected in the end",
+    "A client connects to a socket server and disconnects at the end",
     () =>
       Effect.gen(function* () {
         const server = yield* listening(where())
@@ -80,7 +80,7 @@ describe.each(endpoints)("A server behind %s", (_, where) => {
     verifies("transport.custom.preserves-protocol", "stdio.framing.reused")
   )
 
-  it.live("A server that hangs up fails the requests that wait for it", () =>
+  it.live("A server that hangs up fails pending requests", () =>
     Effect.gen(function* () {
       const server = yield* listening(where())
       const socket = yield* NodeSocket.makeNet(target(server.address))
@@ -93,7 +93,7 @@ describe.each(endpoints)("A server behind %s", (_, where) => {
     })
   )
 
-  it.live("A server that does not listen is a typed error", () =>
+  it.live("A server that is not listening is a typed error", () =>
     Effect.gen(function* () {
       const gone = yield* Effect.scoped(Effect.map(listening(where()), ({ address }) => address))
       const socket = yield* NodeSocket.makeNet(target(gone))

@@ -1,4 +1,4 @@
-/** The connector of HTTP with SSE: what becomes of messages. */
+/** The HTTP with SSE connector: sending and receiving messages. */
 import * as Fetch from "@effect-mcp/client/Fetch"
 import * as Sse from "@effect-mcp/client/Sse"
 import * as McpClient from "@effect-mcp/client/McpClient"
@@ -12,10 +12,10 @@ import { begin, echoing, event, peerOf, quiet, reasonOf, serving } from "../supp
 
 describe("Messages", () => {
   it.live(
-    "A message is posted to the URI that the server says, in order, with the user's headers",
+    "A message is posted to the server's URI, in order, with the user's headers",
     () =>
       Effect.gen(function* () {
-        // Slow to accept the first ones: the others must not overtake.
+        // Accepts the first messages slowly; the others must not overtake them.
         let delay = 30
         const server = yield* serving({
           posted: (post, say) => void setTimeout(() => echoing(post, say), (delay = Math.max(0, delay - 3)))
@@ -39,7 +39,7 @@ describe("Messages", () => {
     verifies("sse.post.to-endpoint")
   )
 
-  it.live("A message is posted relative to the stream, whatever the endpoint's form", () =>
+  it.live("The endpoint is resolved against the stream's URL, whatever its form", () =>
     Effect.gen(function* () {
       for (const [endpoint, path] of [
         ["messages?s=1", "/v1/messages?s=1"],
@@ -63,7 +63,7 @@ describe("Messages", () => {
   )
 
   it.live(
-    "A message arrives as an event named message or unnamed, however the stream is cut, between any other events",
+    "A message arrives as an unnamed event or one named message, however the stream is split",
     () =>
       Effect.gen(function* () {
         const noise = [
@@ -98,9 +98,9 @@ describe("Messages", () => {
     verifies("sse.message-event")
   )
 
-  it.live("A question on the stream is answered, also while the server has not accepted the request", () =>
+  it.live("A question on the stream is answered even before the server has accepted the request", () =>
     Effect.gen(function* () {
-      // It accepts a message once it has handled it, as some do.
+      // Accepts a message once it has handled it, as some servers do.
       let accept = () => {}
       const server = yield* serving({
         posted: ({ answer, message }, say) => {
@@ -119,8 +119,8 @@ describe("Messages", () => {
   )
 })
 
-describe("A message that is not accepted", () => {
-  it.live("A message that is refused fails its request with the status, and the conversation continues", () =>
+describe("Messages that are not accepted", () => {
+  it.live("A rejected message fails its request with the status, and the connection stays open", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: (post, say) => {
@@ -148,7 +148,7 @@ describe("A message that is not accepted", () => {
     })
   )
 
-  it.live("A message to an unknown session ends the conversation, and may safely be sent again", () =>
+  it.live("A message to an unknown session ends the connection and can safely be resent", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: ({ answer, message }) => answer(message.method === "lost" ? 404 : 202)
@@ -177,7 +177,7 @@ describe("A message that is not accepted", () => {
     })
   )
 
-  it.live("A notification that is not accepted fails no request", () =>
+  it.live("A rejected notification fails no request", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: (post, say) => (post.message.id === undefined ? post.answer(500) : echoing(post, say))
@@ -189,10 +189,10 @@ describe("A message that is not accepted", () => {
   )
 })
 
-describe("The end of the scope over HTTP with SSE", () => {
-  it.live("The end of the scope hangs up, once the last messages have been posted", () =>
+describe("Scope closing over HTTP with SSE", () => {
+  it.live("Closing the scope hangs up once the last messages have been posted", () =>
     Effect.gen(function* () {
-      // Whether the stream stands while it is posted: a server forgets the session with it.
+      // Records if the stream is open during the post: a server forgets the session with it.
       let standing: ReadonlyArray<number> = []
       const server = yield* serving({
         posted: ({ answer }) => {
@@ -215,7 +215,7 @@ describe("The end of the scope over HTTP with SSE", () => {
     })
   )
 
-  it.live("The end of the scope ends the incoming messages of a reader outside of it", () =>
+  it.live("Closing the scope ends the incoming messages of an outside reader", () =>
     Effect.gen(function* () {
       const server = yield* serving({})
       const connectors = [
@@ -232,7 +232,7 @@ describe("The end of the scope over HTTP with SSE", () => {
     })
   )
 
-  it.live("The end of the scope does not wait for a server that accepts nothing", () =>
+  it.live("Closing the scope does not wait for a server that accepts nothing", () =>
     Effect.gen(function* () {
       const server = yield* serving({ posted: () => {} })
       const scope = yield* Scope.make()
@@ -248,8 +248,8 @@ describe("The end of the scope over HTTP with SSE", () => {
   )
 })
 
-describe("A client over HTTP with SSE", () => {
-  it.live("A client over HTTP with SSE shakes hands without a probe, and is closed with its layer", () =>
+describe("Clients over HTTP with SSE", () => {
+  it.live("A client over HTTP with SSE handshakes without a probe and closes with its layer", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: ({ answer, message }, say) => {
@@ -274,7 +274,7 @@ describe("A client over HTTP with SSE", () => {
   )
 })
 
-it.effect("A request whose HTTP client gives up by an interruption of its own fails over HTTP with SSE, too", () =>
+it.effect("An HTTP client that interrupts itself fails its request over HTTP with SSE as well", () =>
   Effect.gen(function* () {
     const server = yield* serving({})
     const interrupting = Effect.map(HttpClient.HttpClient, (http) =>

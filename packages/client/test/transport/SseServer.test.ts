@@ -1,12 +1,12 @@
-/** The connector of HTTP with SSE: what servers may be, and what is made of them. */
+/** The HTTP with SSE connector: kinds of servers, and how it treats them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import type * as http from "node:http"
 import { type Script, begin, echoing, event, open, peerOf, reasonOf, serving } from "../support/sse.ts"
 
-describe("A server of HTTP with SSE", () => {
-  it.live("A server that answers the stream's GET without a stream is a typed error with the status", () =>
+describe("HTTP with SSE servers", () => {
+  it.live("A GET answered without a stream fails with the status", () =>
     Effect.gen(function* () {
       const opening = (open: Script["open"] & object) =>
         Effect.scoped(
@@ -24,7 +24,7 @@ describe("A server of HTTP with SSE", () => {
     })
   )
 
-  it.live("A server that does not listen, or whose URL is invalid, is a typed error", () =>
+  it.live("A server that is not listening or has an invalid URL fails with a typed error", () =>
     Effect.gen(function* () {
       const { url } = yield* Effect.scoped(serving({}))
       assert.deepStrictEqual(reasonOf(yield* Effect.flip(open({ url }))), ["Open", undefined])
@@ -32,7 +32,7 @@ describe("A server of HTTP with SSE", () => {
     })
   )
 
-  it.live("A server that wants messages at another origin is refused", () =>
+  it.live("A server with its endpoint at another origin is rejected", () =>
     Effect.gen(function* () {
       for (const endpoint of [
         "http://evil.example/messages",
@@ -49,7 +49,7 @@ describe("A server of HTTP with SSE", () => {
     })
   )
 
-  it.live("A server that redirects its client is followed on its own origin, and nowhere else", () =>
+  it.live("Redirects are followed only within the server's origin", () =>
     Effect.gen(function* () {
       const other = yield* serving({})
       const away = (response: http.ServerResponse, location: string) => response.writeHead(307, { location }).end()
@@ -75,11 +75,11 @@ describe("A server of HTTP with SSE", () => {
     })
   )
 
-  it.effect("A server without an endpoint event is waited for as long as the timeout, and the GET is closed then", () =>
+  it.effect("A missing endpoint event times out and closes the GET", () =>
     Effect.gen(function* () {
       const head = (response: http.ServerResponse) =>
         void response.writeHead(200, { "content-type": "text/event-stream" }).write(": hello\n\n")
-      // One that sends a stream without events, and one that sends nothing.
+      // One sends a stream without events, the other sends nothing.
       for (const answer of [head, () => {}]) {
         const asked = yield* Deferred.make<void>()
         const server = yield* serving({
@@ -99,7 +99,7 @@ describe("A server of HTTP with SSE", () => {
     })
   )
 
-  it.live("A server that ends the stream ends the conversation; waiting requests fail at once", () =>
+  it.live("A server that ends its stream ends the connection and fails pending requests immediately", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: ({ answer, message }) => {
@@ -115,7 +115,7 @@ describe("A server of HTTP with SSE", () => {
     })
   )
 
-  it.live("A server whose stream breaks breaks the wire", () =>
+  it.live("A broken stream breaks the connection", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: ({ answer }) => {
@@ -129,7 +129,7 @@ describe("A server of HTTP with SSE", () => {
     })
   )
 
-  it.live("A server that sends too much at once breaks the wire, after its earlier messages are read", () =>
+  it.live("A server that sends too much at once breaks the connection after its earlier messages are read", () =>
     Effect.gen(function* () {
       const large = { jsonrpc: "2.0", method: "notifications/large", params: { text: "x".repeat(2000) } }
       const small = { jsonrpc: "2.0", method: "notifications/small" }

@@ -1,10 +1,10 @@
-/** What the body of a successful response to a POST means for its request. */
+/** Reads the body of a successful response to a POST. */
 import * as Framing from "@effect-mcp/core/Framing"
 import type { Decoded } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 
-/** Whether the message answers the request. */
+/** True if the message answers the request. */
 export const answers = (decoded: Decoded, id: JsonRpc.Id): boolean => {
   if (decoded._tag === "Batch") return decoded.members.some((member) => answers(member, id))
   if (decoded._tag === "InvalidMessage") return decoded.response && decoded.id === id
@@ -16,13 +16,13 @@ const resultOf = (decoded: Decoded): unknown =>
 
 export const succeeds = (decoded: Decoded): boolean => resultOf(decoded) !== undefined
 
-/** The revision that an answer to `initialize` names. */
+/** Returns the revision that an answer to `initialize` names. */
 export const agreedOn = (decoded: Decoded): string | undefined => {
   const result = resultOf(decoded)
   return isJsonObject(result) && typeof result.protocolVersion === "string" ? result.protocolVersion : undefined
 }
 
-/** The answer in the body of a successful response; `undefined` if it does not answer the request. */
+/** Returns the answer in the body of a successful response, or `undefined` if it does not answer the request. */
 export const read = (body: string, id: JsonRpc.Id, maxDepth?: number): Decoded | undefined => {
   const decoded = Framing.decode(body, undefined, maxDepth)
   return answers(decoded, id) ? decoded : undefined

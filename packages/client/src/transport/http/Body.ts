@@ -1,7 +1,7 @@
 /**
- * Bodies of HTTP responses, bounded: a text, or an SSE body as it arrives.
+ * Reads HTTP response bodies with limits, either as text or as SSE events as they arrive.
  *
- * Owns the position in a stream of events, which outlives its connections: the last event id and the delay before the next connection.
+ * Tracks the position in an event stream, which outlives its connections: the last event id and the delay before the next connection.
  * Ending early closes the connection.
  */
 import * as Framing from "@effect-mcp/core/Framing"
@@ -12,13 +12,13 @@ import * as Sse from "effect/encoding/Sse"
 import * as Stream from "effect/Stream"
 import type { HttpFailure, HttpResponse } from "./HttpSender.ts"
 
-/** The position in a stream of events, over all of its connections. */
+/** The position in an event stream, across all of its connections. */
 export interface Position {
-  /** The id of the last event that was delivered. */
+  /** Id of the last event that was delivered. */
   lastEventId: string | undefined
   /** The server's last `retry`: milliseconds to wait before the next connection. */
   retry: number | undefined
-  /** How many events and `retry` fields have arrived. */
+  /** Number of events and `retry` fields that have arrived. */
   signs: number
 }
 
@@ -30,11 +30,11 @@ export const isEventStream = (headers: HttpResponse["headers"]): boolean =>
 const tooLarge = (limit: number) =>
   new TransportError({
     reason: "Overflow",
-    message: `The answer is larger than ${limit} bytes: raise maxMessageBytes of the transport`
+    message: `The response is larger than ${limit} bytes: raise the transport's maxMessageBytes`
   })
 
 const broken = (cause: HttpFailure) =>
-  new TransportError({ reason: "Read", message: `The answer broke off: ${cause.message}`, cause })
+  new TransportError({ reason: "Read", message: `The response was cut off: ${cause.message}`, cause })
 
 const isBroken = (error: HttpFailure | TransportError): error is HttpFailure => error._tag !== "TransportError"
 
@@ -42,7 +42,7 @@ const nothing = "EmptyBodyError"
 
 const whole = new TextDecoder()
 
-/** A whole body. One with a content length and without a content encoding is read in one step. */
+/** Reads a complete body. If it has a content length and no content encoding, it is read in one step. */
 export const text = (
   response: HttpResponse,
   limit: number,
@@ -50,13 +50,13 @@ export const text = (
 ): Effect.Effect<string, TransportError> => {
   const length = Number(headers["content-length"] ?? Number.NaN)
   if (length > limit) {
-    // The body is closed before the failure.
+    // Closes the body before failing.
     return Effect.andThen(skip(response, 0), Effect.fail(tooLarge(limit)))
   }
   if (length >= 0 && headers["content-encoding"] === undefined) {
     return Effect.matchEffect(response.arrayBuffer, {
       onFailure: (error) => Effect.fail(broken(error)),
-      // A function in the place of `fetch` may give another length than that of its body.
+      // A function used in place of `fetch` may report a length that differs from its body's.
       onSuccess: (bytes) =>
         bytes.byteLength > limit ? Effect.fail(tooLarge(limit)) : Effect.succeed(whole.decode(bytes))
     })
@@ -79,7 +79,7 @@ export const text = (
 /** How long the rest of an unneeded body is read. */
 export const skipTimeout = "1 second"
 
-/** Reads an unneeded body, so that its connection can be used again; a body that is too long or too slow is cut off. */
+/** Reads an unneeded body so that its connection can be reused. Cuts off a body that is too long or too slow. */
 export const skip = ({ stream }: HttpResponse, limit = 64 * 1024): Effect.Effect<void> =>
   Effect.suspend(() => {
     let size = 0
@@ -91,8 +91,8 @@ export const skip = ({ stream }: HttpResponse, limit = 64 * 1024): Effect.Effect
   })
 
 /**
- * Delivers the messages of an SSE body, in order, until it ends or breaks, which is no failure: it may be resumed after both. Fails for
- * an event that is larger than the limit, in characters. Events of other types are read for their id alone.
+ * Delivers the messages in an SSE body, in order, until it ends or breaks. Neither is a failure, because the stream may be resumed. Fails
+ * if an event is larger than the limit, in characters. For events of other types, only the id is read.
  */
 export const events = (
   response: HttpResponse,
@@ -111,10 +111,10 @@ export const events = (
         position.retry = Duration.toMillis(event.duration)
         return Effect.void
       }
-      // The parser bounds only incomplete events.
+      // The parser only limits incomplete events.
       if (event.data.length > limit) return Effect.fail(tooLarge(limit))
       position.lastEventId = event.id === "" ? undefined : (event.id ?? position.lastEventId)
-      // An event without data is a priming event: only its id counts.
+      // An event without data is a priming event. Only its id matters.
       return event.event === "message" && event.data !== ""
         ? deliver(Framing.decode(event.data, undefined, maxDepth))
         : Effect.void

@@ -1,8 +1,8 @@
 /**
- * The refusals of authorization: status 401, which asks for credentials, and 403, for credentials that are not enough
- * (spec: basic/authorization; RFC 6750 section 3.1; RFC 9728 section 5.1).
+ * Authorization failures: status 401 for missing credentials, and 403 for insufficient ones (spec: basic/authorization; RFC 6750
+ * section 3.1; RFC 9728 section 5.1).
  *
- * Each refuses one request: the connection and other requests live on. An error holds no token and no query of a URL.
+ * Each one rejects a single request; the connection and other requests continue. Errors never contain tokens or URL queries.
  */
 import * as Challenge from "@effect-mcp/protocol/Challenge"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
@@ -14,9 +14,9 @@ import { type Denied, Forbidden, Unauthorized } from "../../ClientError.ts"
 import { placeOf } from "./Endpoint.ts"
 import type { HttpResponse } from "./HttpSender.ts"
 
-/** A response, and the request that it is for. */
+/** A response, and the request that it answers. */
 export interface Answered {
-  /** The method of the request, or `GET` for a stream. */
+  /** The request's method, or `GET` for a stream. */
   readonly method: string
   readonly url: URL
   readonly response: HttpResponse
@@ -25,7 +25,7 @@ export interface Answered {
 
 export const isDenied = (status: number): boolean => status === 401 || status === 403
 
-/** The message in a body: that of JSON-RPC, the description of OAuth, or the text itself. */
+/** Returns the message in a body: from JSON-RPC, from OAuth's description, or the text itself. */
 const words = (body: string): string => {
   const json = Option.getOrUndefined(
     Result.getSuccess(
@@ -43,14 +43,14 @@ const words = (body: string): string => {
 
 const advice = (status: number, scopes: ReadonlyArray<string>): string => {
   if (status === 401) {
-    return "Give a token in the option `headers`, or connect by `layerHttp` with an HttpClient that logs in (OAuth.layer of @effect-mcp/auth)."
+    return "Pass a token in the `headers` option, or connect with `layerHttp` and an HttpClient that logs in (OAuth.layer from @effect-mcp/auth)."
   }
   return scopes.length === 0
-    ? "Check that this user may do this, and that the server accepts requests from here (its allowed hosts and origins)."
-    : "Log in again and ask for these scopes."
+    ? "Check that this user has permission, and that the server accepts requests from here (its allowed hosts and origins)."
+    : "Log in again and request these scopes."
 }
 
-/** `cause`: the failure of an HTTP client that logs in, whose message is used then. */
+/** `cause` is the failure of an HTTP client that logs in. Its message is used if there is one. */
 export const make = (
   { body, method, response, url }: Answered,
   cause?: { readonly error: HttpClientError; readonly message: string }
@@ -63,10 +63,10 @@ export const make = (
   const place = placeOf(url)
   const said = [code, excerpt(words(body))].filter((text) => text !== undefined && text !== "").join(", ")
   const refusal = [
-    `${place} ${status === 401 ? "wants authorization for" : "does not allow"} ${method}`,
+    `${place} ${status === 401 ? "requires authorization for" : "does not allow"} ${method}`,
     ` (status ${status}${said === "" ? "" : `: ${said}`}).`,
-    scopes.length === 0 ? "" : ` It needs the scopes ${scopes.join(" ")}.`,
-    resourceMetadata === undefined ? "" : ` Its authorization is described at ${resourceMetadata}.`
+    scopes.length === 0 ? "" : ` It requires the scopes ${scopes.join(" ")}.`,
+    resourceMetadata === undefined ? "" : ` Its authorization metadata is at ${resourceMetadata}.`
   ].join("")
   const details: Denied = {
     message: cause === undefined ? `${refusal} ${advice(status, scopes)}` : cause.message,

@@ -1,7 +1,7 @@
 /**
- * The server's endpoint: its URL, the user's headers, and those of the session once it is open.
+ * The server's endpoint: its URL, the user's headers, and the session's headers once it is open.
  *
- * Owns the session's id and revision.
+ * Tracks the session's ID and revision.
  */
 import * as MetadataHeaders from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -16,7 +16,7 @@ import type { HttpFailure, RequestToServer, HttpResponse, HttpSender } from "./H
 
 type Answer = Effect.Effect<HttpResponse, HttpFailure>
 
-/** Whether the message is of the stateless era (2026-07-28), and belongs to no session. */
+/** True if the message belongs to the stateless era (2026-07-28) and therefore to no session. */
 export const isStateless = (message: JsonRpc.Request | JsonRpc.Notification): boolean => {
   const meta = message.params?._meta
   return isJsonObject(meta) && typeof meta[protocolVersion] === "string"
@@ -24,7 +24,7 @@ export const isStateless = (message: JsonRpc.Request | JsonRpc.Notification): bo
 
 const traceNames = ["traceparent", "tracestate", "baggage"]
 
-/** The trace context in `_meta` of a request, as headers: for proxies and servers that read only these. */
+/** Returns the trace context from a request's `_meta` as headers, for proxies and servers that only read headers. */
 const traceHeaders = (message: JsonRpc.Request): RequestHeaders => {
   const meta = message.params?._meta
   if (!isJsonObject(meta) || typeof meta["traceparent"] !== "string") return {}
@@ -36,26 +36,26 @@ const traceHeaders = (message: JsonRpc.Request): RequestHeaders => {
   )
 }
 
-/** Options that no transport can be opened with. */
+/** Creates the error for options that don't allow opening a transport. */
 const refuse = (message: string): TransportError => new TransportError({ reason: "Open", message })
 
-/** The URL that an option has. One with a password is refused: `fetch` does not send it, and its errors show it. */
+/** Parses a URL option. Rejects a URL with a password, because `fetch` does not send passwords and shows them in errors. */
 export const parse = (option: string | URL): Effect.Effect<URL, TransportError> => {
-  if (!URL.canParse(String(option))) return Effect.fail(refuse(`Not a URL: ${JSON.stringify(option)}`))
+  if (!URL.canParse(String(option))) return Effect.fail(refuse(`Not a valid URL: ${JSON.stringify(option)}`))
   const url = new URL(option)
   return url.username + url.password === ""
     ? Effect.succeed(url)
     : Effect.fail(
         refuse(
-          "A URL with a user or password is not used: give them in the option `headers`, as `authorization: Basic ...`"
+          "A URL must not contain a user or password: pass them in the `headers` option, as `authorization: Basic ...`"
         )
       )
 }
 
-/** Headers as an option has them; one without a value is not sent. */
+/** Headers option. A header without a value is not sent. */
 export type HeadersOption = { readonly [name: string]: string | undefined }
 
-/** The headers that an option has, as requests have them: their names in lower case. */
+/** Converts a headers option to request headers with lower-case names. */
 export const sendable = (headers: HeadersOption): Effect.Effect<RequestHeaders, TransportError> =>
   Effect.try({
     try: () => {
@@ -63,21 +63,21 @@ export const sendable = (headers: HeadersOption): Effect.Effect<RequestHeaders, 
       for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.append(name, value)
       return Object.fromEntries(all)
     },
-    // Without the platform's error, which may hold a token.
+    // Without the platform's error, which may contain a token.
     catch: () =>
       refuse(
-        "The option `headers` has a name or value that HTTP cannot send: look for line breaks or letters beyond Latin-1"
+        "The `headers` option has a name or value that cannot be sent over HTTP: look for line breaks or characters outside Latin-1"
       )
   })
 
-/** A URL without its query, which may hold a secret. */
+/** Returns a URL without its query, which may contain a secret. */
 export const placeOf = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 
 const json = "application/json"
 const eventStream = "text/event-stream"
 
 export class RemoteEndpoint {
-  /** The session id, if the server gave one with its answer to `initialize`. */
+  /** The session id, if the server's answer to `initialize` contains one. */
   session: string | undefined = undefined
   /** The revision that `initialize` negotiated. */
   version: string | undefined = undefined
@@ -87,8 +87,8 @@ export class RemoteEndpoint {
   private readonly propagates: boolean
 
   /**
-   * `shared`: headers of every request, their names in lower case. `propagates`: whether requests have the headers of their trace
-   * context. Default true.
+   * `shared` are the headers for every request, with lower-case names. `propagates` says whether requests carry their trace context as
+   * headers. Default true.
    */
   constructor(send: HttpSender, url: URL, shared: RequestHeaders = {}, propagates = true) {
     this.send = send
@@ -97,7 +97,7 @@ export class RemoteEndpoint {
     this.shared = shared
   }
 
-  /** Forgets session and revision, before another `initialize`. */
+  /** Forgets the session and its revision, before another `initialize`. */
   forgetSession(): void {
     this.session = undefined
     this.version = undefined
@@ -114,7 +114,7 @@ export class RemoteEndpoint {
     return RetryAfter.retry(SameOrigin.follow(this.send, request))
   }
 
-  /** Posts one message, or a batch. `extra`: headers of this request alone, their names in lower case. */
+  /** Posts one message or a batch. `extra` are headers for this request only, with lower-case names. */
   post(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, text: string, extra?: RequestHeaders): Answer {
     const request = JsonRpc.isBatch(message) || !JsonRpc.isRequest(message) ? undefined : message
     const own =
@@ -141,7 +141,7 @@ export class RemoteEndpoint {
     return this.execute({ method: "GET", url: this.url, headers })
   }
 
-  /** Ends the session. */
+  /** Closes the session. */
   remove(): Effect.Effect<void, HttpFailure> {
     const headers = { ...this.shared, ...this.ofSession }
     return Effect.flatMap(this.execute({ method: "DELETE", url: this.url, headers }), (answer) => Body.skip(answer))

@@ -1,7 +1,7 @@
 /**
  * One request over HTTP, from its POST to its answer: a JSON body, or an SSE body, which may need several connections.
  *
- * Ends when the answer is delivered, or fails with the reason for which there is none.
+ * Ends when the answer is delivered, or fails with the reason why there is none.
  */
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -16,7 +16,7 @@ import type { HttpResponse } from "./HttpSender.ts"
 import * as Refusal from "./Refusal.ts"
 import * as RefusedExchange from "./RefusedExchange.ts"
 
-/** `accepted` is called once. */
+/** Creates an exchange. `accepted` is called once. */
 export const make = (
   request: JsonRpc.Request,
   headers: RequestHeaders | undefined,
@@ -63,11 +63,11 @@ const streamed = Effect.fnUntraced(function* (
   if (exchange.answered) return yield* Effect.void
   if (ended === "Gone") return yield* Effect.fail(ExchangeFailure.sessionLost(false))
   return yield* Effect.fail(
-    ExchangeFailure.unanswered(`The stream ended before the answer${resumable ? ", and could not be resumed" : ""}`)
+    ExchangeFailure.unanswered(`The stream ended before the response${resumable ? ", and could not be resumed" : ""}`)
   )
 })
 
-/** Sends the request, and delivers its answer. Fails with the reason for which there is none. */
+/** Sends the request and delivers its answer. Fails with the reason why there is none. */
 export const run = (
   conversation: HttpConversation,
   exchange: PostExchange
@@ -82,7 +82,7 @@ export const run = (
       : Effect.flatMap(sendable(headers), (extra) => endpoint.post(request, text, extra))
   return Effect.matchEffect(answer, {
     onFailure: (error) => {
-      // Not as unsent: that would be sent again.
+      // Not reported as unsent, because then it would be resent.
       if (error._tag === "TransportError") return Effect.fail(ExchangeFailure.unread(error))
       return error.reason._tag === "StatusCodeError"
         ? Effect.fail(Refusal.unreachable(error, request.method, endpoint.url))
@@ -92,7 +92,7 @@ export const run = (
   })
 }
 
-/** Reads the body of a response as JSON or as SSE. */
+/** Reads a response's body as JSON or as SSE. */
 const begun = (
   conversation: HttpConversation,
   exchange: PostExchange,

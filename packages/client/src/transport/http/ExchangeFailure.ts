@@ -5,17 +5,20 @@ import type { HttpFailure } from "./HttpSender.ts"
 
 export interface ExchangeFailure {
   readonly error: TransportError
-  /** Whether the server has certainly not acted on the request. */
+  /** True if the server has certainly not acted on the request. */
   readonly unsent: boolean
 }
 
-/** Codes of platforms for a connection that was never made, or a server with a wrong certificate: nothing was sent then. */
+/**
+ * Platform error codes for a connection that was never established, or a server with an invalid certificate. In both cases nothing was
+ * sent.
+ */
 const unconnected = new RegExp(
   "^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket" +
     "|(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_).*)$"
 )
 
-/** Looks at an error, its causes and its parts, up to a depth: a chain may be long, or a circle. */
+/** Searches an error, its causes and its parts up to a maximum depth, because a chain may be long or circular. */
 const neverConnected = (error: unknown, depth = 5): boolean => {
   if (depth === 0 || !Predicate.isObject(error)) return false
   const { cause, code, errors, syscall }: { readonly [field in "cause" | "code" | "errors" | "syscall"]?: unknown } =
@@ -25,7 +28,10 @@ const neverConnected = (error: unknown, depth = 5): boolean => {
   return Array.isArray(errors) && errors.length > 0 && errors.every((one) => neverConnected(one, depth - 1))
 }
 
-/** Why, in the words of the platform. A name with several addresses, such as `localhost`, fails with an error for each, whose sum has none. */
+/**
+ * Returns the platform's reason. A name with several addresses, such as `localhost`, fails with one error per address, and the aggregate
+ * error has no message.
+ */
 const reasonOf = (cause: unknown, otherwise: string): string => {
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
   const first: unknown = inner instanceof AggregateError ? inner.errors[0] : inner
@@ -47,17 +53,17 @@ export const unreachable = (error: HttpFailure, { origin }: URL): ExchangeFailur
   }
 }
 
-/** The server does not know the session, or has ended it (404). */
+/** The server does not know the session, or has closed it (404). */
 export const sessionLost = (unsent: boolean): ExchangeFailure => ({
   unsent,
-  error: new TransportError({ reason: "SessionLost", status: 404, message: "The server has ended the session" })
+  error: new TransportError({ reason: "SessionLost", status: 404, message: "The server has closed the session" })
 })
 
-/** The exchange ended without the answer. */
+/** The exchange ended without an answer. */
 export const unanswered = (message: string): ExchangeFailure => ({
   unsent: false,
   error: new TransportError({ reason: "Read", message })
 })
 
-/** The body of the answer could not be read to its end, or a header of the request alone cannot be sent. */
+/** The response body could not be read to the end, or one of this request's headers cannot be sent. */
 export const unread = (error: TransportError): ExchangeFailure => ({ error, unsent: false })

@@ -1,4 +1,4 @@
-/** Requests over the platform's `fetch`, without Effect's `HttpClient`, which would be a tenth of a small client. */
+/** Sends requests with the platform's `fetch` instead of Effect's `HttpClient`, which would make up a tenth of a small client. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { FetchFailure, type HttpResponse, type HttpSender } from "./HttpSender.ts"
@@ -14,7 +14,7 @@ const messageOf = (cause: unknown): string => {
 const failure = (cause: unknown): FetchFailure =>
   new FetchFailure({ message: messageOf(cause), reason: { _tag: "TransportError", cause }, cause })
 
-/** A step of an exchange, whose interruption aborts all of it. */
+/** Runs a step of an exchange. Interrupting it aborts the whole exchange. */
 const step = <A>(exchange: AbortController, run: () => Promise<A>): Effect.Effect<A, FetchFailure> =>
   Effect.onInterrupt(Effect.tryPromise({ try: run, catch: failure }), () => Effect.sync(() => exchange.abort()))
 
@@ -27,7 +27,7 @@ class FetchResponse implements HttpResponse {
   constructor(response: Response, exchange: AbortController) {
     this.status = response.status
     const headers = Object.fromEntries(response.headers)
-    // A page does not see that an answer of another origin is packed: this may be the length of the packed body.
+    // A page cannot see that a response from another origin is compressed, so this may be the length of the compressed body.
     if (response.type === "cors") delete headers["content-length"]
     this.headers = headers
     this.response = response
@@ -42,19 +42,19 @@ class FetchResponse implements HttpResponse {
     const { body } = this.response
     return body
       ? Stream.fromReadableStream({ evaluate: () => body, onError: failure })
-      : // Nothing, or all at once where the platform has no streams, such as React Native.
+      : // Empty, or the whole body at once if the platform has no streams, such as React Native.
         Stream.fromEffect(Effect.map(this.arrayBuffer, (bytes) => new Uint8Array(bytes)))
   }
 }
 
-/** Sends every request by the function. */
+/** Sends every request with the function. */
 export const make =
   (fetch: Fetch): HttpSender =>
   ({ body, headers, method, url }) =>
     Effect.suspend(() => {
       const exchange = new AbortController()
       const { signal } = exchange
-      // The platform measures the body by itself, and sends no request whose user says otherwise.
+      // The platform measures the body itself, and rejects a request with a different length.
       const { "content-length": _, ...sent } = headers
       const init: RequestInit = {
         method,
@@ -65,7 +65,7 @@ export const make =
       }
       return step(exchange, async () => {
         const response = await fetch(url, init)
-        // A function in the place of `fetch` may not know the signal.
+        // A function used in place of `fetch` may ignore the signal.
         if (signal.aborted) response.body?.cancel().catch(() => undefined)
         return new FetchResponse(response, exchange)
       })

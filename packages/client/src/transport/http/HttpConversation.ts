@@ -1,4 +1,4 @@
-/** The state that all exchanges over one HTTP transport share, and the delivery of the messages in their responses. */
+/** State shared by all exchanges over one HTTP transport, and the delivery of messages in their responses. */
 import type { Decoded, RequestHeaders, Transport, TransportError } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Deferred from "effect/Deferred"
@@ -9,23 +9,23 @@ import type { RemoteEndpoint } from "./Endpoint.ts"
 import type * as ExchangeFailure from "./ExchangeFailure.ts"
 import type { StreamEnd, ResumeStream } from "./ResumeStream.ts"
 
-/** What is learned of a server: its era, or the transport of an older server. */
+/** Facts learned about a server: its era, or the transport of an older server. */
 export type Learned = "stateless" | "older" | "streamable" | "sse"
 
-/** What all exchanges of a transport share. */
+/** State shared by all exchanges of a transport. */
 export interface HttpConversation {
   readonly endpoint: RemoteEndpoint
-  /** Resumes the stream of a request in a session. */
+  /** Resumes a request's stream in a session. */
   readonly resume: (
     ...options: Parameters<ResumeStream["resume"]>
   ) => Effect.Effect<StreamEnd, ExchangeFailure.ExchangeFailure>
-  /** The largest message that is read, in bytes. */
+  /** Maximum size of a message to read, in bytes. */
   readonly limit: number
-  /** The deepest nesting of a message that is read. */
+  /** Maximum nesting depth of a message to read. */
   readonly maxDepth: number | undefined
   readonly deliver: (message: Decoded) => Effect.Effect<void>
   readonly learned: (what: Learned) => void
-  /** The older transport at the same URL, for a server that refuses `initialize`; `handOver` is called with it. */
+  /** The older transport at the same URL, for a server that rejects `initialize`. Passed to `handOver`. */
   readonly fallback: Effect.Effect<Transport, TransportError> | undefined
   readonly handOver: (transport: Transport, request: JsonRpc.Request) => void
 }
@@ -35,11 +35,11 @@ export interface PostExchange {
   readonly text: string
   readonly headers: RequestHeaders | undefined
   readonly stateless: boolean
-  /** Whether the request may have been sent, and in which session. */
+  /** True if the request may have been sent, and in which session. */
   begun: boolean
   session: string | undefined
   answered: boolean
-  /** Called when the response has begun, or none will. */
+  /** Called when the response has started, or when there will be none. */
   readonly accept: () => void
   /** Completes with `accept`. */
   readonly accepted: Deferred.Deferred<void>
@@ -48,11 +48,11 @@ export interface PostExchange {
   fiber: Fiber.Fiber<void> | undefined
 }
 
-/** Marks a message of an exchange as related to its request. */
+/** Marks a message in an exchange as related to its request. */
 const related = (message: Decoded, id: JsonRpc.Id): Decoded =>
   message._tag === "Message" ? { ...message, envelope: { ...message.envelope, relatedTo: id } } : message
 
-/** Delivers the messages of an exchange. `telling`: whether the answer tells the server's era. */
+/** Delivers an exchange's messages. `telling` says whether the answer reveals the server's era. */
 export const receiver =
   ({ deliver, endpoint, learned }: HttpConversation, exchange: PostExchange, telling = true) =>
   (message: Decoded): Effect.Effect<void> => {

@@ -1,4 +1,4 @@
-/** How requests are sent, as a transport over HTTP sees it: the platform's `fetch`, or an `HttpClient`. */
+/** The interface through which an HTTP transport sends requests, implemented on top of `fetch` and of `HttpClient`. */
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ export interface RequestToServer {
   readonly body?: string | undefined
 }
 
-/** The body is read once, in one of the two ways, or not at all (`Body.skip`). */
+/** A response. Its body is read once, in one of the two ways, or not at all (`Body.skip`). */
 export interface HttpResponse {
   readonly status: number
   /** All names are in lower case. */
@@ -23,7 +23,7 @@ export interface HttpResponse {
   readonly stream: Stream.Stream<Uint8Array, HttpFailure>
 }
 
-/** The platform's `fetch` gave no response, or not its whole body: in the shape of an `HttpClientError`. */
+/** The platform's `fetch` returned no response, or not the complete body. Has the shape of an `HttpClientError`. */
 export class FetchFailure extends Data.TaggedError("FetchFailure")<{
   readonly message: string
   readonly reason: { readonly _tag: "TransportError"; readonly cause: unknown }
@@ -32,5 +32,5 @@ export class FetchFailure extends Data.TaggedError("FetchFailure")<{
 
 export type HttpFailure = FetchFailure | HttpClientError
 
-/** Sends a request without following its redirects. The interruption of it, or of the reading of a body, closes the connection. */
+/** Sends a request without following redirects. Interrupting it, or the reading of the body, closes the connection. */
 export type HttpSender = (request: RequestToServer) => Effect.Effect<HttpResponse, HttpFailure>

@@ -1,4 +1,4 @@
-/** A transport over HTTP, however its requests are sent: Streamable HTTP, or HTTP with SSE where the server speaks only that. */
+/** A transport over HTTP on any sender: Streamable HTTP, or HTTP with SSE if the server only supports that. */
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -10,16 +10,16 @@ import * as ServerEraCache from "./ServerEraCache.ts"
 import * as Streamable from "./Streamable.ts"
 
 export interface Options extends Streamable.Options {
-  /** The URL of the server's endpoint. */
+  /** URL of the server's endpoint. */
   readonly url: string | URL
   /**
-   * The transport. Default `auto`: Streamable HTTP, or HTTP with SSE if the server refuses that; the next connection to the same URL
-   * begins with the one that was found.
+   * The transport. Default `auto`: Streamable HTTP, or HTTP with SSE if the server rejects that. The next connection to the same URL starts
+   * with the transport that worked.
    */
   readonly transport?: "auto" | "streamable" | "sse" | undefined
 }
 
-/** `given`: the headers of every request. `propagates`: whether requests have the headers of their trace context. */
+/** `given` are the headers for every request. `propagates` says whether requests carry their trace context as headers. */
 export const open = Effect.fnUntraced(function* (
   send: HttpSender,
   options: Options,

@@ -1,4 +1,4 @@
-/** Messages that have no answer over HTTP: notifications, responses, and batches of them. */
+/** Messages without an answer over HTTP: notifications, responses, and batches of them. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isStateless } from "./Endpoint.ts"
 
@@ -10,7 +10,7 @@ export const encode = (message: OneWayMessage): string =>
 export const isNotification = (message: OneWayMessage): message is JsonRpc.Notification =>
   !JsonRpc.isBatch(message) && "method" in message
 
-/** Whether it is a notification that needs no session. */
+/** True for a notification that needs no session. */
 export const isAlone = (message: OneWayMessage): boolean => isNotification(message) && isStateless(message)
 
 export const opensSession = (message: OneWayMessage): boolean =>

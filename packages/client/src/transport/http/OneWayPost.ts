@@ -1,4 +1,4 @@
-/** The POST of a message that has no answer: it is accepted or refused. */
+/** Posts a message without an answer, which is accepted or rejected. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -14,30 +14,33 @@ import type { HttpResponse } from "./HttpSender.ts"
 const isResponse = (message: OneWayMessage): boolean =>
   JsonRpc.isBatch(message) ? message.every(JsonRpc.isResponse) : JsonRpc.isResponse(message)
 
-/** What errors call the message. */
+/** Returns the message's name for errors. */
 const nameOf = (message: OneWayMessage): string =>
   JsonRpc.isBatch(message) ? "a batch" : "method" in message ? message.method : "an answer"
 
-/** How often a message that the server waits for is sent again. */
+/** Maximum number of times to resend a message that the server is waiting for. */
 const times = 8
 
-/** Waits before the next try of a message: 100 milliseconds at first, twice as long each time, and a fifth more or less. */
+/**
+ * Returns the delay before the next attempt, which starts at 100 milliseconds and doubles each time, with a random variation of up to a
+ * fifth.
+ */
 const pause = (tried: number): Effect.Effect<void> =>
   Effect.flatMap(Random.next, (random) => Effect.sleep(100 * 2 ** tried * (0.8 + random * 0.4)))
 
-/** Repeats a POST that the server waits for and may receive twice, unless the server refused it. */
+/** Repeats a POST that the server is waiting for and may receive twice, unless the server rejected it. */
 const repeated = <A>(
   post: Effect.Effect<A, ExchangeFailure.ExchangeFailure>,
   tried = 0
 ): Effect.Effect<A, ExchangeFailure.ExchangeFailure> =>
-  // A connection that broke has no status.
+  // A broken connection has no status.
   Effect.catchIf(
     post,
     ({ error: { status = 500 } }) => status >= 500 && tried < times,
     () => Effect.andThen(pause(tried), repeated(post, tried + 1))
   )
 
-/** Fails with the reason for which the server did not accept the message. */
+/** Fails with the reason why the server did not accept the message. */
 const checkAccepted = (
   response: HttpResponse,
   method: string,
@@ -57,8 +60,8 @@ const checkAccepted = (
 }
 
 /**
- * Posts the message until it is accepted or refused. `initialized` and responses are repeated after failures of the connection or the
- * server. `lost` gives the failure by which the session ended meanwhile.
+ * Posts the message until it is accepted or rejected. `initialized` and responses are resent if the connection or the server fails. `lost`
+ * returns the failure with which the session ended in the meantime.
  */
 export const post = (
   endpoint: RemoteEndpoint,

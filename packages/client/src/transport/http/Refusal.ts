@@ -1,4 +1,4 @@
-/** Refusals by the status of a response or by an HTTP client that logs in, as failures of a request over HTTP. */
+/** Converts rejections, from a response's status or an HTTP client that logs in, to request failures. */
 import { TransportError } from "@effect-mcp/core/Transport"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type { Forbidden, Unauthorized } from "../../ClientError.ts"
@@ -7,7 +7,7 @@ import { placeOf } from "./Endpoint.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
 import type { HttpFailure } from "./HttpSender.ts"
 
-/** Statuses by which a server says that it has not acted on the request. */
+/** Statuses that mean that the server has not acted on the request. */
 const untouched: ReadonlySet<number> = new Set([401, 403, 404, 405, 406, 413, 415, 429, 503])
 
 const isPage = (type: string, body: string): boolean =>
@@ -19,18 +19,18 @@ const describe = ({ body, method, response: { headers, status }, url }: Denial.A
   const type = given === undefined ? "no content type" : excerpt(given)
   if (isPage(type, body)) {
     return (
-      `${place} is no MCP endpoint: it answered ${method} with status ${status} and a web page (${type}). ` +
-      "Check the path of the URL; an MCP endpoint answers with application/json or text/event-stream."
+      `${place} is not an MCP endpoint: it responded to ${method} with status ${status} and a web page (${type}). ` +
+      "Check the path of the URL: an MCP endpoint responds with application/json or text/event-stream."
     )
   }
-  if (status === 0) return `${place} redirects, and this platform hides where: give the URL of the endpoint itself`
-  const answered = `${place} answered ${method} with status ${status}`
+  if (status === 0) return `${place} redirects, but this platform hides the target: use the URL of the endpoint itself`
+  const answered = `${place} responded to ${method} with status ${status}`
   if (body === "") return `${answered} and no content`
-  const what = status >= 200 && status < 300 ? ", which is no answer of MCP" : ""
+  const what = status >= 200 && status < 300 ? ", which is not an MCP response" : ""
   return `${answered} (${type})${what}: ${excerpt(body)}`
 }
 
-/** The refusal is the cause of the transport error: `ClientError.denied` finds it there. */
+/** Makes the rejection the cause of the transport error, so that `ClientError.denied` finds it. */
 const denied = (cause: Forbidden | Unauthorized): ExchangeFailure.ExchangeFailure => ({
   unsent: true,
   error: new TransportError({
@@ -41,7 +41,7 @@ const denied = (cause: Forbidden | Unauthorized): ExchangeFailure.ExchangeFailur
   })
 })
 
-/** A response that is no answer to the request. */
+/** Returns the failure for a response that does not answer the request. */
 export const refused = (answered: Denial.Answered): ExchangeFailure.ExchangeFailure => {
   const { status } = answered.response
   return Denial.isDenied(status)
@@ -52,7 +52,7 @@ export const refused = (answered: Denial.Answered): ExchangeFailure.ExchangeFail
       }
 }
 
-/** The server seems not to know the session, by a status that may have another meaning (see `SessionExpired`). */
+/** The server seems not to know the session, but the status may have another meaning (see `SessionExpired`). */
 export const sessionForgotten = (answered: Denial.Answered): ExchangeFailure.ExchangeFailure => ({
   unsent: true,
   error: new TransportError({
@@ -62,7 +62,7 @@ export const sessionForgotten = (answered: Denial.Answered): ExchangeFailure.Exc
   })
 })
 
-/** No response arrived, or an HTTP client that logs in (OAuth) could not meet what the server demands. */
+/** No response arrived, or an HTTP client that logs in (OAuth) could not satisfy the server. */
 export const unreachable = (error: HttpFailure, method: string, url: URL): ExchangeFailure.ExchangeFailure => {
   if (error._tag !== "HttpClientError" || error.reason._tag !== "StatusCodeError") {
     return ExchangeFailure.unreachable(error, url)

@@ -1,6 +1,6 @@
 /**
- * A request over HTTP whose response has the status of an error: its body may hold the answer, and its status tells the server's era, or
- * that the session has ended.
+ * A request whose response has an error status. Its body may contain the answer, and its status may reveal the server's era or that the
+ * session has ended.
  */
 import * as Framing from "@effect-mcp/core/Framing"
 import type { Decoded } from "@effect-mcp/core/Transport"
@@ -15,7 +15,7 @@ import * as SessionExpired from "./SessionExpired.ts"
 import * as statuses from "./statuses.ts"
 import type { HttpResponse } from "./HttpSender.ts"
 
-/** The answer in the body of an error status: an error that names this request, or none. */
+/** Reads the answer in an error response's body: an error that names this request or no request. */
 const readError = (status: number, body: string, id: JsonRpc.Id, maxDepth?: number): Decoded | undefined => {
   const decoded = statuses.unauthorized.has(status) ? undefined : Framing.decode(body, undefined, maxDepth)
   if (decoded?._tag !== "Message" || !("error" in decoded.message)) return undefined
@@ -32,8 +32,8 @@ const modern: ReadonlySet<number> = new Set([
 ])
 
 /**
- * Whether a server that answers `initialize` with this status may speak HTTP with SSE (spec 2026-07-28:
- * basic/transports/streamable-http, backward compatibility).
+ * True if a server that answers `initialize` with this status may support HTTP with SSE (spec 2026-07-28: basic/transports/streamable-http,
+ * backward compatibility).
  */
 const isOlder = (status: number, answer: Decoded | undefined): boolean => {
   if (status !== 400 && status !== 404 && status !== 405) return false
@@ -44,7 +44,7 @@ const isOlder = (status: number, answer: Decoded | undefined): boolean => {
 
 type Outcome = Effect.Effect<void, ExchangeFailure.ExchangeFailure>
 
-/** Reads the whole body of the response. */
+/** Reads the response's complete body. */
 export const refused = (conversation: HttpConversation, exchange: PostExchange, response: HttpResponse): Outcome => {
   const { endpoint, limit } = conversation
   const { request, session } = exchange
@@ -73,7 +73,7 @@ const read = (
   const { status } = response
   const { request } = exchange
   const { id, method } = request
-  // A server that is too busy for the probe has not shown its era.
+  // A server that is too busy for the probe has not revealed its era.
   const isBusyProbe = method === "server/discover" && statuses.isBusy(status)
   const answer = isBusyProbe ? undefined : readError(status, body, id, maxDepth)
   const take = (): Outcome => {

@@ -1,22 +1,22 @@
-/** How streams of a session are resumed: the options of `ResumeStream`, which is loaded with the first session. */
+/** Options for resuming a session's streams. `ResumeStream` is loaded with the first session. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 
 export interface Options {
-  /** Connections in a row that may fail, or bring nothing, before a request counts as unanswered. Default 5. */
+  /** Number of consecutive connections that may fail or deliver nothing before a request counts as unanswered. Default 5. */
   readonly attempts?: number | undefined
-  /** The wait before the first connection, where the server gives none. Doubles with every failure. Default 500 ms. */
+  /** Delay before the first connection, unless the server sets one. Doubles with every failure. Default 500 ms. */
   readonly delay?: Duration.Input | undefined
-  /** The longest wait, unless the server asks for more. Default 30 seconds. */
+  /** Maximum delay, unless the server asks for more. Default 30 seconds. */
   readonly maxDelay?: Duration.Input | undefined
   /**
-   * The shortest wait, whatever the server says. Default 100 ms. Doubles, up to 20 times as much, with every connection in a row that
-   * ended within a second.
+   * Minimum delay, regardless of the server. Default 100 ms. Doubles with every consecutive connection that ended within a second, up to 20
+   * times the minimum.
    */
   readonly minDelay?: Duration.Input | undefined
-  /** How long the connections for a request may fail in a row. Default: as long as its attempts take. */
+  /** How long a request's connections may keep failing in a row. Default: as long as its attempts take. */
   readonly timeout?: Duration.Input | undefined
 }
 
-/** The options of transports that are opened without any, such as those of a gateway. Default: the default of each option. */
+/** Options for transports that are opened without any, such as a gateway's. Default: each option's default. */
 export const Resume = Context.Reference<Options>("@effect-mcp/client/http/Resume", { defaultValue: () => ({}) })

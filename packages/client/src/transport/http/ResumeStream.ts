@@ -1,8 +1,8 @@
 /**
- * Streams of a session that outlive their connections (spec 2025-11-25: basic/transports, resumability): a GET resumes the stream of a
- * request, or opens the standalone stream.
+ * A session's streams, which outlive their connections (spec 2025-11-25: basic/transports, resumability). A GET resumes a request's stream,
+ * or opens the standalone stream.
  *
- * Waits as long as the server says, and longer after failures. A stream that the server has refused is not requested again.
+ * Waits as long as the server asks, and longer after failures. A stream that the server has rejected is not requested again.
  */
 import type { Decoded } from "@effect-mcp/core/Transport"
 import * as Duration from "effect/Duration"
@@ -15,20 +15,20 @@ import type { RemoteEndpoint } from "./Endpoint.ts"
 import type { Options } from "./Resume.ts"
 import * as SessionExpired from "./SessionExpired.ts"
 
-/** A connection that ended within this time (milliseconds) ended at once. */
+/** A connection that ended within this many milliseconds counts as brief. */
 const atOnce = 1000
-/** How much `minDelay` may grow. */
+/** Maximum growth of `minDelay`. */
 const growth = 20
 
-/** The connections in a row that failed, and those that ended at once. */
+/** Number of consecutive failed connections, and of consecutive brief ones. */
 interface Tries {
   readonly failures: number
   readonly brief: number
 }
 
 /**
- * How a GET ended. `Gone`: the session has ended, which only a server that had given a stream before can say. `Denied`: the HTTP client
- * could not meet what the server demands, such as a login that the user declined: each further try may ask the user again.
+ * How a GET ended. `Gone`: the session has ended, which only counts if the server had opened a stream before. `Denied`: the HTTP client
+ * could not satisfy the server, for example because the user declined to log in. Retrying could ask the user again.
  */
 export type StreamEnd = "Read" | "Refused" | "Failed" | "Gone" | "Denied"
 
@@ -61,7 +61,7 @@ export class ResumeStream {
   private pause({ retry = 0 }: Body.Position, { brief, failures }: Tries): Effect.Effect<void> {
     const least = this.minDelay * Math.min(growth, 2 ** brief)
     const grown = failures === 0 && retry > 0 ? 0 : Math.min(this.maxDelay, this.delay * 2 ** failures)
-    // At random, so that clients that lost the same server do not return at the same moment.
+    // Random, so that clients that lost the same server do not all reconnect at the same moment.
     return Effect.flatMap(Random.next, (random) =>
       Effect.sleep(Math.max(least, retry * (1 + random / 10), grown * (0.5 + random / 2)))
     )
@@ -82,7 +82,7 @@ export class ResumeStream {
           opened?.()
           return Effect.orElseSucceed(
             Effect.as(Body.events(response, this.limit, position, deliver, this.maxDepth), "Read" as const),
-            // An event that is too large would be so again.
+            // An event that is too large would be too large again.
             (): StreamEnd => "Refused"
           )
         }
@@ -93,7 +93,7 @@ export class ResumeStream {
           )
         }
         const gone = gave && status === 404
-        // 409: the server has not noticed yet that the connection before is lost.
+        // 409 means that the server has not yet noticed that the previous connection was lost.
         const passes = status >= 500 || status === 409 || statuses.isBusy(status)
         const ended: StreamEnd = gone ? "Gone" : passes ? "Failed" : "Refused"
         return Effect.as(Body.skip(response), ended)
@@ -101,7 +101,7 @@ export class ResumeStream {
     })
   }
 
-  /** Runs one connection, and counts failures and brief connections. */
+  /** Runs one connection, and counts failed and brief ones. */
   private attempt(
     tries: Tries,
     position: Body.Position,
@@ -122,8 +122,8 @@ export class ResumeStream {
   }
 
   /**
-   * Resumes the stream of a request over as many connections as it takes until it is `done`. Ends with `Refused` when the server refuses,
-   * and with `Failed` after `attempts` failures in a row, or once no connection was made for `timeout`.
+   * Resumes a request's stream over as many connections as it takes until it is `done`. Ends with `Refused` if the server rejects it, and
+   * with `Failed` after `attempts` failures in a row or if no connection was made for `timeout`.
    */
   resume(
     position: Body.Position,
@@ -136,19 +136,19 @@ export class ResumeStream {
           if (done() || ended === "Refused" || ended === "Gone" || ended === "Denied") return Effect.succeed(ended)
           if (tries.failures >= this.attempts) return Effect.succeed<StreamEnd>("Failed")
           return Effect.flatMap(Elapsed.now, (now) => {
-            // A connection that was open shows that the server lives, also without events.
+            // An open connection shows that the server is alive, even without events.
             if (tries.failures === 0 || ended === "Read") return next(tries, now)
             return now - failingSince < this.timeout ? next(tries, failingSince) : Effect.succeed<StreamEnd>("Failed")
           })
         })
       )
-    // Also after a refused standalone stream: a server may resume streams of requests alone.
+    // Even after a rejected standalone stream, because a server may only resume requests' streams.
     return Effect.flatMap(Elapsed.now, (now) => next(none, now))
   }
 
   /**
-   * Keeps the session's standalone stream open for as long as the server gives one. Ends with `Gone` when the session has ended. `missed`
-   * is called for every connection that does not resume the one before it; `begun` once the stream is open or will not be for now.
+   * Keeps the session's standalone stream open for as long as the server offers one. Ends with `Gone` when the session has ended. `missed`
+   * is called for every connection that does not resume the previous one, and `begun` once the stream is open or won't be for now.
    */
   standalone(
     deliver: (message: Decoded) => Effect.Effect<void>,

@@ -1,9 +1,9 @@
 /**
- * Requests that a busy server refuses with 429 or 503 and a `Retry-After` in seconds (RFC 9110): it has not acted on them, so they are
- * sent again after that time.
+ * Resends requests that a busy server rejects with 429 or 503 and a `Retry-After` in seconds (RFC 9110). The server has not acted on them,
+ * so they are resent after that time.
  *
- * Bounded in waits and in their length; then the refusal is the response. Dates are ignored, since clocks differ. Written by recursion,
- * since a `Schedule` would be made for every request.
+ * The number and length of the delays are bounded, after which the rejection becomes the response. Dates are ignored, because clocks
+ * differ. Uses recursion, because a `Schedule` would have to be created for every request.
  */
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -12,14 +12,14 @@ import type { HttpResponse } from "./HttpSender.ts"
 
 const statuses: ReadonlySet<number> = new Set([429, 503])
 
-/** How often one request is sent again. */
+/** Maximum number of times to resend one request. */
 const times = 3
-/** The longest wait that is accepted, and the shortest that is made, in milliseconds. All waits of a request stay below its timeout. */
+/** Maximum accepted delay and minimum actual delay, in milliseconds. A request's delays together stay below its timeout. */
 const longest = 10_000
 const shortest = 500
 
 const waitOf = (response: HttpResponse): number | undefined => {
-  // Before the headers, which are made when they are read.
+  // Checked before the headers, which are created when they are read.
   if (!statuses.has(response.status)) return undefined
   const after = response.headers["retry-after"] ?? ""
   if (!/^\d+$/.test(after)) return undefined
@@ -27,7 +27,7 @@ const waitOf = (response: HttpResponse): number | undefined => {
   return millis > longest ? undefined : Math.max(shortest, millis)
 }
 
-/** Runs a request again as long as the server says when. Waits up to a quarter longer, at random, to spread the clients. */
+/** Repeats a request as long as the server asks for it. Waits up to a quarter longer at random, to spread clients out. */
 export const retry = <E, R>(
   answer: Effect.Effect<HttpResponse, E, R>,
   left = times

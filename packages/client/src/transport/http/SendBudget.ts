@@ -1,12 +1,15 @@
-/** The characters that wait for the server, on both lanes (see `Sink`): senders of data wait for room; control messages must fit. */
+/**
+ * Limits the number of characters waiting for the server, on both lanes (see `Sink`). Senders of data wait for room, while control messages
+ * must fit.
+ */
 import type { Lane } from "@effect-mcp/core/Transport"
 import type * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 
 export interface Options {
-  /** Above this many characters of requests that the server has not begun to answer, more of them wait. Default 16 Mi. */
+  /** Total characters of unanswered requests above which further requests wait. Default 16 Mi. */
   readonly highWater?: number | undefined
-  /** Above this many characters of answers and cancellations that wait (of more than one) the transport fails. Default 64 Mi. */
+  /** Total characters of several waiting answers and cancellations above which the transport fails. Default 64 Mi. */
   readonly controlCap?: number | undefined
 }
 
@@ -21,7 +24,7 @@ export class SendBudget {
     this.controlCap = controlCap
   }
 
-  /** `false` when the message does not fit; then the transport fails. */
+  /** Returns `false` if the message does not fit, in which case the transport fails. */
   take(lane: Lane, size: number): boolean {
     this.used[lane] += size
     if (this.used.data >= this.highWater) this.latch.closeUnsafe()
@@ -33,7 +36,7 @@ export class SendBudget {
     if (this.used.data < this.highWater) this.latch.openUnsafe()
   }
 
-  /** Lets every sender pass, when the transport ends. */
+  /** Releases all waiting senders when the transport ends. */
   open(): void {
     this.used.data = -Infinity
     this.latch.openUnsafe()

@@ -1,10 +1,10 @@
 /**
  * HTTP with server-sent events (spec 2024-11-05: basic/transports, HTTP with SSE), deprecated since 2025-03-26.
  *
- * Owns one GET, open for as long as the scope, which carries the server's messages; its end is the end of the conversation. Messages of
- * the client are POSTed to the URI that the server names first. Refuses a URI of another origin, which must not get the user's token.
+ * One GET, open until the scope closes, carries the server's messages. When it ends, the conversation ends. The client POSTs its messages
+ * to the URI that the server sends first. A URI with a different origin is rejected, because it must not receive the user's token.
  */
-import { textOf } from "@effect-mcp/core/internal/callback"
+import { textOf } from "@effect-mcp/core/internal/calling"
 import * as Framing from "@effect-mcp/core/Framing"
 import * as Outbox from "@effect-mcp/core/Outbox"
 import {
@@ -35,20 +35,20 @@ import * as SameOrigin from "./SameOrigin.ts"
 import type { HttpFailure, HttpResponse, HttpSender } from "./HttpSender.ts"
 
 export interface Options extends Outbox.Options {
-  /** The URL of the server's stream. */
+  /** URL of the server's stream. */
   readonly url: string | URL
   /** How long the server may take to answer the GET and to name the URI for POSTs. Default 10 seconds. */
   readonly endpointTimeout?: Duration.Input | undefined
   /**
-   * How long a message waits for the one before it to be accepted. Default 1 second: a server may accept a request only after it was
-   * handled, and its questions must be answered meanwhile.
+   * How long a message waits for the previous one to be accepted. Default 1 second: a server may accept a request only after handling it,
+   * and its questions must be answered meanwhile.
    */
   readonly acceptTimeout?: Duration.Input | undefined
-  /** How long a message may take to be accepted at all. Default 10 minutes. */
+  /** Time limit for a message to be accepted. Default 10 minutes. */
   readonly postTimeout?: Duration.Input | undefined
-  /** The largest message that is read, in characters; a larger one breaks the wire. Default 16 Mi. */
+  /** Maximum size of a message to read, in characters. A larger one breaks the connection. Default 16 Mi. */
   readonly maxMessageBytes?: number | undefined
-  /** The deepest nesting of a message that is read; a request whose answer is deeper fails with -32600. Default 256. */
+  /** Maximum nesting depth of a message to read. A request whose answer is nested deeper fails with -32600. Default 256. */
   readonly maxMessageDepth?: number | undefined
 }
 
@@ -57,10 +57,10 @@ type Events = ReadonlyArray<Sse.Event>
 const tooLarge = (limit: number) =>
   new TransportError({
     reason: "Overflow",
-    message: `A message of the server is larger than ${limit} characters: raise maxMessageBytes of the transport`
+    message: `A message from the server is larger than ${limit} characters: raise the transport's maxMessageBytes`
   })
 
-/** The events of a body, in arrays of those that arrived in one piece. */
+/** Reads the events of a body, in arrays of events that arrived together. */
 const eventsOf = Effect.fnUntraced(function* (
   response: HttpResponse,
   limit: number
@@ -69,22 +69,20 @@ const eventsOf = Effect.fnUntraced(function* (
   let overflown = false
   const parser = Sse.makeParser(
     (event) => {
-      // The parser bounds only incomplete events.
+      // The parser only limits incomplete events.
       overflown ||= event._tag === "Event" && event.data.length > limit
       if (event._tag === "Event" && !overflown) read.push(event)
     },
     { maxEventSize: limit }
   )
   const decoder = new TextDecoder()
-  // One reader needs no `Stream.toPull`, whose semaphore each client over HTTP would load at its start.
+  // A single reader does not need `Stream.toPull`, whose semaphore every HTTP client would load at startup.
   const pieces = yield* Channel.toPullScoped(Stream.toChannel(response.stream), yield* Effect.scope)
   const text = Effect.catchIf(
     pieces,
     (error): error is HttpFailure => !Cause.isDone(error),
     (cause) =>
-      Effect.fail(
-        new TransportError({ reason: "Read", message: `The stream of the server broke: ${cause.message}`, cause })
-      )
+      Effect.fail(new TransportError({ reason: "Read", message: `The server's stream broke: ${cause.message}`, cause }))
   )
   return Effect.suspend(() => {
     if (overflown) return Effect.fail(tooLarge(limit))
@@ -98,11 +96,11 @@ const eventsOf = Effect.fnUntraced(function* (
   })
 })
 
-/** The body of a refusal; empty if it is too large. */
+/** Reads the body of a rejection. Returns an empty text if it is too large. */
 const shown = (response: HttpResponse): Effect.Effect<string> =>
   Effect.orElseSucceed(Body.text(response, 64 * 1024), () => "")
 
-/** Reads up to the event that names the URI for POSTs; gives the events that arrived with it. */
+/** Reads up to the event that contains the URI for POSTs. Returns the events that arrived with it. */
 const findEndpoint = Effect.fnUntraced(function* (
   events: Pull.Pull<Events, TransportError>,
   url: URL
@@ -115,14 +113,14 @@ const findEndpoint = Effect.fnUntraced(function* (
     const endpoint = URL.canParse(found.data, url.href) ? new URL(found.data, url) : undefined
     if (endpoint !== undefined && endpoint.origin === url.origin) return [endpoint, some.slice(at + 1)]
     const named = JSON.stringify(found.data.slice(0, 200))
-    return yield* new TransportError({ reason: "Open", message: `Messages are not posted to another origin: ${named}` })
+    return yield* new TransportError({ reason: "Open", message: `Messages are not sent to another origin: ${named}` })
   }
 })
 
 const messagesOf = (events: Events, maxDepth: number | undefined): ReadonlyArray<Inbound> =>
   events.flatMap(({ data, event }) => (event === "message" ? Framing.decode(data, undefined, maxDepth) : []))
 
-/** The method and, for a request, the id of a message that was not delivered. */
+/** Returns the method and, for a request, the id of a message that was not delivered. */
 const subjectOf = (line: string): { readonly method: string; readonly id: JsonRpc.Id | undefined } => {
   const decoded = Framing.decode(line)
   if (decoded._tag !== "Message" || !("method" in decoded.message)) return { method: "an answer", id: undefined }
@@ -133,10 +131,10 @@ const subjectOf = (line: string): { readonly method: string; readonly id: JsonRp
 const silent = (url: URL) =>
   new TransportError({
     reason: "Open",
-    message: `${placeOf(url)} opened a stream, but did not say where to send messages. Check that it speaks HTTP with SSE (2024-11-05).`
+    message: `${placeOf(url)} opened a stream but did not announce where to send messages. Check that it supports HTTP with SSE (2024-11-05).`
   })
 
-/** Opens the stream, and reads it up to the URI for POSTs. */
+/** Opens the stream and reads up to the URI for POSTs. */
 const connect = Effect.fnUntraced(function* (
   answer: Effect.Effect<HttpResponse, TransportError>,
   url: URL,
@@ -161,7 +159,7 @@ interface Posting {
   readonly timeout: Duration.Input
 }
 
-/** Posts one message; fails with the reason for which the server has not accepted it. */
+/** Posts one message. Fails with the reason why the server has not accepted it. */
 const post = (
   { endpoint, headers, send, timeout }: Posting,
   line: string
@@ -187,7 +185,7 @@ const post = (
     })
   )
 
-/** Reports a message that was not delivered to whatever waits for it. A request is aborted; a lost session ends the transport. */
+/** Reports an undelivered message to whoever is waiting for it. A request is aborted; a lost session ends the transport. */
 const report = (
   failures: Queue.Queue<RequestAborted, TransportError>,
   line: string,
@@ -203,7 +201,8 @@ const report = (
 }
 
 /**
- * A transport for as long as the scope. Waits for the server to name the URI for POSTs. `given`: the headers of the GET and of every POST.
+ * Opens a transport until the scope closes. Waits for the server to name the URI for POSTs. `given` are the headers for the GET and for
+ * every POST.
  */
 export const open = Effect.fnUntraced(function* (
   send: HttpSender,
@@ -231,7 +230,7 @@ export const open = Effect.fnUntraced(function* (
 
   const failures = yield* Queue.unbounded<RequestAborted, TransportError>()
   const posting: Posting = { send, endpoint, headers, timeout }
-  // Made before the outbox, so that the messages it still writes when the scope closes are sent.
+  // Created before the outbox, so that messages it still writes when the scope closes are sent.
   const posts = yield* Scope.fork(scope, "parallel")
   const deliver = (line: string) =>
     Effect.catchCause(post(posting, line), (cause) => report(failures, line, cause)).pipe(
@@ -245,16 +244,16 @@ export const open = Effect.fnUntraced(function* (
   const messages = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
   const reading = (arrived: Events): Effect.Effect<never, TransportError | Cause.Done> =>
     Effect.andThen(Queue.offerAll(messages, messagesOf(arrived, maxMessageDepth)), Effect.flatMap(events, reading))
-  // The end of the scope may come before the fiber starts.
+  // The scope may close before the fiber starts.
   yield* Scope.addFinalizer(stream, Queue.end(messages))
-  // A fiber of the GET reads it: the end of the reader of `incoming` does not hang up before the last messages are posted.
+  // A separate fiber reads the GET, so that ending the reader of `incoming` does not hang up before the last messages are posted.
   yield* Effect.forkIn(
     Effect.catchCause(reading(rest), (cause) => Queue.failCause(messages, cause)),
     stream
   )
   const incoming = Stream.merge(Stream.fromQueue(messages), Stream.fromQueue(failures), { haltStrategy: "left" })
   return {
-    // The GET is not kept open for a transport that has failed.
+    // Does not keep the GET open for a transport that has failed.
     incoming: Stream.onError(incoming, (cause) =>
       Cause.hasInterruptsOnly(cause) ? Effect.void : Scope.close(stream, Exit.void)
     ),

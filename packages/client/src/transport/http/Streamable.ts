@@ -1,12 +1,11 @@
 /**
- * Streamable HTTP as a client speaks it (spec: basic/transports, Streamable HTTP), in every revision that has it: each message is a
- * POST, and the server's messages arrive in the responses, or on the session's standalone stream.
+ * The client side of Streamable HTTP (spec: basic/transports, Streamable HTTP), in every revision that has it: each message is a POST, and
+ * the server's messages arrive in the responses or on the session's standalone stream.
  *
- * Owns the order of the POSTs, and every exchange as a fiber.
+ * Keeps the order of the POSTs, and runs each exchange in a fiber.
  */
-import { textOf } from "@effect-mcp/core/internal/callback"
-import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
-import { Fibers } from "@effect-mcp/core/internal/Fibers"
+import { textOf } from "@effect-mcp/core/internal/calling"
+import { BusyMap, Fibers } from "@effect-mcp/core/internal/inFlight"
 import * as Framing from "@effect-mcp/core/Framing"
 import {
   type Inbound,
@@ -40,31 +39,31 @@ import * as SendBudget from "./SendBudget.ts"
 import type * as ServerEraCache from "./ServerEraCache.ts"
 
 export interface Options extends SendBudget.Options {
-  /** How streams are resumed whose connection ended. Default: the reference `Resume`, that is, the default of each option. */
+  /** How to resume streams whose connections ended. Default: the reference `Resume`. */
   readonly resume?: Resume.Options | undefined
-  /** The largest message that is read, in bytes; on a stream of events in characters. Default 16 Mi. */
+  /** Maximum size of a message to read, in bytes, or in characters on an event stream. Default 16 Mi. */
   readonly maxMessageBytes?: number | undefined
-  /** The deepest nesting of a message that is read; a request whose answer is deeper fails with -32600. Default 256. */
+  /** Maximum nesting depth of a message to read. A request whose answer is nested deeper fails with -32600. Default 256. */
   readonly maxMessageDepth?: number | undefined
 }
 
 interface Connection extends Pick<HttpConversation, "endpoint" | "fallback"> {
-  /** Called with what the server speaks, once that is certain. */
+  /** Called with the server's transport or era, once it is certain. */
   readonly learned: (what: ServerEraCache.KnownTransport | "stateless") => void
 }
 
 /** How long later messages wait for a notification to be accepted. */
 const acceptTimeout = "1 second"
-/** How long the end of the transport waits for the last messages, and then for the end of the session. */
+/** Time limits for closing the transport: first for the last messages, then for closing the session. */
 const closeTimeout = "1 second"
-/** How long a lost session waits for other requests to meet the same refusal. */
+/** How long a lost session waits for other requests to receive the same rejection. */
 const drainTimeout = "5 seconds"
 
 type State =
   | { readonly _tag: "Open" }
-  /** The server has ended the session; requests fail with `failure` until those in flight have met it, too. */
+  /** The server has closed the session. Requests fail with `failure` until the requests in flight have received it as well. */
   | { readonly _tag: "SessionLost"; readonly failure: ExchangeFailure.ExchangeFailure }
-  /** The server speaks the older transport: every message goes there. */
+  /** The server uses the older transport, and every message goes there. */
   | { readonly _tag: "HandedOver"; readonly sink: Sink }
   | { readonly _tag: "Closed"; readonly failure: ExchangeFailure.ExchangeFailure | undefined }
 
@@ -84,16 +83,16 @@ class StreamableWire {
   private readonly conversation: HttpConversation
   private readonly exchanges = new BusyMap<JsonRpc.Id, PostExchange>()
   private readonly fibers = new Fibers()
-  /** The POSTs of messages without an answer, which the end of the transport waits for. */
+  /** Pending POSTs of messages without an answer, which closing the transport waits for. */
   private readonly oneWayFibers = new Fibers()
-  /** Completes once the notifications so far were accepted, or took too long. */
+  /** Completes once all notifications so far have been accepted or timed out. */
   private accepted: Effect.Effect<void> = Effect.void
-  /** Whether `initialize` was sent: without a session only requests and notifications of the stateless era are posted. */
+  /** True if `initialize` was sent. Without a session, only stateless requests and notifications are posted. */
   private inSession = false
   private standaloneStream: Fiber.Fiber<void> | undefined = undefined
-  /** The streams of the session, once one is read or resumed. */
+  /** The session's streams, once a stream is read or resumed. */
   private resumeStream: ResumeStream | undefined = undefined
-  /** Whether the server refused the stateless era. */
+  /** True if the server rejected the stateless era. */
   private isOlder = false
 
   constructor(parts: Parts) {
@@ -130,7 +129,7 @@ class StreamableWire {
     ready: Effect.suspend(() => (this.state._tag === "HandedOver" ? this.state.sink.ready : this.parts.budget.ready))
   }
 
-  /** Ends the transport: sends what is accepted in time, ends every exchange, then the session. */
+  /** Closes the transport: sends the messages that are accepted in time, ends every exchange, then closes the session. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     const { endpoint } = this.parts
     this.end()
@@ -153,12 +152,12 @@ class StreamableWire {
     return Queue.offerUnsafe(incoming, inbound) ? Effect.void : Effect.asVoid(Queue.offer(incoming, inbound))
   }
 
-  /** The failure by which the session was lost. */
+  /** The failure with which the session was lost. */
   private get lost(): ExchangeFailure.ExchangeFailure | undefined {
     return this.state._tag === "SessionLost" || this.state._tag === "Closed" ? this.state.failure : undefined
   }
 
-  /** A server of the older transports is remembered only once it has refused the stateless era. */
+  /** Remembers the transport of an older server only once it has rejected the stateless era. */
   private learn(what: Learned): void {
     if (what === "older") this.isOlder = true
     else if (this.isOlder || what === "stateless") this.parts.learned(what)
@@ -175,7 +174,10 @@ class StreamableWire {
     Queue.failCauseUnsafe(this.parts.incoming, Cause.fail(error))
   }
 
-  /** Fails the transport once every request in flight has met the same refusal, so that each knows whether the server has seen it. */
+  /**
+   * Fails the transport once every request in flight has received the same rejection, so that for each request it is known whether the
+   * server has seen it.
+   */
   private loseSession(failure: ExchangeFailure.ExchangeFailure): Effect.Effect<void> {
     return Effect.sync(() => {
       if (this.lost !== undefined) return
@@ -188,7 +190,7 @@ class StreamableWire {
     })
   }
 
-  /** Sends every message over the older transport from now on, beginning with `request`. */
+  /** Sends every message over the older transport from now on, starting with `request`. */
   private handOver(transport: Transport, request: JsonRpc.Request): void {
     this.learn("sse")
     this.state = { _tag: "HandedOver", sink: transport.sink }
@@ -203,7 +205,7 @@ class StreamableWire {
     transport.sink.send(request, "data")
   }
 
-  /** Forgets the session before, and its standalone stream. */
+  /** Forgets the previous session and its standalone stream. */
   private beginSession(): void {
     this.inSession = true
     this.standaloneStream?.interruptUnsafe()
@@ -219,15 +221,15 @@ class StreamableWire {
     const exchange = Exchange.make(request, headers, ({ text }) => budget.release("data", text.length))
     this.exchanges.set(id, exchange)
     budget.take("data", exchange.text.length)
-    // The session may be lost while the request waits for notifications before it.
+    // The session may be lost while the request waits for earlier notifications.
     const sending = Effect.suspend(() => {
       const { lost } = this
       if (lost !== undefined) return Effect.fail(lost)
-      // A wrong option of its streams fails the request that would begin the session.
+      // An invalid option for the session's streams fails the request that would open the session.
       if (method === "initialize") void this.streams
       return Exchange.run(this.conversation, exchange)
     })
-    // A cause without an error is an interruption by the HTTP client: the fiber's own interruption is not caught.
+    // A cause without an error is an interruption by the HTTP client, because the fiber's own interruption is not caught.
     const outcome = Effect.catchCause(accepted === Effect.void ? sending : Effect.andThen(accepted, sending), (cause) =>
       this.abort(
         id,
@@ -247,13 +249,13 @@ class StreamableWire {
     return error.reason === "SessionLost" ? Effect.andThen(aborted, this.loseSession(failure)) : aborted
   }
 
-  /** Posts a message that has no answer. A later message waits for a notification, but for no cancellation. */
+  /** Posts a message without an answer. Later messages wait for notifications, but not for cancellations. */
   private sendOneWay(message: OneWayMessage.OneWayMessage, lane: Lane): void {
     if (!this.inSession && !OneWayMessage.isAlone(message)) return
     const { budget, endpoint } = this.parts
     const text = OneWayMessage.encode(message)
     if (!budget.take(lane, text.length)) {
-      return this.fail(new TransportError({ reason: "Overflow", message: "The other side takes no answers" }))
+      return this.fail(new TransportError({ reason: "Overflow", message: "The other side does not accept responses" }))
     }
     const { accepted: before } = this
     const settled = Deferred.makeUnsafe<void>()
@@ -279,7 +281,7 @@ class StreamableWire {
     )
     const exit = Effect.sync(() => {
       budget.release(lane, text.length)
-      // Requests wait for the standalone stream, too: a question about the first one may come there.
+      // Requests also wait for the standalone stream, because questions about the first request may arrive there.
       if (!opening) settle()
     })
     this.run(
@@ -289,8 +291,8 @@ class StreamableWire {
   }
 
   /**
-   * Reads the session's standalone stream for as long as the server gives one; `opened` is called once that is decided, or when another
-   * handshake ends the stream before.
+   * Reads the session's standalone stream for as long as the server provides one. `opened` is called once that is decided, or when another
+   * handshake ends the stream first.
    */
   private runStandaloneStream(opened: () => void): Effect.Effect<void> {
     const standalone = this.streams.standalone(
@@ -312,12 +314,12 @@ class StreamableWire {
     const id = message.params?.requestId
     const exchange = JsonRpc.isId(id) ? this.exchanges.get(id) : undefined
     exchange?.fiber?.interruptUnsafe()
-    // Closing the response cancels a stateless request; a request that was not sent needs no cancellation.
+    // Closing the response cancels a stateless request. A request that was not sent needs no cancellation.
     if (exchange === undefined || (exchange.begun && !exchange.stateless)) this.sendOneWay(message, lane)
   }
 }
 
-/** The transport, for as long as the scope. */
+/** Creates the transport, which closes with the scope. */
 export const make = Effect.fnUntraced(function* (
   connection: Connection,
   options: Options

@@ -1,4 +1,4 @@
-/** A server process that crashes is started again when it is needed. */
+/** A server process that crashes is restarted when it is needed. */
 import * as Socket from "@effect-mcp/client/Socket"
 import type * as Stdio from "@effect-mcp/client/Stdio"
 import * as McpClient from "@effect-mcp/client/McpClient"
@@ -22,7 +22,7 @@ const pidOf = (client: McpClient.McpClient["Service"]) =>
 describe.each([
   ["2025-11-25", []],
   ["2026-07-28", ["modern"]]
-] as const)("A server process of %s", (version, flags) => {
+] as const)("%s server processes", (version, flags) => {
   const options = { ...server(...flags), revisions: [version] }
   const withClient = <A, E>(
     use: (client: McpClient.McpClient["Service"]) => Effect.Effect<A, E, Scope.Scope>,
@@ -33,7 +33,7 @@ describe.each([
     )
 
   it.live(
-    "A server process that crashed is started again for the next request, once, and stopped in the end",
+    "A crashed server process is restarted once for the next request and stopped at the end",
     () =>
       Effect.gen(function* () {
         const pids = yield* withClient((client) =>
@@ -58,7 +58,7 @@ describe.each([
     verifies("stdio.client.restarts")
   )
 
-  it.live("A server process that crashes while it is watched is started again, and watched again", () =>
+  it.live("A server process that crashes while watched is restarted and watched again", () =>
     withClient((client) =>
       Effect.gen(function* () {
         const events = yield* Queue.unbounded<McpClient.WatchEvent>()
@@ -74,7 +74,7 @@ describe.each([
     )
   )
 
-  it.live("A server process that cannot be started again fails waiting requests, with the end of its stderr", () =>
+  it.live("A server process that cannot be restarted fails waiting requests with the tail of its stderr", () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(
         Effect.sync(() => mkdtempSync(join(tmpdir(), "effect-mcp-"))),
@@ -137,7 +137,7 @@ const listening = Effect.gen(function* () {
   return { port, stop, start: listen(port) }
 })
 
-it.live("A server behind a socket that was restarted is connected to again", () =>
+it.live("A client reconnects to a restarted socket server", () =>
   Effect.gen(function* () {
     const server = yield* listening
     const socket = yield* NodeSocket.makeNet({ host: "127.0.0.1", port: server.port })
@@ -149,7 +149,7 @@ it.live("A server behind a socket that was restarted is connected to again", () 
     yield* server.stop
     const call = yield* Effect.forkChild(Effect.exit(client.ping), { startImmediately: true })
     yield* server.start
-    // It was refused until the server listened again.
+    // The connection was refused until the server listened again.
     assert.isTrue(Exit.isSuccess(yield* Fiber.join(call)))
   })
 )

@@ -12,7 +12,7 @@ const textOf = (result: { readonly content: ReadonlyArray<object> }): string => 
   return (first as { readonly text: string }).text
 }
 
-describe("A server as a child process", () => {
+describe("Child process servers", () => {
   it.live.each([
     ["2024-11-05", []],
     ["2025-03-26", []],
@@ -20,7 +20,7 @@ describe("A server as a child process", () => {
     ["2025-11-25", []],
     ["2026-07-28", ["modern"]]
   ] as const)(
-    "A child process of %s is connected to and gone afterwards",
+    "A %s child process is connected to and gone afterwards",
     ([version, flags]) =>
       withProcesses(
         Effect.gen(function* () {
@@ -44,14 +44,14 @@ describe("A server as a child process", () => {
     verifies("stdio.client.supported", "stdio.stdin.only-messages")
   )
 
-  it.live("A client over stdio is a layer", () =>
+  it.live("A stdio client is a layer", () =>
     Effect.gen(function* () {
       const client = yield* McpClient.McpClient
       assert.deepStrictEqual((yield* client.callToolByName("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
     }).pipe(Effect.provide(McpClient.layerStdio(server()).pipe(Layer.provide(NodeServices.layer))))
   )
 
-  it.live("A child process may be any command", () =>
+  it.live("A child process can be any command", () =>
     withProcesses(
       Effect.gen(function* () {
         const command = ChildProcess.make(process.execPath, [fixture("server.ts")], { env: { MARK: "1" } })
@@ -62,7 +62,7 @@ describe("A server as a child process", () => {
   )
 
   it.live(
-    "A child process inherits no secrets, only the variables that it is given",
+    "A child process inherits no secrets, only the variables passed to it",
     () =>
       withProcesses(
         Effect.gen(function* () {
@@ -75,7 +75,7 @@ describe("A server as a child process", () => {
           assert.strictEqual(env.TERM, "mine")
           assert.strictEqual(env.PATH, process.env.PATH)
           const allowed = new Set([...Stdio.inheritedVariables, "GIVEN"])
-          // macOS adds one of its own to every process.
+          // macOS adds a variable to every process.
           const others = Object.keys(env).filter((name) => !allowed.has(name) && name !== "__CF_USER_TEXT_ENCODING")
           assert.deepStrictEqual(others, [])
         })
@@ -83,7 +83,7 @@ describe("A server as a child process", () => {
     verifies("authorization.stdio.environment")
   )
 
-  it.live("A command that cannot be started is a typed error", () =>
+  it.live("A command that fails to start is a typed error", () =>
     withProcesses(
       Effect.gen(function* () {
         const error = yield* Effect.flip(Stdio.open({ command: "/no/such/program" }))
@@ -93,7 +93,7 @@ describe("A server as a child process", () => {
     )
   )
 
-  it.live("A child process may write noise: it is reported, and nothing breaks", () =>
+  it.live("Noise from a child process is reported without breaking anything", () =>
     withProcesses(
       Effect.gen(function* () {
         const dropped: Array<string> = []
@@ -106,7 +106,7 @@ describe("A server as a child process", () => {
   )
 
   it.live(
-    "A child process may write on stderr: the text is kept, and no sign of an error",
+    "A child process's stderr is kept and not treated as an error",
     () =>
       withProcesses(
         Effect.gen(function* () {
@@ -125,28 +125,32 @@ describe("A server as a child process", () => {
   )
 })
 
-describe("A server that dies", () => {
-  it.live("A server that dies fails all waiting requests at once, with its exit code and the end of its stderr", () =>
-    withProcesses(
-      Effect.gen(function* () {
-        const { client } = yield* start(server())
-        const waiting = yield* Effect.forkChild(Effect.flip(client.callToolByName("hang")), { startImmediately: true })
-        const crash = yield* elapsed(Effect.flip(client.callToolByName("crash")))
-        const error = crash.value
-        assert.strictEqual(error._tag, "Closed")
-        if (error._tag !== "Closed") return
-        assert.strictEqual(error.cause?.reason, "Exited")
-        assert.strictEqual(error.cause?.exitCode, 7)
-        assert.strictEqual(error.cause?.stderr, "ready\nabout to crash")
-        assert.include(error.message, "about to crash")
-        assert.strictEqual((yield* Fiber.join(waiting))._tag, "Closed")
-        assert.strictEqual((yield* Effect.flip(client.awaitClosed)).exitCode, 7)
-        assert.strictEqual((yield* Effect.flip(client.ping))._tag, "Closed")
-      })
-    )
+describe("Servers that crash", () => {
+  it.live(
+    "A crashed server fails all pending requests immediately, with its exit code and the tail of its stderr",
+    () =>
+      withProcesses(
+        Effect.gen(function* () {
+          const { client } = yield* start(server())
+          const waiting = yield* Effect.forkChild(Effect.flip(client.callToolByName("hang")), {
+            startImmediately: true
+          })
+          const crash = yield* elapsed(Effect.flip(client.callToolByName("crash")))
+          const error = crash.value
+          assert.strictEqual(error._tag, "Closed")
+          if (error._tag !== "Closed") return
+          assert.strictEqual(error.cause?.reason, "Exited")
+          assert.strictEqual(error.cause?.exitCode, 7)
+          assert.strictEqual(error.cause?.stderr, "ready\nabout to crash")
+          assert.include(error.message, "about to crash")
+          assert.strictEqual((yield* Fiber.join(waiting))._tag, "Closed")
+          assert.strictEqual((yield* Effect.flip(client.awaitClosed)).exitCode, 7)
+          assert.strictEqual((yield* Effect.flip(client.ping))._tag, "Closed")
+        })
+      )
   )
 
-  it.live("A server that dies before it is initialized fails the connection", () =>
+  it.live("A server that crashes before it is initialized fails the connection", () =>
     withProcesses(
       Effect.gen(function* () {
         const error = yield* Effect.flip(start({ command: process.execPath, args: ["-e", "process.exit(3)"] }))
@@ -156,7 +160,7 @@ describe("A server that dies", () => {
     )
   )
 
-  it.live("The death of a server is noticed although a child of its own holds its stdout", () =>
+  it.live("A server crash is noticed even if its child process holds its stdout", () =>
     withProcesses(
       Effect.gen(function* () {
         const { client } = yield* start({ ...server(), killTimeout: "100 millis" })
@@ -166,7 +170,7 @@ describe("A server that dies", () => {
     )
   )
 
-  it.live("The death of a server by a signal is reported with the signal", () =>
+  it.live("A server killed by a signal is reported with the signal", () =>
     withProcesses(
       Effect.gen(function* () {
         const { client, wire } = yield* start(server())

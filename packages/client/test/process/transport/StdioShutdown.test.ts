@@ -1,4 +1,4 @@
-/** How a server that is a child process is shut down, whatever becomes of the client. */
+/** Shutting down a server that is a child process, whatever happens to the client. */
 import type * as Stdio from "@effect-mcp/client/Stdio"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -7,7 +7,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { elapsed, fixture, isAlive, server, start, withProcesses } from "../../support/processes.ts"
 
-describe("The shutdown of a server process", () => {
+describe("Server process shutdown", () => {
   const closing = (options: Stdio.Options) =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
@@ -25,7 +25,7 @@ describe("The shutdown of a server process", () => {
     })
 
   it.live(
-    "A shutdown begins with closing the server's stdin",
+    "Shutdown starts by closing the server's stdin",
     () =>
       withProcesses(
         Effect.gen(function* () {
@@ -36,7 +36,7 @@ describe("The shutdown of a server process", () => {
     verifies("lifecycle.shutdown.stdio-close-stdin")
   )
 
-  it.live("A shutdown reads what the server still writes", () =>
+  it.live("Shutdown reads everything the server still writes", () =>
     withProcesses(
       Effect.gen(function* () {
         const { words } = yield* closing({ ...server("farewell", "verbose"), exitTimeout: "10 seconds" })
@@ -46,7 +46,7 @@ describe("The shutdown of a server process", () => {
   )
 
   it.live(
-    "A shutdown sends SIGTERM when the process does not end by itself",
+    "Shutdown sends SIGTERM if the process does not exit by itself",
     () =>
       withProcesses(
         Effect.gen(function* () {
@@ -58,7 +58,7 @@ describe("The shutdown of a server process", () => {
   )
 
   it.live(
-    "A shutdown ends with SIGKILL, each signal after a bounded wait",
+    "Shutdown escalates to SIGKILL, with a limited wait after each signal",
     () =>
       withProcesses(
         Effect.gen(function* () {
@@ -67,14 +67,14 @@ describe("The shutdown of a server process", () => {
             exitTimeout: "2 seconds",
             killTimeout: "2 seconds"
           })
-          // A process of a busy machine may take a while to write these words.
+          // On a busy machine the process may take a while to write these words.
           assert.deepStrictEqual(words, ["end of stdin", "SIGTERM"])
         })
       ),
     verifies("lifecycle.shutdown.stdio-sigkill", "lifecycle.error.shutdown-timeout")
   )
 
-  it.live("A shutdown has the same order when the client is interrupted", () =>
+  it.live("Shutdown keeps the same order when the client is interrupted", () =>
     withProcesses(
       Effect.gen(function* () {
         const words = yield* Queue.unbounded<string>()
@@ -103,10 +103,10 @@ describe("The shutdown of a server process", () => {
   )
 })
 
-describe("A client process that ends", () => {
-  /** Each starts two processes, one of which loads the library. */
+describe("Client processes that exit", () => {
+  /** Each test starts two processes, one of which loads the library. */
   const slow = 30_000
-  /** Starts `host.ts`, which connects to a server that does not go by itself and prints its pid. */
+  /** Starts `host.ts`, which connects to a server that does not end by itself and prints its pid. */
   const host = (mode: string) =>
     Effect.acquireRelease(
       Effect.promise(async () => {
@@ -115,7 +115,7 @@ describe("A client process that ends", () => {
         const [data] = (await Promise.race([once(child.stdout, "data"), exited])) as [Buffer | number | null]
         return { child, pid: Number(data?.toString()), exited }
       }),
-      // A test that fails leaves nothing behind either.
+      // A test that fails must not leave processes behind either.
       ({ child, pid }) =>
         Effect.sync(() => {
           child.kill("SIGKILL")
@@ -126,7 +126,7 @@ describe("A client process that ends", () => {
     Effect.suspend(() => (isAlive(pid) ? Effect.andThen(Effect.sleep("10 millis"), gone(pid)) : Effect.void))
 
   it.live.each(["SIGINT", "SIGTERM"] as const)(
-    "A client process that ends by %s leaves no server behind",
+    "A client process that exits by %s leaves no server behind",
     (signal) =>
       Effect.gen(function* () {
         const { child, exited, pid } = yield* host("wait")
@@ -139,7 +139,7 @@ describe("A client process that ends", () => {
   )
 
   it.live.each(["exit", "throw"])(
-    "A client process that ends abruptly (%s) leaves no server behind",
+    "A client process that exits abruptly (%s) leaves no server behind",
     (mode) =>
       Effect.gen(function* () {
         const { exited, pid } = yield* host(mode)

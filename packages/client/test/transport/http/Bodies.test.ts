@@ -1,4 +1,6 @@
-/** What a client posts, and the two forms of an answer that it understands, in every revision of Streamable HTTP. */
+/**
+ * The bodies that a client posts, and the two forms of answers that it understands, in every Streamable HTTP revision.
+ */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import { type Citation, verifies } from "@effect-mcp/spec/verifies"
@@ -12,7 +14,7 @@ const versions: ReadonlyArray<Version> = [...sessions, "2026-07-28"]
 const cases = versions.flatMap((version) => Raw.clients.map(([name, layer]) => ({ version, name, layer })))
 const fork = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
 
-/** A client that has met its server; `get` is its own stream, where there is one. */
+/** A client that has connected to its server; `get` is its standalone stream, if there is one. */
 const open = Effect.fnUntraced(function* (version: Version) {
   const server = yield* Raw.open
   const opened = yield* Effect.forkScoped(
@@ -34,12 +36,12 @@ const open = Effect.fnUntraced(function* (version: Version) {
 
 const contents = { contents: [{ uri: "a:b", text: "c" }], resultType: "complete", ttlMs: 0, cacheScope: "private" }
 
-describe.each(cases)("A client of $version over $name", ({ layer, version }) => {
+describe.each(cases)("$version clients over $name", ({ layer, version }) => {
   const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
     it.effect(title, () => Effect.provide(Effect.scoped(body), layer) as Effect.Effect<void, unknown>, options)
 
   test(
-    "A client understands an answer that is JSON, and an answer that is an event of a stream",
+    "An answer can be JSON or a stream event",
     Effect.gen(function* () {
       const { client, server } = yield* open(version)
       for (const streamed of [false, true]) {
@@ -57,7 +59,7 @@ describe.each(cases)("A client of $version over $name", ({ layer, version }) => 
   )
 
   test(
-    "A client posts every message by itself, however many there are at once",
+    "Every message is posted separately, even many at once",
     Effect.gen(function* () {
       const { client, get, server } = yield* open(version)
       const asked = yield* Effect.forEach(["a:1", "a:2", "a:3"], (uri) => fork(client.readResource(uri)))
@@ -77,7 +79,7 @@ describe.each(cases)("A client of $version over $name", ({ layer, version }) => 
       )
       for (const post of answers) yield* post.status(202)
       if (version === "2025-03-26") return
-      // Of a batch, which these revisions do not have, no batch is made.
+      // A batch on the stream is not answered with a batch, because these revisions have none.
       yield* get.event({ data: ["s", "t"].map((id) => ({ jsonrpc: "2.0", id, method: "ping" })) })
       const refusal = yield* server.take("POST")
       assert.deepInclude(refusal.message.error, { code: -32600 })

@@ -1,4 +1,6 @@
-/** Server-sent events as a client reads them: however the bytes come, the messages are the same, and so is where to go on. */
+/**
+ * Server-sent events as a client reads them: any split of the bytes produces the same messages and the same position to resume from.
+ */
 import * as Body from "../../../src/transport/http/Body.ts"
 import * as ExchangeFailure from "../../../src/transport/http/ExchangeFailure.ts"
 import type { Decoded } from "@effect-mcp/core/Transport"
@@ -20,7 +22,7 @@ const Event = Schema.Struct({
 const newline = Schema.Literals(["\n", "\r\n", "\r"])
 const cuts = Arbitrary.array(Arbitrary.schema(byte(1000)), { maxLength: 12 })
 
-/** Cuts `all` at the given places, given as fractions of its length. */
+/** Cuts `all` at the given fractions of its length. */
 const split = (all: Uint8Array, places: ReadonlyArray<number>) => {
   const at = [0, ...places.map((cut) => Math.floor((cut / 1000) * all.length)), all.length].toSorted((a, b) => a - b)
   return at.slice(1).map((end, index) => all.slice(at[index], end))
@@ -48,9 +50,9 @@ const read = Effect.fnUntraced(function* (chunks: ReadonlyArray<Uint8Array>, lim
 
 const messageOf = (data: object) => ({ jsonrpc: "2.0", method: "m", params: data })
 
-describe("Events", () => {
+describe("SSE events", () => {
   it.effect.prop(
-    "An event is the same in whatever pieces it arrives, with whatever line ends",
+    "An event is parsed the same with any chunking and any line ending",
     { events: Arbitrary.array(Arbitrary.schema(Event), { maxLength: 6 }), newline, cuts, cut: Schema.Boolean },
     ({ cut, cuts, events, newline }) =>
       Effect.gen(function* () {
@@ -62,7 +64,7 @@ describe("Events", () => {
           `data: ${data === "" ? "" : JSON.stringify(messageOf(data))}`,
           ""
         ])
-        // What is cut off in the middle of an event is none, and moves nothing.
+        // An event that is cut off is dropped and does not move the position.
         const rest = cut ? ["id: lost", "data: {}"] : []
         const bytes = encoder.encode([...lines, ...rest].map((line) => line + newline).join(""))
         const { messages, position } = yield* read(split(bytes, cuts))
@@ -76,7 +78,7 @@ describe("Events", () => {
   )
 
   it.effect.prop(
-    "A stream of any bytes is read without a defect",
+    "A stream of arbitrary bytes is read without a defect",
     { bytes: Arbitrary.array(Arbitrary.schema(byte(255)), { maxLength: 200 }), cuts },
     ({ bytes, cuts }) => Effect.asVoid(read(split(Uint8Array.from(bytes), cuts)))
   )
@@ -87,13 +89,13 @@ describe("Events", () => {
         const error = yield* Effect.flip(read([encoder.encode(text)], 100))
         assert.strictEqual(error.reason, "Overflow")
       }
-      // One after the other they may be any number.
+      // There may be any number of them one after the other.
       const { messages } = yield* read([encoder.encode(`data: ${"x".repeat(60)}\n\n`.repeat(10))], 100)
       assert.lengthOf(messages, 10)
     })
   )
 
-  it.effect("An event with an empty id clears the position of the stream", () =>
+  it.effect("An event with an empty id clears the stream position", () =>
     Effect.gen(function* () {
       const { position } = yield* read([encoder.encode("id: 1\ndata: \n\nid\ndata: \n\n")])
       assert.isUndefined(position.lastEventId)
@@ -101,7 +103,7 @@ describe("Events", () => {
   )
 })
 
-describe("A request that was never sent", () => {
+describe("Requests that were never sent", () => {
   const refusalOf = (cause: unknown) =>
     ExchangeFailure.unreachable(
       new HttpClientError.HttpClientError({
@@ -121,7 +123,7 @@ describe("A request that was never sent", () => {
     { code: "ERR_TLS_CERT_ALTNAME_INVALID" },
     { code: "ConnectionRefused" }
   ]) {
-    it(`A request that was never sent is told from a request that may have arrived: ${JSON.stringify(fields)}`, () => {
+    it(`An unsent request is told apart from one that may have arrived: ${JSON.stringify(fields)}`, () => {
       const { error, unsent } = refusalOf(caused(fields))
       assert.isTrue(unsent)
       assert.strictEqual(error.reason, "Open")
@@ -130,14 +132,14 @@ describe("A request that was never sent", () => {
   }
 
   for (const fields of [{ code: "ECONNRESET" }, { code: "EPIPE", syscall: "write" }, { code: "UND_ERR_SOCKET" }, {}]) {
-    it(`A request whose connection broke may have arrived: ${JSON.stringify(fields)}`, () => {
+    it(`A request on a broken connection may have arrived: ${JSON.stringify(fields)}`, () => {
       const { error, unsent } = refusalOf(caused(fields))
       assert.isFalse(unsent)
       assert.strictEqual(error.reason, "Read")
     })
   }
 
-  it("A request that was never sent is found out however deep its cause lies, and in a circle, too", () => {
+  it("An unsent request is detected however deep its cause, even in a cycle", () => {
     const circular: unknown = undefined
     const circle = Object.assign(new Error("a"), { cause: circular })
     circle.cause = circle
@@ -146,13 +148,13 @@ describe("A request that was never sent", () => {
     assert.isFalse(refusalOf("a string").unsent)
   })
 
-  // As Node fails for a name such as `localhost`: their sum has no message, and the code of the first.
+  // Node's failure for a name such as `localhost`: an aggregate error without a message, with the code of the first.
   const tried = (...fields: ReadonlyArray<object>) => {
     const errors = fields.map((each, index) => Object.assign(new Error(`connect to address ${index}`), each))
     return Object.assign(new AggregateError(errors), { code: "code" in errors[0]! ? errors[0].code : undefined })
   }
 
-  it("A server that none of its addresses reaches is named with the reason of the first one", () => {
+  it("A server unreachable at every address is reported with the first reason", () => {
     for (const code of ["ECONNREFUSED", "ETIMEDOUT", "ENETUNREACH"]) {
       const all = tried({ code, syscall: "connect" }, { code: "EACCES", syscall: "connect" })
       for (const cause of [all, new TypeError("fetch failed", { cause: all })]) {

@@ -1,4 +1,4 @@
-/** What a client of HTTP with logins could not get: asked for again, it would ask the user again. */
+/** Requests whose login the user declined: repeating them would prompt the user again. */
 import * as Body from "../../../src/transport/http/Body.ts"
 import { RemoteEndpoint } from "../../../src/transport/http/Endpoint.ts"
 import * as HttpClientSender from "../../../src/transport/http/HttpClientSender.ts"
@@ -7,7 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
 
-describe("A stream whose login the user declines", () => {
+describe("Streams whose login the user declines", () => {
   const scene = () => {
     let count = 0
     const http = HttpClient.make((request) => {
@@ -25,7 +25,7 @@ describe("A stream whose login the user declines", () => {
     return { asked: () => count, reconnect: new ResumeStream(endpoint, 1000, { delay: 0 }) }
   }
 
-  it.live("The session's own stream is not asked for again when the user declines its login", () =>
+  it.live("The session stream is not retried after the user declines its login", () =>
     Effect.gen(function* () {
       const { asked, reconnect } = scene()
       const ended = yield* reconnect.standalone(
@@ -37,7 +37,7 @@ describe("A stream whose login the user declines", () => {
     })
   )
 
-  it.live("The stream of a request is not asked for again when the user declines its login", () =>
+  it.live("A request stream is not retried after the user declines its login", () =>
     Effect.gen(function* () {
       const { asked, reconnect } = scene()
       const ended = yield* reconnect.resume(

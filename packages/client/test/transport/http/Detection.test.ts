@@ -1,4 +1,4 @@
-/** Which era and which transport a server behind a URL speaks, as a client finds out; and what it remembers of that. */
+/** How a client detects the era and transport of a server behind a URL, and how it remembers them. */
 import * as Http from "@effect-mcp/client/Http"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe } from "@effect/vitest"
@@ -6,9 +6,9 @@ import { Effect, Fiber } from "effect"
 import * as Raw from "./support/raw.ts"
 import { agree, connecting, discovered, openSse, refusal, test } from "./support/finding.ts"
 
-describe("A server behind a URL", () => {
+describe("Server detection by URL", () => {
   test(
-    "A server is of the stateless era when it answers server/discover",
+    "A server that answers server/discover is stateless",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const connected = yield* connecting(server)
@@ -22,14 +22,14 @@ describe("A server behind a URL", () => {
 
   for (const [what, answer] of [
     ["400 without a body", (hit: Raw.Hit) => hit.status(400)],
-    ["400 with an error that is not of the stateless era", (hit: Raw.Hit) => hit.json(refusal(-32000), 400)],
+    ["400 with an error from outside the stateless era", (hit: Raw.Hit) => hit.json(refusal(-32000), 400)],
     ["404", (hit: Raw.Hit) => hit.status(404, "<html>")],
     ["405", (hit: Raw.Hit) => hit.status(405)],
     ["406", (hit: Raw.Hit) => hit.status(406)],
-    ["an error of another code with status 200", (hit: Raw.Hit) => hit.json({ ...refusal(-32601), id: 1 })]
+    ["another error code with status 200", (hit: Raw.Hit) => hit.json({ ...refusal(-32601), id: 1 })]
   ] as const) {
     test(
-      `A server is of the older era when it answers ${what}`,
+      `A server is legacy if it answers ${what}`,
       Effect.gen(function* () {
         const server = yield* Raw.open
         const connected = yield* connecting(server)
@@ -42,7 +42,7 @@ describe("A server behind a URL", () => {
   }
 
   test(
-    "A server is not taken for older by a refusal of the stateless era",
+    "A stateless-era rejection does not mark a server as legacy",
     Effect.gen(function* () {
       const server = yield* Raw.open
       for (const code of [-32020, -32021]) {
@@ -59,7 +59,7 @@ describe("A server behind a URL", () => {
   )
 
   test(
-    "A server that wants credentials, is busy or fails is not probed in another way",
+    "A server that requires credentials, is busy or fails is not probed further",
     Effect.gen(function* () {
       const server = yield* Raw.open
       for (const status of [401, 403, 408, 425, 429, 500, 503]) {
@@ -77,7 +77,7 @@ describe("A server behind a URL", () => {
   )
 
   test(
-    "A server that does not listen is not looked for twice",
+    "A server that is not listening is not tried twice",
     Effect.gen(function* () {
       const server = yield* Effect.scoped(Raw.open)
       const error = yield* Effect.flip(Fiber.join(yield* connecting(server)))
@@ -87,7 +87,7 @@ describe("A server behind a URL", () => {
 
   for (const status of [400, 404, 405]) {
     test(
-      `A server speaks HTTP with SSE when it answers initialize by ${status}`,
+      `A server falls back to HTTP with SSE if it answers initialize with ${status}`,
       Effect.gen(function* () {
         const server = yield* Raw.open
         const connected = yield* connecting(server, { headers: { authorization: "Bearer t" } })
@@ -111,7 +111,7 @@ describe("A server behind a URL", () => {
   }
 
   test(
-    "A server that speaks neither transport fails with its answer to initialize",
+    "A server that supports neither transport fails with its answer to initialize",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const connected = yield* connecting(server)
@@ -124,7 +124,7 @@ describe("A server behind a URL", () => {
   )
 
   test(
-    "A server that refuses initialize in the stateless way is not asked for HTTP with SSE, nor against the options",
+    "A stateless rejection of initialize, or the options, prevent HTTP with SSE",
     Effect.gen(function* () {
       const server = yield* Raw.open
       for (const [status, code] of [
@@ -143,7 +143,7 @@ describe("A server behind a URL", () => {
   )
 
   test(
-    "A server is asked for HTTP with SSE alone where the options say so",
+    "Only HTTP with SSE is tried if the options require it",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const connected = yield* connecting(server, { revisions: ["2024-11-05"], transport: "sse" })
@@ -153,9 +153,9 @@ describe("A server behind a URL", () => {
   )
 })
 
-describe("A server of 2026-07-28", () => {
+describe("2026-07-28 servers", () => {
   test(
-    "A stateless server that asks all the same is not answered",
+    "A stateless server that asks anyway gets no answer",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const dropped: Array<string> = []
@@ -172,7 +172,7 @@ describe("A server of 2026-07-28", () => {
       yield* post.event({ data: { jsonrpc: "2.0", id: post.message.id, result } })
       yield* Fiber.join(asked)
       assert.lengthOf(dropped, 3)
-      // Whatever it had answered would have come before this.
+      // Any answer to it would have arrived before this request.
       yield* Effect.forkChild(client.request("tools/list", {}), { startImmediately: true })
       assert.strictEqual((yield* server.next).message.method, "tools/list")
     }),

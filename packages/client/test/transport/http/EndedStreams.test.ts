@@ -1,4 +1,4 @@
-/** How often a client connects again to a server whose streams end at once, whatever that server says. */
+/** How often a client reconnects to a server whose streams end at once, whatever the server says. */
 import { RemoteEndpoint } from "../../../src/transport/http/Endpoint.ts"
 import * as HttpClientSender from "../../../src/transport/http/HttpClientSender.ts"
 import type { Options } from "../../../src/transport/http/Resume.ts"
@@ -9,7 +9,7 @@ import { Clock, Effect } from "effect"
 import * as Sleeps from "./support/clock.ts"
 import * as Fake from "../../support/fake.ts"
 
-/** Streams that end after their first event; `lasting` says how long each of them was open, in milliseconds. */
+/** Streams that end after their first event; `lasting` says how long each was open, in milliseconds. */
 const scene = Effect.fnUntraced(function* (event: string, lasting: (at: number) => number, options?: Options) {
   const { clock, wake } = yield* Sleeps.make
   let now = 0
@@ -55,8 +55,8 @@ const always = Effect.fnUntraced(function* (
 
 const message = 'id: 1\ndata: {"jsonrpc":"2.0","method":"a"}\n\n'
 
-describe.each(["stand", "resume"] as const)("Streams that end at once (%s)", (kind) => {
-  // The first wait of a request's stream comes before the first connection.
+describe.each(["stand", "resume"] as const)("Streams that end immediately (%s)", (kind) => {
+  // The first wait of a request's stream precedes the first connection.
   const start = kind === "stand" ? 1 : 0
 
   for (const [what, event] of [
@@ -64,33 +64,31 @@ describe.each(["stand", "resume"] as const)("Streams that end at once (%s)", (ki
     ["an empty event and retry: 0", "retry: 0\nid: 1\ndata:\n\n"],
     ["only retry: 1", "retry: 1\n\n"]
   ] as const) {
-    it.effect(
-      `Streams that bring ${what} and end are opened again after waits that double from 100 ms to 2 seconds`,
-      () =>
-        Effect.gen(function* () {
-          const waits = yield* always(kind, event, () => 0, 8)
-          const least = [100, 200, 400, 800, 1600, 2000, 2000, 2000, 2000].slice(start, start + 8)
-          assert.isTrue(
-            waits.every((wait, at) => wait >= least[at]! - 0.001),
-            waits.join()
-          )
-          // No longer than that, and than the first wait without a hint of the server's.
-          assert.isTrue(
-            waits.every((wait, at) => wait <= Math.max(500, least[at]!)),
-            waits.join()
-          )
-        })
+    it.effect(`Streams that end after ${what} are reopened after delays that double from 100 ms to 2 seconds`, () =>
+      Effect.gen(function* () {
+        const waits = yield* always(kind, event, () => 0, 8)
+        const least = [100, 200, 400, 800, 1600, 2000, 2000, 2000, 2000].slice(start, start + 8)
+        assert.isTrue(
+          waits.every((wait, at) => wait >= least[at]! - 0.001),
+          waits.join()
+        )
+        // Never longer than that, or than the first wait without a hint from the server.
+        assert.isTrue(
+          waits.every((wait, at) => wait <= Math.max(500, least[at]!)),
+          waits.join()
+        )
+      })
     )
   }
 
-  it.effect("A stream that ended waits as long as the option says", () =>
+  it.effect("An ended stream waits for the configured delay", () =>
     Effect.gen(function* () {
       const waits = yield* always(kind, `retry: 1\n${message}`, () => 0, 7, { minDelay: "10 millis", delay: 0 })
       assert.deepStrictEqual(waits, [10, 20, 40, 80, 160, 200, 200, 200].slice(start, start + 7))
     })
   )
 
-  it.effect("A stream that ended waits as long as the server says, if that is longer", () =>
+  it.effect("An ended stream waits for the server's delay if that is longer", () =>
     Effect.gen(function* () {
       const waits = yield* always(kind, `retry: 5000\n${message}`, () => 0, 6)
       assert.isTrue(
@@ -100,7 +98,7 @@ describe.each(["stand", "resume"] as const)("Streams that end at once (%s)", (ki
     })
   )
 
-  it.effect("A stream that has lasted a second resets the waits", () =>
+  it.effect("A stream that has lasted a second resets the delays", () =>
     Effect.gen(function* () {
       const lasting = (at: number) => (at === 4 ? 1000 : 0)
       const waits = yield* always(kind, `retry: 1\n${message}`, lasting, 6, { minDelay: "10 millis", delay: 0 })

@@ -1,4 +1,4 @@
-/** The headers that mirror requests of an extension (2026-07-28), which sessions do not have. */
+/** Headers that mirror requests of an extension (2026-07-28), which sessions do not have. */
 import * as ClientExtension from "@effect-mcp/client/ClientExtension"
 import * as Http from "@effect-mcp/client/Http"
 import * as McpClient from "@effect-mcp/client/McpClient"
@@ -42,7 +42,7 @@ const posted = Effect.fnUntraced(function* (version: Version) {
   return (method: string) => headers.get(method) ?? {}
 })
 
-it.effect("A request of an extension says its method, and the param that its value names, in headers", () =>
+it.effect("An extension request sends its method and name param in headers", () =>
   Effect.gen(function* () {
     const headers = yield* posted("2026-07-28")
     assert.deepInclude(headers(find.method), {
@@ -58,7 +58,7 @@ it.effect("A request of an extension says its method, and the param that its val
   })
 )
 
-it.effect("A request of an extension in a session has no headers of its method and params", () =>
+it.effect("An extension request in a session has no method or param headers", () =>
   Effect.gen(function* () {
     const headers = yield* posted("2025-11-25")
     assert.notProperty(headers(find.method), "mcp-method")

@@ -1,4 +1,4 @@
-/** Servers that have forgotten a session and say so by 400. */
+/** Servers that report a forgotten session with 400. */
 import type { Citation } from "@effect-mcp/spec/verifies"
 import type { Closed } from "@effect-mcp/core/Peer"
 import { McpError } from "@effect-mcp/protocol/McpError"
@@ -17,13 +17,13 @@ const failed = <A, E>(fiber: Fiber.Fiber<A, E>) => Effect.flip(Fiber.join(fiber)
 const error = (message: string, id?: unknown, code = -32000) =>
   JSON.stringify({ jsonrpc: "2.0", error: { code, message }, ...(id === undefined ? {} : { id }) })
 
-/** As they are found in the field. */
+/** Messages of real servers. */
 const sayings: ReadonlyArray<readonly [who: string, body: string]> = [
-  ["older examples of the SDKs", error("Bad Request: No valid session ID provided", null)],
+  ["older SDK examples", error("Bad Request: No valid session ID provided", null)],
   ["the reference server", error("Bad Request: No valid session ID provided")],
-  ["transports of the SDKs that were never initialized", error("Bad Request: Server not initialized", null)],
-  ["older examples of the SDKs on GET", "Invalid or missing session ID"],
-  ["other servers, in JSON of their own", JSON.stringify({ error: "Invalid or missing session ID" })]
+  ["SDK transports that were never initialized", error("Bad Request: Server not initialized", null)],
+  ["older SDK examples on GET", "Invalid or missing session ID"],
+  ["other servers, in their own JSON", JSON.stringify({ error: "Invalid or missing session ID" })]
 ]
 
 const lost = { reason: "SessionLost", status: 400 } as const
@@ -35,10 +35,10 @@ const open = Effect.fnUntraced(function* (options?: { readonly id: null }, versi
   return { server, peer }
 })
 
-describe.each(sessions)("A session of %s that is lost by 400", (version) => {
+describe.each(sessions)("%s sessions lost with 400", (version) => {
   for (const [who, body] of sayings) {
     test(
-      `A session is lost by 400 with the text of ${who}: the requests are unsent, and the conversation ends`,
+      `A 400 with the text of ${who} loses the session: requests are unsent and the connection ends`,
       Effect.gen(function* () {
         const { peer, server } = yield* open(undefined, version)
         const calls = [yield* call(peer), yield* call(peer)]
@@ -57,9 +57,9 @@ describe.each(sessions)("A session of %s that is lost by 400", (version) => {
   }
 })
 
-describe("A session that is lost by 400", () => {
+describe("Sessions lost with 400", () => {
   test(
-    "A session is lost by 400 also when a notification is answered so",
+    "A notification answered with 400 also loses the session",
     Effect.gen(function* () {
       const { peer, server } = yield* open()
       peer.notify("notifications/roots/list_changed")
@@ -71,7 +71,7 @@ describe("A session that is lost by 400", () => {
   )
 
   test(
-    "A session is lost by 400 also when its own stream is asked for again",
+    "A session stream answered with 400 also loses the session",
     Effect.gen(function* () {
       const { clock, wake } = yield* Sleeps.make
       const server = yield* Raw.open
@@ -88,17 +88,17 @@ describe("A session that is lost by 400", () => {
   )
 })
 
-describe("A session that is not lost by 400", () => {
+describe("Sessions that survive a 400", () => {
   const stays: ReadonlyArray<readonly [what: string, body: (id: number) => string, answer: boolean]> = [
     ["that answers the request itself", (id) => error("No valid session ID provided", id), true],
     ["that names another problem", () => error("Bad Request: Unsupported protocol version", null), true],
     ["without a body", () => "", false],
-    ["with a page on another matter", () => `<html>${"session id ".repeat(100)}`, false],
-    ["with a message that is no error", () => JSON.stringify({ jsonrpc: "2.0", method: "session id" }), false]
+    ["with an unrelated page", () => `<html>${"session id ".repeat(100)}`, false],
+    ["with a message that is not an error", () => JSON.stringify({ jsonrpc: "2.0", method: "session id" }), false]
   ]
   for (const [what, body, answer] of stays) {
     test(
-      `A session is not lost by an answer 400 ${what}`,
+      `A session is not lost by a 400 ${what}`,
       Effect.gen(function* () {
         const { peer, server } = yield* open()
         const asked = yield* call(peer)
@@ -115,7 +115,7 @@ describe("A session that is not lost by 400", () => {
   }
 
   test(
-    "A conversation without a session loses none by 400",
+    "A sessionless connection does not end on a 400",
     Effect.gen(function* () {
       const { peer, server } = yield* open({ id: null })
       const asked = yield* call(peer)
@@ -125,7 +125,7 @@ describe("A session that is not lost by 400", () => {
   )
 
   test(
-    "A session is not lost by 400 to its first GET, which only says that there is no such stream",
+    "A 400 to a session's first GET only means that there is no such stream",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })

@@ -1,4 +1,4 @@
-/** Answers that no server should give, after which a conversation continues or ends at once. */
+/** Answers that no server should send, after which a conversation continues or ends at once. */
 import type { Citation } from "@effect-mcp/spec/verifies"
 import { Closed } from "@effect-mcp/core/Peer"
 import { assert, describe, it } from "@effect/vitest"
@@ -27,9 +27,9 @@ const scene = Effect.gen(function* () {
   return { server, peer, wake }
 })
 
-describe("A body that never ends", () => {
+describe("Endless bodies", () => {
   test(
-    "A body without an end that says that the session is gone is not waited for",
+    "An endless body reporting a lost session is not awaited",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       yield* (yield* shakeHands(peer, server)).status(405)
@@ -43,7 +43,7 @@ describe("A body that never ends", () => {
   )
 
   test(
-    "A body without an end that accepts a notification is closed by the client",
+    "An endless body accepting a notification is closed by the client",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       yield* (yield* shakeHands(peer, server)).status(405)
@@ -56,7 +56,7 @@ describe("A body that never ends", () => {
   )
 
   test(
-    "A body without an end of a redirect does not keep the client from following the redirect",
+    "An endless body does not keep the client from following its redirect",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       const asked = yield* ask(peer, "tools/list")
@@ -68,8 +68,8 @@ describe("A body that never ends", () => {
   )
 })
 
-describe("The notification initialized", () => {
-  /** Up to that word. */
+describe("The initialized notification", () => {
+  /** Everything before that body. */
   const begun = Effect.gen(function* () {
     const parts = yield* scene
     const { peer, server } = parts
@@ -84,7 +84,7 @@ describe("The notification initialized", () => {
   })
 
   test(
-    "The notification initialized is sent again when its connection breaks",
+    "The initialized notification is resent if its connection breaks",
     Effect.gen(function* () {
       const { server, wake } = yield* begun
       yield* (yield* server.next).destroy
@@ -97,7 +97,7 @@ describe("The notification initialized", () => {
   )
 
   test(
-    "The notification initialized may be answered by the end of the session: waiting requests are not sent",
+    "The initialized notification can be answered with the end of the session, leaving waiting requests unsent",
     Effect.gen(function* () {
       const { peer, server } = yield* begun
       const asked = yield* call(peer)
@@ -113,7 +113,7 @@ describe("The notification initialized", () => {
 })
 
 test(
-  "An answer is given again while the server or its proxy fails, and not when it is refused",
+  "An answer is resent if the server or its proxy fails, but not if it is rejected",
   Effect.gen(function* () {
     const { peer, server, wake } = yield* scene
     const get = yield* shakeHands(peer, server)
@@ -133,7 +133,7 @@ test(
   })
 )
 
-it.effect("A request whose HTTP client gives up by an interruption of its own fails", () =>
+it.effect("An HTTP client that interrupts itself fails its request", () =>
   Effect.gen(function* () {
     const peer = yield* wired({ url: "http://127.0.0.1:1/" })
     const asked = yield* ask(peer, "tools/list")
@@ -147,10 +147,10 @@ it.effect("A request whose HTTP client gives up by an interruption of its own fa
   )
 )
 
-describe("A server that is busy", () => {
+describe("Busy servers", () => {
   for (const status of [429, 503]) {
     test(
-      `A busy server is asked again after its Retry-After (${status}), if that is soon`,
+      `A busy server is retried after its Retry-After (${status}) if that is soon`,
       Effect.gen(function* () {
         const { peer, server, wake } = yield* scene
         const asked = yield* ask(peer, "tools/call", { name: "t" })
@@ -164,7 +164,7 @@ describe("A server that is busy", () => {
   }
 
   test(
-    "A busy server is asked three times more, and not at all without Retry-After, or with a distant time",
+    "A busy server is retried three times, but never without Retry-After or with a long delay",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       const asked = yield* ask(peer, "tools/list")
@@ -184,12 +184,12 @@ describe("A server that is busy", () => {
   )
 
   test(
-    "A busy server gets no further request of a caller that was interrupted meanwhile",
+    "A busy server gets no further request from a caller interrupted meanwhile",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       const asked = yield* ask(peer, "tools/list")
       yield* (yield* server.next).status(503, "", { "retry-after": "1" })
-      // Read only once the wait has begun.
+      // Read only once the wait has started.
       const waits = yield* Effect.forkChild(
         wake(() => false),
         { startImmediately: true }

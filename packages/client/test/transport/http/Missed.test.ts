@@ -1,4 +1,4 @@
-/** What a session's own stream may have said while it was not open (2025-03-26 to 2025-11-25). */
+/** Messages that a session's own stream may have missed while it was not open (2025-03-26 to 2025-11-25). */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Queue, Stream } from "effect"
@@ -14,7 +14,7 @@ const following = <A, E>(stream: Stream.Stream<A, E>) =>
     return { next: Queue.take(events), leave: Fiber.interrupt(fiber) }
   })
 
-/** A client that watches `a:b`, and the GET that its session's stream begins with. */
+/** A client that watches `a:b`, and the GET that opens its session's stream. */
 const watching = Effect.fnUntraced(function* (version: (typeof sessions)[number]) {
   const server = yield* Raw.open
   const opening = yield* Effect.forkChild(
@@ -37,7 +37,7 @@ const watching = Effect.fnUntraced(function* (version: (typeof sessions)[number]
   yield* (yield* server.take("POST")).result({})
   assert.strictEqual((yield* watch.next)._tag, "Watching")
   const changed = yield* following(client.toolChanges)
-  // Nothing is left to be said when the client is closed.
+  // Nothing remains to be sent when the client is closed.
   const leave = Effect.gen(function* () {
     yield* watch.leave
     yield* (yield* server.take("POST")).result({})
@@ -50,8 +50,8 @@ const watching = Effect.fnUntraced(function* (version: (typeof sessions)[number]
 
 const updated = { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "a:b" } }
 
-describe.each(sessions)("The stream of a session of %s", (version) => {
-  it.live("A session's stream that is opened anew may have missed events: watchers and listeners are told", () =>
+describe.each(sessions)("The session stream in %s", (version) => {
+  it.live("A reopened session stream may have missed events: watchers and listeners are notified", () =>
     Effect.gen(function* () {
       const { changed, get, leave, next, server } = yield* watching(version)
       yield* get.event({ data: updated })
@@ -68,7 +68,7 @@ describe.each(sessions)("The stream of a session of %s", (version) => {
     })
   )
 
-  it.live("A session's stream that continues where it stopped has missed nothing", () =>
+  it.live("A resumed session stream misses no events", () =>
     Effect.gen(function* () {
       const { get, leave, next, server } = yield* watching(version)
       yield* get.event({ id: "1", data: updated })
@@ -83,7 +83,7 @@ describe.each(sessions)("The stream of a session of %s", (version) => {
     })
   )
 
-  it.live("A session's stream that cannot continue where it stopped is opened anew", () =>
+  it.live("A session stream that cannot be resumed is reopened", () =>
     Effect.gen(function* () {
       const { get, leave, next, server } = yield* watching(version)
       yield* get.event({ id: "1", data: updated })

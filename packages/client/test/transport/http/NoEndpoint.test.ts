@@ -1,4 +1,4 @@
-/** What a client says when the URL leads to a web server, but to no MCP endpoint. */
+/** Errors of a client whose URL leads to a web server, but not to an MCP endpoint. */
 import * as Fetch from "@effect-mcp/client/Fetch"
 import * as Http from "@effect-mcp/client/Http"
 import * as Sse from "@effect-mcp/client/Sse"
@@ -36,57 +36,56 @@ const pages: ReadonlyArray<readonly [what: string, answer: () => Response, type:
     () => new Response("<a/>", { headers: { "content-type": "application/xhtml+xml" } }),
     "application/xhtml+xml"
   ],
-  ["HTML under another type", () => new Response(page, { headers: { "content-type": "text/plain" } }), "text/plain"],
-  ["HTML without a type", () => new Response(new TextEncoder().encode(page)), "no content type"],
+  [
+    "HTML with another content type",
+    () => new Response(page, { headers: { "content-type": "text/plain" } }),
+    "text/plain"
+  ],
+  ["HTML without a content type", () => new Response(new TextEncoder().encode(page)), "no content type"],
   ["a 404 in HTML", () => new Response(page, { status: 404, headers: { "content-type": "text/html" } }), "text/html"],
   ["a 500 in HTML", () => new Response(page, { status: 500, headers: { "content-type": "text/html" } }), "text/html"]
 ]
 
-describe.each([undefined, ...Revision.all.map(({ version }) => [version])])(
-  "A client of %s at a web page",
-  (revisions) => {
-    for (const [what, answer, type] of pages) {
-      it.effect(`A client says of ${what} that the URL is no MCP endpoint, and what to check`, () =>
-        Effect.gen(function* () {
-          const message = yield* messageOf(answer, revisions)
-          const [, place, method, status, given] =
-            /^(\S+) is no MCP endpoint: it answered (\S+) with status (\d+) and a web page \((.*)\)\. Check the path of the URL; an MCP endpoint answers with application\/json or text\/event-stream\.$/.exec(
-              message
-            ) ?? assert.fail(message)
-          assert.deepStrictEqual([place, given], ["https://example.com/docs", type])
-          assert.strictEqual(Number(status), answer().status)
-          assert.include(["initialize", "server/discover"], method)
-        })
-      )
-    }
+describe.each([undefined, ...Revision.all.map(({ version }) => [version])])("%s clients at a web page", (revisions) => {
+  for (const [what, answer, type] of pages) {
+    it.effect(`${what} is reported as not an MCP endpoint, with hints on what to check`, () =>
+      Effect.gen(function* () {
+        const message = yield* messageOf(answer, revisions)
+        const [, place, method, status, given] =
+          /^(\S+) is not an MCP endpoint: it responded to (\S+) with status (\d+) and a web page \((.*)\)\. Check the path of the URL: an MCP endpoint responds with application\/json or text\/event-stream\.$/.exec(
+            message
+          ) ?? assert.fail(message)
+        assert.deepStrictEqual([place, given], ["https://example.com/docs", type])
+        assert.strictEqual(Number(status), answer().status)
+        assert.include(["initialize", "server/discover"], method)
+      })
+    )
   }
-)
+})
 
-describe("A client whose URL is no MCP endpoint", () => {
-  it.effect("A client over HTTP with SSE says that its URL is no MCP endpoint, too", () =>
+describe("URLs that are not MCP endpoints", () => {
+  it.effect("A client over HTTP with SSE also reports that its URL is not an MCP endpoint", () =>
     Effect.gen(function* () {
       const answer = () => new Response(page, { headers: { "content-type": "text/html" } })
       const message = yield* messageOf(answer, ["2024-11-05"], Sse.open({ url }))
-      assert.match(message, /^https:\/\/example\.com\/docs is no MCP endpoint: it answered GET with status 200/)
+      assert.match(message, /^https:\/\/example\.com\/docs is not an MCP endpoint: it responded to GET with status 200/)
     })
   )
 
-  it.effect(
-    "A client shows an unexpected body with its type, bounded and without characters that steer a terminal",
-    () =>
-      Effect.gen(function* () {
-        const body = `\u001b[2Jnot it${"x".repeat(5000)}`
-        const message = yield* messageOf(() => new Response(body, { headers: { "content-type": "text/plain" } }))
-        const start = String.raw`https://example.com/docs answered server/discover with status 200 (text/plain), which is no answer of MCP: \u001b[2Jnot itxxx`
-        assert.strictEqual(message.slice(0, start.length), start)
-        assert.isBelow(message.length, 500)
-      })
+  it.effect("An unexpected body is quoted with its type, truncated and without terminal control characters", () =>
+    Effect.gen(function* () {
+      const body = `\u001b[2Jnot it${"x".repeat(5000)}`
+      const message = yield* messageOf(() => new Response(body, { headers: { "content-type": "text/plain" } }))
+      const start = String.raw`https://example.com/docs responded to server/discover with status 200 (text/plain), which is not an MCP response: \u001b[2Jnot itxxx`
+      assert.strictEqual(message.slice(0, start.length), start)
+      assert.isBelow(message.length, 500)
+    })
   )
 
-  it.effect("A client says that an answer has no content", () =>
+  it.effect("An answer without content is reported", () =>
     Effect.gen(function* () {
       const message = yield* messageOf(() => new Response(null, { status: 204 }), ["2025-11-25"])
-      assert.strictEqual(message, "https://example.com/docs answered initialize with status 204 and no content")
+      assert.strictEqual(message, "https://example.com/docs responded to initialize with status 204 and no content")
     })
   )
 })
@@ -100,12 +99,12 @@ const openers = {
   Sse: (options: OptionsOfAll) => Sse.open(options)
 }
 
-describe.each(Object.entries(openers))("A secret that HTTP cannot send, given to %s", (_, open) => {
+describe.each(Object.entries(openers))("Secrets that HTTP cannot send, passed to %s", (_, open) => {
   for (const [what, options, advice] of [
     ["header with a line break", { url, headers: { authorization: "secret\nx" } }, "`headers`"],
     ["URL with a password", { url: "https://me:secret@example.com/mcp" }, "authorization: Basic"]
   ] as const) {
-    it.effect(`A ${what} is refused before anything is sent, and the error does not show it`, () =>
+    it.effect(`A ${what} is rejected before anything is sent, without appearing in the error`, () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(Effect.scoped(open(options)))
         assert.strictEqual(error.reason, "Open")
@@ -130,8 +129,8 @@ const fetch: typeof globalThis.fetch = async (input, init) => {
 describe.each([
   ["fetch alone", Fetch.open({ url, fetch })],
   ["an HttpClient", Http.open({ url })]
-] as const)("A header of one request over %s", (_, open) => {
-  it.effect("One that HTTP cannot have fails this request, without showing it, and the next request is answered", () =>
+] as const)("Per-request headers over %s", (_, open) => {
+  it.effect("An invalid header fails only its request, without appearing in the error", () =>
     Effect.gen(function* () {
       const client = yield* McpClient.open(open, { listsTools: false })
       const call = (headers: { readonly [name: string]: string }) => client.callToolByName("a", {}, { headers })

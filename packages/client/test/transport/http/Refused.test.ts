@@ -1,4 +1,6 @@
-/** The two refusals of a caller (401 and 403) as typed errors, for each kind of request and in each revision of Streamable HTTP. */
+/**
+ * The two rejections of a caller (401 and 403) as typed errors, for each kind of request in each Streamable HTTP revision.
+ */
 import * as ClientError from "@effect-mcp/client/ClientError"
 import * as Http from "@effect-mcp/client/Http"
 import * as McpClient from "@effect-mcp/client/McpClient"
@@ -51,12 +53,12 @@ const kinds: ReadonlyArray<
   ]
 ]
 
-describe.each(versions)("A client of %s", (version) => {
+describe.each(versions)("Rejected %s clients", (version) => {
   const refusing = (refusal: () => Response, ...methods: ReadonlyArray<string>) =>
     Fake.server(version, ({ message }) => (methods.includes(message.method) ? refusal() : Fake.result(message, fine)))
 
   for (const [method, run] of kinds) {
-    it.effect(`A client gets Unauthorized when ${method} is answered with 401`, () =>
+    it.effect(`A 401 to ${method} fails with Unauthorized`, () =>
       Effect.gen(function* () {
         const client = yield* open(version, refusing(unauthorized, method))
         const error = yield* Effect.flip(run(client))
@@ -67,7 +69,7 @@ describe.each(versions)("A client of %s", (version) => {
       })
     )
 
-    it.effect(`A client gets Forbidden when ${method} is answered with 403`, () =>
+    it.effect(`A 403 to ${method} fails with Forbidden`, () =>
       Effect.gen(function* () {
         const client = yield* open(version, refusing(forbidden, method))
         const error = yield* Effect.flip(run(client))
@@ -77,16 +79,16 @@ describe.each(versions)("A client of %s", (version) => {
         assert.strictEqual(
           error.message,
           `https://mcp.example.com/mcp does not allow ${method} (status 403: insufficient_scope, Not for you). ` +
-            `It needs the scopes admin. Its authorization is described at ${metadata}. ` +
-            "Log in again and ask for these scopes."
+            `It requires the scopes admin. Its authorization metadata is at ${metadata}. ` +
+            "Log in again and request these scopes."
         )
-        assert.strictEqual(error.message, `${error.refusal} Log in again and ask for these scopes.`)
+        assert.strictEqual(error.message, `${error.refusal} Log in again and request these scopes.`)
       })
     )
   }
 
   for (const reconnect of [{}, false] as const) {
-    it.effect(`A client sends calls after a refusal, ${reconnect === false ? "without" : "with"} reconnecting`, () =>
+    it.effect(`Calls continue after a rejection, ${reconnect === false ? "without" : "with"} reconnection`, () =>
       Effect.gen(function* () {
         let refusals = 0
         const http = Fake.server(version, ({ message }) => {
@@ -103,24 +105,24 @@ describe.each(versions)("A client of %s", (version) => {
         })
         assert.instanceOf(failed, ClientError.Forbidden)
         assert.deepStrictEqual(answered.content, [{ type: "text", text: "fine" }])
-        // A refusal is not tried again.
+        // A rejection is not retried.
         assert.strictEqual(refusals, 2)
       })
     )
   }
 
-  it.effect("A client fails with Unauthorized for a 401 to its first request", () =>
+  it.effect("A 401 to the first request fails with Unauthorized", () =>
     Effect.gen(function* () {
       const http = Fake.client(unauthorized)
       const error = yield* Effect.flip(Effect.scoped(open(version, http)))
       assert.instanceOf(error, ClientError.Unauthorized)
-      assert.match(error.message, /wants authorization for (initialize|server\/discover) \(status 401: no token\)/)
+      assert.match(error.message, /requires authorization for (initialize|server\/discover) \(status 401: no token\)/)
       assert.match(error.message, /OAuth\.layer/)
       assert.notInclude(error.message, "secret")
     })
   )
 
-  it.effect("A client says why a login failed that the HTTP client tried", () =>
+  it.effect("A login failure reports the HTTP client's reason", () =>
     Effect.gen(function* () {
       const http = HttpClient.make((request) => {
         const response = HttpClientResponse.fromWeb(request, unauthorized())
@@ -138,7 +140,7 @@ describe.each(versions)("A client of %s", (version) => {
     })
   )
 
-  it.effect("A refusal is shown in part, without characters that steer a terminal", () =>
+  it.effect("A rejection is truncated and stripped of terminal control characters", () =>
     Effect.gen(function* () {
       const evil = () => new Response(`\u001b]0;title\u0007\u202e${"x".repeat(10_000)}`, { status: 403 })
       const client = yield* open(version, refusing(evil, "prompts/get"))
@@ -150,8 +152,8 @@ describe.each(versions)("A client of %s", (version) => {
   )
 })
 
-describe("A session whose connection is lost", () => {
-  it.effect("A waiting request fails with Unauthorized when the next session is refused by 401", () =>
+describe("Sessions that lose their connection", () => {
+  it.effect("A waiting request fails with Unauthorized if the next session is rejected with 401", () =>
     Effect.gen(function* () {
       let expired = false
       const http = Fake.server("2025-11-25", () => (expired ? unauthorized() : new Response(null, { status: 404 })))
@@ -177,8 +179,8 @@ describe("A session whose connection is lost", () => {
   )
 })
 
-describe("A client of HTTP with SSE", () => {
-  it.effect("A client of HTTP with SSE fails with Unauthorized for a 401 to its GET", () =>
+describe("HTTP with SSE clients", () => {
+  it.effect("A 401 to an HTTP with SSE GET fails with Unauthorized", () =>
     Effect.gen(function* () {
       const connector = Effect.provideService(Sse.open({ url }), HttpClient.HttpClient, Fake.client(unauthorized))
       const error = yield* Effect.flip(Effect.scoped(McpClient.open(connector, { revisions: ["2024-11-05"] })))
@@ -187,7 +189,7 @@ describe("A client of HTTP with SSE", () => {
     })
   )
 
-  it.effect("A client of HTTP with SSE fails one request with Forbidden for a 403, and sends the next", () =>
+  it.effect("A 403 over HTTP with SSE fails one request with Forbidden, and the next is sent", () =>
     Effect.gen(function* () {
       const encoder = new TextEncoder()
       let say: (message: object) => void = () => {}

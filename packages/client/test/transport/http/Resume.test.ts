@@ -1,4 +1,4 @@
-/** Streams of a session that outlive their connections, as a client continues with them. */
+/** Streams of a session that outlive their connections, and how a client resumes them. */
 import * as ClientHttp from "@effect-mcp/client/Http"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import { Closed } from "@effect-mcp/core/Peer"
@@ -43,13 +43,13 @@ const scene = Effect.fnUntraced(function* (
 const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
   it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>, options)
 
-/** The wait that a server asks for, and a little more: waits are jittered. */
+/** The wait that a server asks for or a little more, because waits are jittered. */
 const after = (millis: number) => (slept: number) => slept >= millis && slept <= millis * 1.1
 const about = (millis: number) => (slept: number) => slept >= millis / 2 && slept <= millis
 
-describe.each(sessions)("The stream of a request in %s", (version) => {
+describe.each(sessions)("Request streams in %s", (version) => {
   test(
-    "The stream of a request continues with a GET after the last event, as often as it ends",
+    "A request stream is resumed with a GET after its last event, as often as it ends",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene(version)
       yield* get.stream()
@@ -72,7 +72,7 @@ describe.each(sessions)("The stream of a request in %s", (version) => {
       })
       yield* second.stream()
       yield* second.event({ id: "a/2", retry: 778, data: note("notifications/message") })
-      // Of an event that was cut there is nothing.
+      // The event that was cut off is dropped.
       yield* second.write(`id: a/3\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, result: {} })}\n`)
       yield* Queue.take(peer.heard)
       yield* second.destroy
@@ -88,7 +88,7 @@ describe.each(sessions)("The stream of a request in %s", (version) => {
   )
 
   test(
-    "The stream of a request without event ids fails the request at once",
+    "A request stream without event ids fails its request immediately",
     Effect.gen(function* () {
       const { get, peer, server } = yield* scene(version)
       yield* get.status(405)
@@ -104,7 +104,7 @@ describe.each(sessions)("The stream of a request in %s", (version) => {
   )
 
   test(
-    "The stream of a request is resumed although the server has no standalone stream",
+    "A request stream is resumed even if the server has no standalone stream",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene(version)
       yield* get.status(405)
@@ -123,14 +123,14 @@ describe.each(sessions)("The stream of a request in %s", (version) => {
   )
 
   test(
-    "The stream of a request is resumed although an earlier session on the same wire was refused a stream",
+    "A request stream is resumed even if an earlier session on the connection had no stream",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene(version)
       yield* get.status(405)
       const first = yield* call(peer)
       yield* (yield* server.next).result({})
       yield* Fiber.join(first)
-      // No stream yet, and no refusal either.
+      // No stream yet, and no rejection either.
       yield* (yield* shakeHands(peer, server, { id: "session-2", version })).status(503)
       const asked = yield* call(peer)
       const post = yield* server.take("POST")
@@ -147,9 +147,9 @@ describe.each(sessions)("The stream of a request in %s", (version) => {
   )
 })
 
-describe("A second handshake", () => {
+describe("Second handshakes", () => {
   test(
-    "A second handshake is not delayed by the standalone stream of the session before it",
+    "A second handshake is not delayed by the previous session's standalone stream",
     Effect.gen(function* () {
       const { get, peer, server } = yield* scene()
       const second = yield* shakeHands(peer, server, { id: "session-2" })
@@ -160,9 +160,9 @@ describe("A second handshake", () => {
   )
 })
 
-describe("The stream of a request", () => {
+describe("Request streams", () => {
   test(
-    "The stream of a request is given up when the server refuses to continue it",
+    "A request stream is abandoned when the server refuses to resume it",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.stream()
@@ -180,7 +180,7 @@ describe("The stream of a request", () => {
   )
 
   test(
-    "The stream of a request is resumed ever more slowly, never sooner than the server wants; then it is given up",
+    "A request stream is resumed with growing delays, at least as long as the server asks, then abandoned",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.stream()
@@ -195,7 +195,7 @@ describe("The stream of a request", () => {
       yield* wake(about(1000))
       yield* (yield* server.take("GET")).destroy
       yield* wake(about(2000))
-      // A connection with an event is a success.
+      // A connection that delivers an event counts as a success.
       const good = yield* server.take("GET")
       yield* good.stream()
       yield* good.write("retry: 1500\n\n")
@@ -214,7 +214,7 @@ describe("The stream of a request", () => {
 
   for (const end of ["end", "destroy"] as const)
     test(
-      `A resumed stream that is open without events for longer than \`timeout\` is resumed again after its ${end}`,
+      `A resumed stream without events for longer than \`timeout\` is resumed again after its ${end}`,
       Effect.gen(function* () {
         const { get, peer, server, wake } = yield* scene("2025-11-25", "1 second")
         yield* get.stream()
@@ -238,7 +238,7 @@ describe("The stream of a request", () => {
     )
 
   test(
-    "A request fails when no connection was made for `timeout`, before its attempts are used up",
+    "A request fails if no connection is made within `timeout`, even with attempts left",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene("2025-11-25", "1 second")
       yield* get.stream()
@@ -258,7 +258,7 @@ describe("The stream of a request", () => {
   )
 
   test(
-    "A request that is interrupted while its stream is resumed hangs up and is cancelled",
+    "Interrupting a request while its stream resumes hangs up and cancels it",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.stream()
@@ -279,7 +279,7 @@ describe("The stream of a request", () => {
   )
 
   test(
-    "The stream of a request ends with its session when the session is gone",
+    "A request stream ends with its session",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.stream()
@@ -293,7 +293,7 @@ describe("The stream of a request", () => {
       yield* wake(after(3))
       yield* (yield* server.take("GET")).status(404)
       const error = yield* closed(asked)
-      // It had been sent.
+      // The request had been sent.
       assert.isFalse(error.unsent)
       assert.strictEqual(error.cause?.reason, "SessionLost")
       assert.strictEqual((yield* Effect.flip(peer.awaitClosed)).reason, "SessionLost")
@@ -301,9 +301,9 @@ describe("The stream of a request", () => {
   )
 })
 
-describe("The session's own stream", () => {
+describe("Session streams", () => {
   test(
-    "The session's own stream is opened again after it ended or broke, where it stopped",
+    "A session stream that ended or broke reopens at its last position",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.stream()
@@ -325,7 +325,7 @@ describe("The session's own stream", () => {
   )
 
   test(
-    "The session's own stream is not asked for again once it was refused",
+    "A refused session stream is not requested again",
     Effect.gen(function* () {
       const { get, peer, server } = yield* scene()
       yield* get.status(405)
@@ -340,7 +340,7 @@ describe("The session's own stream", () => {
   )
 
   test(
-    "The session's own stream is asked for again when the server has the broken stream, or has no time",
+    "A session stream is requested again if the server still has the broken one or is busy",
     Effect.gen(function* () {
       const { get, server, wake } = yield* scene()
       yield* get.stream()
@@ -359,7 +359,7 @@ describe("The session's own stream", () => {
   )
 
   test(
-    "The session's own stream is asked for again after failures while the session lives, and 404 ends that",
+    "A session stream is retried after failures until a 404 ends the session",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.status(503)
@@ -380,8 +380,8 @@ describe("The session's own stream", () => {
   )
 })
 
-describe("Options of streams", () => {
-  it.effect("An option that is no duration fails the connection to a server with sessions", () =>
+describe("Stream options", () => {
+  it.effect("An option that is not a duration fails the connection to a server with sessions", () =>
     Effect.gen(function* () {
       const answer = Fake.server("2025-11-25", ({ message }) => Fake.result(message, { content: [] }))
       const connector = ClientHttp.open({ url: "https://mcp.example.com/mcp", resume: { delay: "1e3 millis" } })

@@ -1,12 +1,12 @@
-/** A client over HTTP stays with the server that it was given. */
+/** A client over HTTP only talks to the server it was configured with. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { ask, wired } from "./support/peer.ts"
 import * as Raw from "./support/raw.ts"
 
-describe("A redirect to another origin", () => {
+describe("Cross-origin redirects", () => {
   for (const [name, layer] of Raw.clients)
-    it.effect(`A redirect to another origin is not followed: no part of a request is sent there (${name})`, () =>
+    it.effect(`A cross-origin redirect is not followed, and no part of the request is sent there (${name})`, () =>
       Effect.gen(function* () {
         const [server, other] = [yield* Raw.open, yield* Raw.open]
         const peer = yield* wired({ url: server.url })

@@ -1,13 +1,13 @@
-/** What a client over HTTP keeps of a server that it found out, for its next connection to the same URL. */
+/** Facts that a client over HTTP remembers about a server for its next connection to the same URL. */
 import * as Http from "@effect-mcp/client/Http"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as Raw from "./support/raw.ts"
 import { agree, connecting, discovered, openSse, refusal, test } from "./support/finding.ts"
 
-describe("The era of a server", () => {
+describe("Remembered server eras", () => {
   test(
-    "The era of an older server is remembered, and a server at another URL is probed",
+    "A legacy server's era is remembered, and a server at another URL is probed",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const first = yield* connecting(server)
@@ -23,7 +23,7 @@ describe("The era of a server", () => {
   )
 
   test(
-    "The era of a server is found out again when the remembered era is wrong",
+    "The era is detected again if the remembered one is wrong",
     Effect.gen(function* () {
       const server = yield* Raw.open
       ;(yield* Http.ServerEraCache).set(server.url, "streamable")
@@ -38,7 +38,7 @@ describe("The era of a server", () => {
   )
 
   test(
-    "The transport HTTP with SSE of a server is remembered, too, and forgotten when it fails",
+    "The HTTP with SSE transport is also remembered, and forgotten if it fails",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const first = yield* connecting(server)
@@ -58,7 +58,7 @@ describe("The era of a server", () => {
   )
 
   test(
-    "The era is not learned from a server that fails, though it is asked in the older way, too",
+    "The era of a failing server is not remembered, even if the legacy probe follows",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const connected = yield* connecting(server)
@@ -70,7 +70,7 @@ describe("The era of a server", () => {
   )
 
   test(
-    "The era is neither learned by a client of the older era, nor of use to a stateless client",
+    "The era is not remembered by a legacy client and not used by a stateless client",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const first = yield* connecting(server, { revisions: ["2025-11-25"] })

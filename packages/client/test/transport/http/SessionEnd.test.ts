@@ -1,4 +1,4 @@
-/** How a session over Streamable HTTP ends (2025-03-26 to 2025-11-25): told by the client, or lost at the server. */
+/** How a session over Streamable HTTP ends (2025-03-26 to 2025-11-25): closed by the client, or lost by the server. */
 import { Closed } from "@effect-mcp/core/Peer"
 import { type Citation, verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -29,12 +29,12 @@ const timed = Effect.gen(function* () {
 
 const second = (millis: number) => millis === 1000
 
-describe.each(cases)("A session of $version over $name", ({ layer, version }) => {
+describe.each(cases)("$version sessions over $name", ({ layer, version }) => {
   const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
     it.effect(title, () => Effect.provide(Effect.scoped(body), layer) as Effect.Effect<void, unknown>, options)
 
   test(
-    "A session is ended by DELETE when the scope ends",
+    "Closing the scope sends DELETE for the session",
     Effect.gen(function* () {
       const server = yield* Raw.make(true)
       const scope = yield* Scope.make()
@@ -62,7 +62,7 @@ describe.each(cases)("A session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "A session is lost by 404: the requests are unsent, and the conversation ends",
+    "A 404 loses the session: requests are unsent and the connection ends",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -87,7 +87,7 @@ describe.each(cases)("A session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "A conversation without a session loses none by 404: that is the answer to its request",
+    "A 404 without a session only answers its request, and the connection stays open",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -104,27 +104,25 @@ describe.each(cases)("A session of $version over $name", ({ layer, version }) =>
   )
 })
 
-describe("A session", () => {
-  it.effect(
-    "A session waits only a bounded time for a notification's acceptance, the last messages and its DELETE",
-    () =>
-      Effect.gen(function* () {
-        const { end, peer, server, wake } = yield* timed
-        peer.notify("notifications/roots/list_changed")
-        yield* server.next
-        const list = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
-        yield* wake(second)
-        yield* (yield* server.next).result({})
-        yield* Fiber.join(list)
-        const ended = yield* Effect.forkChild(end, { startImmediately: true })
-        yield* wake(second)
-        assert.strictEqual((yield* server.next).method, "DELETE")
-        yield* wake(second)
-        yield* Fiber.join(ended)
-      }).pipe(Effect.scoped, Effect.provide(http))
+describe("Ending a session", () => {
+  it.effect("A session waits a limited time for a notification, its last messages and its DELETE", () =>
+    Effect.gen(function* () {
+      const { end, peer, server, wake } = yield* timed
+      peer.notify("notifications/roots/list_changed")
+      yield* server.next
+      const list = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
+      yield* wake(second)
+      yield* (yield* server.next).result({})
+      yield* Fiber.join(list)
+      const ended = yield* Effect.forkChild(end, { startImmediately: true })
+      yield* wake(second)
+      assert.strictEqual((yield* server.next).method, "DELETE")
+      yield* wake(second)
+      yield* Fiber.join(ended)
+    }).pipe(Effect.scoped, Effect.provide(http))
   )
 
-  it.effect("A lost session waits only a bounded time for other requests that may have met its end", () =>
+  it.effect("A lost session waits a limited time for other requests that may have noticed its end", () =>
     Effect.gen(function* () {
       const { end, peer, server, wake } = yield* timed
       const calls = yield* Effect.forEach([1, 2], () =>
@@ -136,7 +134,7 @@ describe("A session", () => {
       assert.isTrue((yield* closed(first!)).unsent)
       yield* wake((millis) => millis === 5000)
       assert.deepInclude((yield* closed(second!)).cause, { reason: "SessionLost" })
-      // There is nothing to be ended any more.
+      // There is nothing left to end.
       yield* end
       assert.strictEqual(yield* server.waiting, 0)
     }).pipe(Effect.scoped, Effect.provide(http))

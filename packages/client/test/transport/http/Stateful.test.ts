@@ -16,12 +16,12 @@ const note = (method: string, params?: object) => ({ jsonrpc: "2.0", method, ...
 const [, http] = Raw.clients[0]!
 const cases = sessions.flatMap((version) => Raw.clients.map(([name, layer]) => ({ version, name, layer })))
 
-describe.each(cases)("A session of $version over $name", ({ layer, version }) => {
+describe.each(cases)("Stateful $version sessions over $name", ({ layer, version }) => {
   const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
     it.effect(title, () => Effect.provide(Effect.scoped(body), layer) as Effect.Effect<void, unknown>, options)
 
   test(
-    "A session begins without headers, then carries its id and revision with every request",
+    "A session starts without headers, then sends its id and revision with every request",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url, headers: { "x-mine": "1" } })
@@ -65,7 +65,7 @@ describe.each(cases)("A session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "A session takes its id and revision from events, too",
+    "A session's id and revision can also arrive in events",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -84,7 +84,7 @@ describe.each(cases)("A session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "A session gets messages of no request on its own stream, and answers them by a POST",
+    "Messages that belong to no request arrive on the session stream and are answered by POST",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url }, ({ params }) => Effect.succeed({ roots: [params] }))
@@ -102,7 +102,7 @@ describe.each(cases)("A session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "A question on the stream of a request is answered while that stream is open",
+    "A question on a request's stream is answered while that stream is open",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url }, () => Effect.succeed({ model: "m" }))
@@ -113,7 +113,7 @@ describe.each(cases)("A session of $version over $name", ({ layer, version }) =>
       yield* post.event({ data: { jsonrpc: "2.0", id: 1, method: "sampling/createMessage", params: {} } })
       const answer = yield* server.next
       assert.deepStrictEqual(answer.message, { jsonrpc: "2.0", id: 1, result: { model: "m" } })
-      // Its acceptance is nothing to wait for.
+      // Nothing waits for its acceptance.
       yield* post.event({ data: { jsonrpc: "2.0", id: post.message.id, result: { ok: true } } })
       assert.deepStrictEqual(yield* Fiber.join(call), { ok: true })
       yield* answer.status(202)
@@ -121,7 +121,7 @@ describe.each(cases)("A session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "A notification is overtaken by no message, unless it takes too long to be accepted",
+    "No message overtakes a notification, unless it takes too long to be accepted",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -136,7 +136,7 @@ describe.each(cases)("A session of $version over $name", ({ layer, version }) =>
       const second = yield* server.next
       assert.strictEqual(second.message.method, "notifications/progress")
       assert.strictEqual(yield* server.waiting, 0)
-      // Refused is as good as accepted.
+      // A rejection counts like an acceptance.
       yield* second.status(400)
       const third = yield* server.next
       assert.strictEqual(third.message.method, "tools/list")
@@ -146,14 +146,14 @@ describe.each(cases)("A session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "A session sends no request before its own stream is open, or is refused",
+    "No request is sent before the session stream is open or refused",
     Effect.gen(function* () {
       for (const refused of [false, true]) {
         const server = yield* Raw.open
         const peer = yield* wired({ url: server.url })
         const get = yield* shakeHands(peer, server, { version })
         const list = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
-        // Time enough for a request to arrive, if one had left.
+        // Time enough for a request to arrive, if one had been sent.
         for (let turn = 0; turn < 20; turn++) yield* Effect.promise(() => new Promise((done) => setImmediate(done)))
         assert.strictEqual(yield* server.waiting, 0)
         yield* refused ? get.status(405) : get.stream()
@@ -164,7 +164,7 @@ describe.each(cases)("A session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "A request is cancelled by a notification, and by hanging up",
+    "Cancelling a request sends a notification and hangs up",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -188,9 +188,9 @@ describe.each(cases)("A session of $version over $name", ({ layer, version }) =>
   )
 })
 
-describe("A session", () => {
+describe("Stateful sessions", () => {
   it.effect(
-    "A session sends its id to no other origin, wherever a server redirects",
+    "A session id is sent to no other origin, wherever the server redirects",
     () =>
       Effect.gen(function* () {
         const server = yield* Raw.open
@@ -211,7 +211,7 @@ describe("A session", () => {
     verifies("http.session.client-keeps-id-safe")
   )
 
-  it.effect("A session sends only requests before it is initialized", () =>
+  it.effect("Only requests are sent before a session is initialized", () =>
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -228,7 +228,7 @@ describe("A session", () => {
   )
 
   it.effect(
-    "A session of 2025-03-26 gets an array of answers, and answers an array by one",
+    "A 2025-03-26 session receives an array of answers and answers an array with one",
     () =>
       Effect.gen(function* () {
         const server = yield* Raw.open

@@ -14,12 +14,12 @@ const closed = <A, E>(fiber: Fiber.Fiber<A, E>) =>
     return error
   })
 
-describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
+describe.each(Raw.clients)("2026-07-28 requests over %s", (_, http) => {
   const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
     it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>, options)
 
   test(
-    "A stateless request is a POST with its metadata in headers, and is answered by JSON",
+    "A stateless request is a POST with its metadata in headers, answered with JSON",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url, headers: { "x-mine": "1", "mcp-method": "forged" } })
@@ -66,7 +66,7 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "A stateless request is answered by events as they arrive",
+    "A stateless request is answered with events as they arrive",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -85,7 +85,7 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
       assert.strictEqual(yield* Queue.take(progress), 1)
       yield* post.event({ event: "something", data: report(2) })
       yield* post.event({ id: "7", data: "" })
-      // An event may be cut anywhere, and have several lines.
+      // An event may be split anywhere and span several lines.
       const [a, b] = [`event: message\r\ndata: ${JSON.stringify(report(3))}\r\n\r`, "\ndata: {\ndata: "]
       yield* post.write(a)
       yield* post.write(b)
@@ -98,7 +98,7 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "A stateless request fails by the JSON-RPC error of any status, with whatever id it has",
+    "A stateless request fails with a JSON-RPC error of any status and id",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -118,7 +118,7 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "A stateless request fails at once by a status without an answer, and says whether the server can have acted",
+    "A status without an answer fails a stateless request, noting if the server may have acted",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -146,7 +146,7 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "A stateless request fails at once when its stream ends or breaks before the answer, and is not sent again",
+    "A stateless request fails immediately if its stream ends before the answer, without a retry",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -168,7 +168,7 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "A stateless request is unsent when no server listens at the port",
+    "A stateless request is unsent if nothing listens on the port",
     Effect.gen(function* () {
       const { url } = yield* Effect.scoped(Raw.open)
       const peer = yield* wired({ url })
@@ -180,7 +180,7 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "A stateless request is cancelled by hanging up, and nothing is posted",
+    "A stateless request is cancelled by hanging up, without a POST",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -201,7 +201,7 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "The end of the scope hangs up on open requests, and leaves no connection in use",
+    "Closing the scope hangs up on open requests and leaves no connection in use",
     Effect.gen(function* () {
       const server = yield* Raw.open
       yield* Effect.scoped(
@@ -220,7 +220,7 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "A stateless request is refused an answer that is too large, as JSON and as an event",
+    "An oversized answer to a stateless request is rejected, as JSON and as an event",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url, maxMessageBytes: 1000 })
@@ -244,7 +244,7 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "A large request makes the next request wait until the server takes it",
+    "A large request delays the next one until the server accepts it",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url, highWater: 1000 })
@@ -263,7 +263,7 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "A stateless request takes its caller's headers along, but sets the content type and length itself",
+    "A stateless request sends its caller's headers, but its own content type and length",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: `${server.url}?tenant=a%2Fb`, headers: { "X-All": "1", "X-Both": "1" } })
@@ -284,7 +284,7 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "A stateless request follows a redirect on the same origin",
+    "A stateless request follows a same-origin redirect",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -299,8 +299,8 @@ describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   )
 })
 
-describe("The URL", () => {
-  it.effect("An invalid URL is refused", () =>
+describe("URLs", () => {
+  it.effect("An invalid URL is rejected", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(wired({ url: "no url" }))
       assert.isTrue(Exit.isFailure(exit))

@@ -1,10 +1,10 @@
 /**
- * A wire of Streamable HTTP over random histories, held against a model: handshakes, calls of both eras, answers in each form, streams
- * that end or break, listeners, cancellations and lost sessions. Each happens more than once on the same wire.
+ * A Streamable HTTP wire over random histories, compared with a model: handshakes, calls of both eras, answers in each form, streams that
+ * end or break, listeners, cancellations and lost sessions, each more than once on the same wire.
  *
- * Every request ends once; what leaves carries the session it belongs to; what is over leaves nothing behind.
+ * Every request ends once, messages name the session they belong to, and whatever has ended leaves nothing behind.
  */
-import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
+import { BusyMap } from "@effect-mcp/core/internal/inFlight"
 import type { Inbound, Transport } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { assert, describe, it } from "@effect/vitest"
@@ -34,7 +34,9 @@ const Command = Schema.Union([
 ])
 type Command = typeof Command.Type
 
-/** Passes the time until it is done: a body arrives when the platform says so, and a wait ends when the clock does. */
+/**
+ * Lets time pass until the effect is done: a body arrives when the platform delivers it, and a wait ends with the clock.
+ */
 const passing = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(effect, { startImmediately: true })
@@ -47,16 +49,16 @@ const passing = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
     return yield* Fiber.join(fiber)
   })
 
-/** What the model knows: what the wire must have by now. */
+/** The model's state: the expected state of the wire. */
 class Model {
   /** The session that requests belong to. */
   session: string | undefined
   version: string | undefined
-  /** Whether there ever was a handshake: only then is a server told anything beside requests. */
+  /** True after a handshake. Only then does the client send anything besides requests. */
   handshaken = false
-  /** Whether the server is known to give streams, or not to. */
+  /** True if the server offers streams, or undefined if not known yet. */
   gives: boolean | undefined
-  /** Whether the session's own stream is open, and what was read of it last. */
+  /** True while the session's own stream is open; `last` is its last event id. */
   listening = false
   last: string | undefined
   missed = 0
@@ -104,7 +106,7 @@ class Run {
     return id
   }
 
-  /** The next message that is posted, which must be this and of that session. */
+  /** Expects the next posted message to be this one, in that session. */
   readonly posted = Effect.fnUntraced(function* (
     this: Run,
     method: string,
@@ -125,7 +127,7 @@ class Run {
     const { mode, streams, version } = command
     const named = command.named ? `session-${++model.sessions}` : undefined
     const id = this.send("initialize", { protocolVersion: version, mode, named, streams })
-    // The answer to it decides on the session: it belongs to none, whatever came before.
+    // Its answer determines the session, so it belongs to none itself.
     yield* this.posted("initialize", undefined, undefined)
     const outcome = yield* this.ended(id)
     assert.strictEqual(outcome._tag, mode === "error" ? "RequestAborted" : "Message")
@@ -167,7 +169,7 @@ class Run {
     assert.strictEqual(message.params.requestId, call.id)
   })
 
-  /** What is open is what waits for an answer, and the stream of the session. */
+  /** Only requests without an answer and the stream of the session are open. */
   readonly settled = Effect.suspend(() => {
     const expected = this.model.waiting.length + (this.model.listening ? 1 : 0)
     return passing(
@@ -187,7 +189,7 @@ class Run {
     if (handshaken) yield* this.posted("notifications/roots/list_changed", session, version)
   })
 
-  /** The session's own stream has an event, with an id or without, and ends then unless it `stays`. */
+  /** Sends an event on the session's own stream, with or without an id, and ends the stream unless it `stays`. */
   readonly hear = Effect.fnUntraced(function* (this: Run, stays: boolean, identified: boolean) {
     const { model, server } = this
     const id = identified ? `g:${model.id}` : undefined
@@ -253,7 +255,7 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, loses:
     const lost = model.session !== undefined
     assert.deepInclude(outcome, { _tag: "RequestAborted", unsent: true })
     if (outcome._tag === "RequestAborted") assert.strictEqual(outcome.error.reason, lost ? "SessionLost" : "Status")
-    // The loss is the end of the wire, once the other requests were given time to meet it.
+    // The loss ends the wire, once the other requests have had time to meet it.
     if (lost) assert.isTrue(Exit.isFailure(yield* passing(Fiber.join(reader))))
     if (lost) model.session = undefined
   }
@@ -275,9 +277,9 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, loses:
   )
 })
 
-describe("A wire of Streamable HTTP", () => {
+describe("Streamable HTTP connections", () => {
   it.effect.prop(
-    "A wire ends every request once, names the right session, and leaves nothing behind in random conversations",
+    "Every request ends once, in the right session, and nothing is left behind in random exchanges",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 20 }), loses: Schema.Boolean },
     ({ loses, script }) => Effect.scoped(Effect.as(live(script, loses), true)),
     { arbitrary: { runs: 100, size: 30, seed: 20261122 } }

@@ -1,9 +1,11 @@
-/** A clock whose sleeps are seen by the test, and end when it says so; until then nothing that waits is ever late. */
+/** A clock whose sleeps are controlled by the test; until it ends them, nothing that waits is late. */
 import { Clock, Deferred, Duration, Effect, Queue } from "effect"
 
 export interface Sleeps {
   readonly clock: Clock.Clock
-  /** The next sleep that is as long as `wanted` says, in milliseconds; others are left to sleep. Ends it, and gives its length. */
+  /**
+   * Waits for the next sleep whose length in milliseconds is `wanted`, ends it and returns its length. Other sleeps continue.
+   */
   readonly wake: (wanted: (millis: number) => boolean) => Effect.Effect<number>
 }
 
@@ -12,7 +14,7 @@ export const make: Effect.Effect<Sleeps> = Effect.gen(function* () {
   const asleep = yield* Queue.unbounded<{
     readonly millis: number
     readonly done: Deferred.Deferred<void>
-    /** Whether the sleep was interrupted. */
+    /** True if the sleep was interrupted. */
     over: boolean
   }>()
   const clock: Clock.Clock = {

@@ -1,4 +1,4 @@
-/** A client over HTTP that finds out what a server is, and the server, which says what it is told to. */
+/** A client over HTTP that detects the kind of server, and a server scripted by the test. */
 import * as Http from "@effect-mcp/client/Http"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import type { Citation } from "@effect-mcp/spec/verifies"
@@ -39,7 +39,7 @@ export type Options = McpClient.Options & Partial<Http.Options>
 export const connecting = (server: Raw.Raw, options: Options = {}) =>
   Effect.forkScoped(McpClient.open(Raw.transport({ url: server.url, ...options }), options), { startImmediately: true })
 
-/** Answers the rest of a handshake, whose `initialize` was taken. */
+/** Answers the rest of a handshake whose `initialize` was already taken. */
 export const agree = Effect.fnUntraced(function* (server: Raw.Raw, hello: Raw.Hit) {
   assert.strictEqual(hello.message.method, "initialize")
   yield* hello.result(initialized)
@@ -47,7 +47,7 @@ export const agree = Effect.fnUntraced(function* (server: Raw.Raw, hello: Raw.Hi
   yield* (yield* server.take("GET")).status(405)
 })
 
-/** Takes the GET of the older transport, and says where to POST. */
+/** Takes the GET of the older transport, and answers where to POST. */
 export const openSse = Effect.fnUntraced(function* (server: Raw.Raw) {
   const get = yield* server.take("GET")
   yield* get.stream()

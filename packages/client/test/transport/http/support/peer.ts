@@ -1,4 +1,4 @@
-/** One end of a conversation on the wire under test, without a client around it; and the handshake by hand. */
+/** One end of a conversation on the wire under test, without a client around it, and a manual handshake. */
 import type * as Http from "@effect-mcp/client/Http"
 import * as Peer from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -7,11 +7,11 @@ import { Effect, Fiber, Queue, type Scope } from "effect"
 import type { HttpClient } from "effect/http"
 import * as Raw from "./raw.ts"
 
-/** Those of Streamable HTTP that have sessions. */
+/** Streamable HTTP revisions with sessions. */
 export const sessions = Revision.stateful.map(({ version }) => version).filter((version) => version !== "2024-11-05")
 
 export interface Wired extends Peer.Peer {
-  /** What the server said without being asked. */
+  /** Notifications of the server. */
   readonly heard: Queue.Queue<JsonRpc.Notification>
 }
 
@@ -41,12 +41,12 @@ export const ask = (peer: Peer.Peer, method: string, params: object = {}, option
 export const initialized = { protocolVersion: "", capabilities: {}, serverInfo: { name: "raw", version: "1" } }
 
 export interface Session {
-  /** Given with the answer to `initialize`; none for `null`. */
+  /** Sent with the answer to `initialize`; `null` omits it. */
   readonly id?: string | null
   readonly version?: Revision.Version
 }
 
-/** Shakes hands, up to the GET that the client opens then. */
+/** Performs the handshake, up to the GET that the client then opens. */
 export const shakeHands = Effect.fnUntraced(function* (
   peer: Peer.Peer,
   server: Raw.Raw,

@@ -1,4 +1,4 @@
-/** An HTTP server by hand, on loopback: it answers nothing by itself, and every request waits for the test to say what happens. */
+/** A manual HTTP server on loopback. It answers nothing by itself: every request waits for the test. */
 import * as Fetch from "@effect-mcp/client/Fetch"
 import * as Http from "@effect-mcp/client/Http"
 import { FetchHttpClient, Headers, HttpClient } from "effect/http"
@@ -11,7 +11,7 @@ export interface Event {
   readonly id?: string
   readonly event?: string
   readonly retry?: number
-  /** A string as it is, anything else as its JSON. */
+  /** A string is sent unchanged, anything else as JSON. */
   readonly data?: unknown
 }
 
@@ -24,20 +24,20 @@ export interface Hit {
   /** The message, if there is a body. */
   readonly message: any
   readonly json: (body: unknown, status?: number, headers?: { readonly [name: string]: string }) => Effect.Effect<void>
-  /** Answers with a body of any kind, or none. */
+  /** Answers with a body of any kind, or no body. */
   readonly status: (status: number, body?: string, headers?: { readonly [name: string]: string }) => Effect.Effect<void>
-  /** The result of the request that was posted. */
+  /** Answers the posted request with a result. */
   readonly result: (result: object, headers?: { readonly [name: string]: string }) => Effect.Effect<void>
-  /** Begins a stream of events, or whatever the headers say. */
+  /** Starts a stream of events, or another kind if the headers say so. */
   readonly stream: (headers?: { readonly [name: string]: string }, status?: number) => Effect.Effect<void>
   readonly event: (event: Event) => Effect.Effect<void>
-  /** Writes to the stream what is no event. */
+  /** Writes raw text to the stream. */
   readonly write: (text: string) => Effect.Effect<void>
-  /** Ends the stream in order. */
+  /** Ends the stream cleanly. */
   readonly end: Effect.Effect<void>
   /** Breaks the connection. */
   readonly destroy: Effect.Effect<void>
-  /** Completes when the connection is gone before the answer was whole. */
+  /** Completes when the connection is gone before the answer was complete. */
   readonly hungUp: Effect.Effect<void>
 }
 
@@ -46,11 +46,11 @@ export interface Raw {
   readonly origin: string
   /** The next request, whatever it is. */
   readonly next: Effect.Effect<Hit>
-  /** The next request of that HTTP method; others that come before it wait. */
+  /** The next request with that HTTP method; other requests that arrive first keep waiting. */
   readonly take: (method: string) => Effect.Effect<Hit>
-  /** Requests that came and were not taken. */
+  /** Number of requests that arrived and were not taken. */
   readonly waiting: Effect.Effect<number>
-  /** Connections that are open. */
+  /** Number of open connections. */
   readonly sockets: Effect.Effect<number>
 }
 
@@ -98,7 +98,7 @@ const hit = (request: IncomingMessage, response: ServerResponse, text: string): 
   }
 }
 
-/** Listens for as long as the scope. A session that is ended is none of the test's business, unless `deletes` says so. */
+/** Listens until the scope closes. Answers the DELETE of a session itself, unless `deletes` is set. */
 export const make = Effect.fnUntraced(function* (deletes: boolean): Effect.fn.Return<Raw, never, Scope.Scope> {
   const hits = yield* Queue.unbounded<Hit>()
   const passed: Array<Hit> = []
@@ -152,11 +152,11 @@ const Sender = Context.Reference<"HttpClient" | "fetch">("test/raw/Sender", { de
 export const clients: ReadonlyArray<readonly [name: string, layer: Layer.Layer<HttpClient.HttpClient>]> = [
   ["fetch", FetchHttpClient.layer],
   ["node:http", NodeHttpClient.layerNodeHttp],
-  // What it needs no client for, as in programs that have none.
+  // This transport must not use the HTTP client, as programs may have none.
   ["fetch alone", Layer.merge(Layer.succeed(Sender, "fetch"), Layer.succeed(HttpClient.HttpClient, unused))]
 ]
 
-/** A transport over the client that is provided. */
+/** A transport over the provided client. */
 export const transport = (options: Http.Options) =>
   Effect.flatMap(Sender, (sender) =>
     sender === "fetch" ? Fetch.open({ ...options, headers: Headers.fromInput(options.headers) }) : Http.open(options)
