@@ -1,10 +1,10 @@
 /**
- * Calls of tools that outlive their request, at a server: a feature like any.
+ * Tool calls that outlive their request. Add it to a server like any other feature.
  *
- * A tool says by `task` that a call may or must become a task. Its handler does not change: as a task it runs in the scope of the server.
- * Its progress is the message of the task, and its questions are answered by requests of their own.
+ * A tool's `task` option says that a call may or must become a task. The handler stays the same: as a task, it runs in the server's scope.
+ * Its progress becomes the task's message, and its questions are answered in separate requests.
  */
-import { registrationLayer } from "@effect-mcp/core/internal/registration"
+import { registrationLayer } from "@effect-mcp/core/internal/handlers"
 import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import { ToolRegistry } from "@effect-mcp/core/Tools"
 import * as Detached from "@effect-mcp/server/Detached"
@@ -14,11 +14,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Attempts from "./server/Attempts.ts"
-import * as Creation from "./server/Creation.ts"
+import * as CallMiddleware from "./server/CallMiddleware.ts"
 import * as CoreMethods from "./server/CoreMethods.ts"
+import * as Handles from "./server/Handles.ts"
+import * as HandleTools from "./server/HandleTools.ts"
 import * as ListedTools from "./server/ListedTools.ts"
 import * as Methods from "./server/Methods.ts"
-import { makeService, type Options } from "./server/makeService.ts"
+import { makeService, type Options as ServiceOptions } from "./server/makeService.ts"
 import type { Journal } from "./store/Journal.ts"
 import * as Memory from "./store/memory.ts"
 import type { TaskStore } from "./store/TaskStore.ts"
@@ -26,11 +28,21 @@ import type { TaskStore } from "./store/TaskStore.ts"
 export { begin } from "./server/Begin.ts"
 export { CoreTasks as core } from "./extension/CoreTasks.ts"
 export { TasksExtension as extension } from "./extension/TasksExtension.ts"
-export type { Options } from "./server/makeService.ts"
+export type { HandleOptions } from "./server/Handles.ts"
+
+/** Options for a server's tasks. */
+export interface Options extends ServiceOptions {
+  /**
+   * Serves clients that don't support tasks with handles: a call to a tool with `task` that takes longer than `answerWithin` returns its
+   * task's ID, in text and in structured content, and tools such as `tasks_status` follow the task. `true` uses the defaults. Default: a
+   * tool with `task: "optional"` responds within the request, and one with `task: "required"` is not offered.
+   */
+  readonly handles?: true | Handles.HandleOptions | undefined
+}
 
 /**
- * Tasks in a store of your own: `layer` keeps them in memory, the modules `sqlite` and `postgres` in a database. Tasks that another process
- * left there are continued by the tools of this server.
+ * Like `layer`, but keeps tasks in the store that you provide. `layer` keeps them in memory; the `sqlite` and `postgres` modules keep them
+ * in a database. This server's tools also continue tasks that another process left in the store.
  */
 export const layerStore = (
   options: Options = {}
@@ -41,27 +53,34 @@ export const layerStore = (
       const service = yield* Scope.provide(makeService(options), scope)
       const tools = yield* ToolRegistry
       const executing = { tools, middleware: yield* MiddlewareRegistry }
+      const handles =
+        options.handles === undefined ? undefined : Handles.make(options.handles === true ? {} : options.handles)
       yield* Effect.forkIn(service.supervisor.resume(tools.taskTools, Attempts.again(service, executing)), scope)
       const calls = registrationLayer(MiddlewareRegistry, (registry, _services: Context.Context<never>) =>
-        registry.register(Creation.middleware(service, executing), {
+        registry.register(CallMiddleware.middleware({ service, executing, handles }), {
           method: "tools/call",
           innermost: true,
-          when: Creation.mayBeTask(tools)
+          when: CallMiddleware.mayBeTask(tools)
         })
       )
       const lists = registrationLayer(MiddlewareRegistry, (registry, _services: Context.Context<never>) =>
-        registry.register(ListedTools.middleware(tools), { method: "tools/list", when: () => tools.mayNeedTask() })
+        registry.register(ListedTools.middleware(tools, handles), {
+          method: "tools/list",
+          when: () => handles !== undefined || tools.mayNeedTask()
+        })
       )
-      return Layer.mergeAll(calls, lists, Methods.layer(service), CoreMethods.layer(service))
+      const following = handles === undefined ? Layer.empty : HandleTools.layer(service, handles)
+      return Layer.mergeAll(calls, lists, Methods.layer(service), CoreMethods.layer(service), following)
     })
   )
 
 /**
- * Lets the server's tools with `task` answer with tasks, which live in the memory of this process and end with it: under 2026-07-28 to
- * clients that declare the extension `io.modelcontextprotocol/tasks`, under 2025-11-25 to calls with `task` in the params. To others a tool
- * with `task: "optional"` answers within the request, and one with `"required"` refuses the call and is not listed.
+ * Lets the server's tools that have `task` set respond with tasks, which are kept in this process's memory and end with it. In 2026-07-28
+ * this applies to clients that declare the `io.modelcontextprotocol/tasks` extension, and in 2025-11-25 to calls with `task` in their
+ * params. For other clients, a tool with `task: "optional"` responds within the request, and a tool with `task: "required"` is not listed
+ * and rejects the call.
  *
- * A task belongs to its caller: a principal, else the connection, else (over HTTP without a principal) to all that know its id.
+ * A task belongs to its caller: a principal, or else the connection, or else (over HTTP without a principal) anyone who knows its ID.
  *
  * @example
  * ```ts
@@ -94,6 +113,7 @@ export const layer = (
   const {
     claims: _claims,
     drain: _drain,
+    handles: _handles,
     maxTtl: _maxTtl,
     maxWaits: _maxWaits,
     pollInterval: _pollInterval,

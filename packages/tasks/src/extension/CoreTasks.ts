@@ -1,6 +1,6 @@
 /**
- * Tasks of 2025-11-25, where they are a part of the protocol: a capability of their own, and methods that the extension of 2026-07-28 has
- * in another form. A request becomes a task by `task` in its params. Both sides share this value.
+ * Tasks in 2025-11-25, where they are part of the protocol: a capability, and methods that the 2026-07-28 extension defines differently. A
+ * request becomes a task if its params contain `task`. The client and the server share this value.
  */
 import * as Extension from "@effect-mcp/core/Extension"
 import { TaskCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -11,16 +11,16 @@ import { TasksExtension } from "./TasksExtension.ts"
 
 const params = { taskId: Schema.String }
 
-/** What the original request would have been answered with, whatever that is. */
+/** The original request's result, of any kind. */
 const anyResult = Schema.StructWithRest(Schema.Struct({ _meta: Schema.optionalKey(JsonObject) }), [
   Schema.Record(Schema.String, Schema.Unknown)
 ])
 
 export const CoreTasks = Extension.make(TasksExtension.id, {
-  description: "Calls of tools that outlive their request. A call without `task` is answered within its request.",
+  description: "Tool calls that outlive their request. A call without `task` is answered within its request.",
   capability: "tasks",
   revisions: ["2025-11-25"],
-  // A client declares what it accepts as tasks, not that it asks for some.
+  // A client declares the tasks that it accepts, not that it will ask for any.
   undeclared: "served",
   clientSettings: TaskCapabilities,
   serverSettings: TaskCapabilities,

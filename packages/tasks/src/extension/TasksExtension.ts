@@ -1,6 +1,6 @@
 /**
- * The extension `io.modelcontextprotocol/tasks` (2026-07-28 on): a call of a tool may be answered with a task, which the client reads,
- * answers and cancels by requests of their own. Both sides share this value.
+ * The `io.modelcontextprotocol/tasks` extension (since 2026-07-28). A tool call may return a task, which the client reads, answers and
+ * cancels in separate requests. The client and the server share this value.
  */
 import * as Extension from "@effect-mcp/core/Extension"
 import { JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -8,14 +8,15 @@ import * as Schema from "effect/Schema"
 import * as Wire2026 from "../model/Wire2026.ts"
 
 const params = { taskId: Schema.String }
-/** Requests of one task name it in a header, so that a proxy can send them to the node that runs it. */
+/** Requests about a task name it in a header, so that a proxy can route them to the node running it. */
 const nameParam = "taskId"
 
-/** The type of a result that is a task. */
+/** The `resultType` of a task. */
 export const resultType = "task"
 
 export const TasksExtension = Extension.make("io.modelcontextprotocol/tasks", {
-  description: "Calls of tools that outlive their request. To a client without it a tool answers within the request.",
+  description:
+    "Tool calls that outlive their request. For clients without this extension, tools answer within the request.",
   revisions: ["2026-07-28"],
   requests: {
     get: Extension.request("tasks/get", { params, result: Wire2026.DetailedTask, nameParam, readOnly: true }),

@@ -1,84 +1,85 @@
 /**
- * A task: a request that is answered later (spec 2025-11-25: basic/utilities/tasks; the extension `io.modelcontextprotocol/tasks`).
+ * A task: a request that receives its result later (spec 2025-11-25: basic/utilities/tasks; the `io.modelcontextprotocol/tasks` extension).
  *
- * The canonical form of both generations. Stored is the outcome; the status on the wire is a projection of it (`Wire2025`, `Wire2026`).
+ * This is the canonical form for both generations. The outcome is stored, and the status that clients see is derived from it (`Wire2025`,
+ * `Wire2026`).
  */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 
-/** A question that the task waits for: a request of the server to its client, as the client's revision writes it. */
+/** A question that the task is waiting on: a request from the server to its client, in the client's revision. */
 export interface Question {
   readonly method: string
   readonly params: JsonObject
-  /** The id of the extension that its client has to declare; undefined for a question of MCP, and for one that is relayed. */
+  /** ID of the extension that the client must declare, or `undefined` for MCP's own questions and for relayed questions. */
   readonly extension?: string | undefined
 }
 
-/** The answer to a request: a result, or a JSON-RPC error. */
+/** A response to a request: a result or a JSON-RPC error. */
 export type Answer =
   | { readonly _tag: "Result"; readonly result: JsonObject }
   | { readonly _tag: "Error"; readonly code: number; readonly message: string; readonly data?: unknown }
 
 /**
- * How a task ended: what the original request would have been answered with, or its cancellation. It never changes. A result is in its
- * canonical form; a tool's failure (`isError`) is one.
+ * How a task ended: the response to the original request, or cancellation. It never changes. Results are in canonical form, and include
+ * failures that a tool reported (`isError`).
  */
 export type TaskOutcome = Answer | { readonly _tag: "Cancelled" }
 
-/** The code of the error of a task that did not end within its ttl. Own code, after HTTP's 504. */
+/** Error code for a task that did not finish within its TTL. This project defined it, modeled on HTTP 504. */
 export const Expired = -31504
 
-/** The outcome of a task that did not end within its ttl. */
+/** Returns the outcome for a task that did not finish within its TTL. */
 export const expiredAfter = (ttl: number) =>
   ({ _tag: "Error", code: Expired, message: `The task did not end within ${ttl} ms` }) satisfies TaskOutcome
 
-/** A task as its owner sees it. Times are in milliseconds since the epoch. */
+/** A task as its owner sees it. All times are in milliseconds since 1970. */
 export interface Task {
   readonly id: string
   readonly createdAt: number
-  /** When its state or message last changed. Reading a task does not change it. */
+  /** When its state or message last changed. Reading a task does not update it. */
   readonly updatedAt: number
-  /** How long it is kept, in milliseconds from its creation. */
+  /** How long to keep it, in milliseconds since its creation. */
   readonly ttl: number
-  /** How long a client should wait between two reads, in milliseconds. */
+  /** How long a client should wait between reads, in milliseconds. */
   readonly pollInterval: number
-  /** What it does at the moment, or why it ended; for people. */
+  /** Human-readable description of the current activity, or the reason why the task ended. */
   readonly message: string | undefined
-  /** The open questions by key. A key is used once in the life of a task. */
+  /** Open questions by key. A key is never reused during the task's lifetime. */
   readonly questions: ReadonlyMap<string, Question>
-  /** Undefined while it runs or waits. */
+  /** How it ended, or `undefined` while it is running or waiting. */
   readonly outcome: TaskOutcome | undefined
 }
 
-/** What a task is made of. */
+/** Data for creating a task. */
 export interface NewTask {
-  /** The caller: its principal, or its connection. Only an equal owner sees the task. */
+  /** The caller's principal or connection. Only the owner can see the task. */
   readonly owner: string
-  /** The caller that the task counts for: an address for anonymous callers that share one owner. Default: the owner. */
+  /** The caller that the task counts against: the address, for anonymous callers who share an owner. Defaults to the owner. */
   readonly caller?: string | undefined
-  /** The name of the tool. */
+  /** Tool name. */
   readonly tool: string
-  /** The params of the call, in canonical form. */
+  /** Call params, in canonical form. */
   readonly input: JsonObject
-  /** What must be known of the client when the task runs again elsewhere: revision, capabilities, caller; no token. */
+  /** Facts about the client that are needed to run the task again elsewhere: revision, capabilities and caller, but no token. */
   readonly client: JsonObject
-  /** How long it is kept, in milliseconds. */
+  /** How long to keep it, in milliseconds. */
   readonly ttl: number
-  /** How long a client should wait between two reads, in milliseconds. */
+  /** How long a client should wait between reads, in milliseconds. */
   readonly pollInterval: number
   readonly message?: string | undefined
 }
 
 export type TaskPhase = "working" | "input_required" | "done"
 
-/** The state of a task: it follows from its outcome and its open questions. */
+/** Returns a task's state, derived from its outcome and open questions. */
 export const stateOf = ({ outcome, questions }: Task): TaskPhase =>
   outcome !== undefined ? "done" : questions.size > 0 ? "input_required" : "working"
 
-/** Whether a tool reported a failure of its own: a result with `isError`. */
+/** True if the result is a failure reported by the tool (`isError`). */
 export const isToolFailure = (outcome: TaskOutcome): boolean =>
   outcome._tag === "Result" && outcome.result["isError"] === true
 
-/** The first text of a tool's result, for the message of a failed task. */
+/** Returns the first text in a tool's result, to use as a failed task's message. */
 export const textOf = ({ content }: JsonObject): string | undefined => {
   const [first]: ReadonlyArray<unknown> = Array.isArray(content) ? content : []
   return typeof first === "object" && first !== null && "text" in first && typeof first.text === "string"

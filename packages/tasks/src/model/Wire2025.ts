@@ -1,8 +1,8 @@
 /**
- * Tasks as 2025-11-25 writes them (spec: basic/utilities/tasks).
+ * The task format of 2025-11-25 (spec: basic/utilities/tasks).
  *
- * A tool that reports a failure is `failed` here, though `tasks/result` gives its result. The answer to the original request nests the
- * task; all other answers are flat.
+ * Here, if a tool reports a failure, its task is `failed`, although `tasks/result` returns the tool's result. The response to the original
+ * request nests the task; all other responses are flat.
  */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Schema from "effect/Schema"
@@ -11,7 +11,7 @@ import { isToolFailure, type TaskOutcome, stateOf, type Task, textOf } from "./T
 export const Status = Schema.Literals(["working", "input_required", "completed", "failed", "cancelled"])
 export type Status = typeof Status.Type
 
-/** A task on the wire. `ttl` and `pollInterval` are in milliseconds; a `ttl` of null is unlimited. */
+/** A task as sent to clients. `ttl` and `pollInterval` are in milliseconds. A `ttl` of null means unlimited. */
 export const WireTask = Schema.Struct({
   taskId: Schema.String,
   status: Status,
@@ -23,10 +23,10 @@ export const WireTask = Schema.Struct({
 })
 export type WireTask = typeof WireTask.Type
 
-/** The key of `_meta` that says which task a message belongs to. */
+/** The `_meta` key that links a message to its task. */
 export const relatedTask = "io.modelcontextprotocol/related-task"
 
-/** The entry of `_meta` for every message of a task but its own requests. */
+/** Returns the `_meta` entry for all of a task's messages except the task methods. */
 export const related = (taskId: string): JsonObject => ({ [relatedTask]: { taskId } })
 
 const ended = (outcome: TaskOutcome): Status => {
@@ -40,10 +40,10 @@ const messageOf = ({ message, outcome }: Task): string | undefined => {
   return message
 }
 
-/** The times that were written last, by their last five bits: tasks of a few milliseconds are made, read and told in one turn. */
+/** Recently formatted times, by their last five bits, because a short task is created, read and announced within one turn. */
 const written: Array<{ readonly millis: number; readonly text: string } | undefined> = Array.from({ length: 32 })
 
-/** ISO 8601. */
+/** Formats a time as ISO 8601. */
 export const time = (millis: number): string => {
   const place = millis & 31
   const known = written[place]

@@ -1,7 +1,7 @@
 /**
- * Tasks as the extension `io.modelcontextprotocol/tasks` writes them (2026-07-28 on).
+ * The task format of the `io.modelcontextprotocol/tasks` extension (since 2026-07-28).
  *
- * Every shape is flat. A tool that reports a failure is `completed`: `failed` is for JSON-RPC errors alone.
+ * All objects are flat. If a tool reports a failure, its task is `completed`; `failed` is only used for JSON-RPC errors.
  */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Schema from "effect/Schema"
@@ -18,11 +18,11 @@ const fields = {
 }
 const Json = Schema.Record(Schema.String, Schema.Unknown)
 
-/** The answer to a request that became a task; its `resultType` is `task`. */
+/** The response to a request that became a task. Its `resultType` is `task`. */
 export const CreateTaskResult = Schema.Struct({ ...fields, status: Status })
 export type CreateTaskResult = typeof CreateTaskResult.Type
 
-/** A task with what its status comes with: the answer to `tasks/get`, and the params of `notifications/tasks`. */
+/** A task with the details of its status: the result of `tasks/get`, and the params of `notifications/tasks`. */
 export const DetailedTask = Schema.Union([
   Schema.Struct({ ...fields, status: Schema.Literal("working") }),
   Schema.Struct({
@@ -52,14 +52,14 @@ const base = ({ createdAt, id, message, pollInterval, ttl, updatedAt }: Task) =>
   pollIntervalMs: pollInterval
 })
 
-/** The seed of a task, without its result or questions. */
+/** Returns a new task, without a result or questions. */
 export const created = (task: Task): CreateTaskResult => ({ ...base(task), status: statusOf(task) })
 
-/** The questions without what the server alone knows of them. */
+/** Returns the questions without the data that only the server needs. */
 const requestsOf = (questions: Task["questions"]) =>
   Object.fromEntries(Array.from(questions, ([key, { method, params }]) => [key, { method, params }]))
 
-/** The task with its questions, result or error. `result`: the result of the original request in the reader's revision. */
+/** Returns the task with its questions, result or error. `result` is the original request's result in the reader's revision. */
 export const write = (task: Task, result?: JsonObject): DetailedTask => {
   const { outcome, questions } = task
   if (outcome === undefined) {

@@ -1,4 +1,4 @@
-/** The channel of Postgres on which the nodes of a schema tell each other which tasks have changed, keys only. */
+/** The Postgres channel on which a schema's nodes announce changed tasks, by ID only. */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import * as Arr from "effect/Array"
@@ -8,11 +8,11 @@ import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
 import { type Changes, someTask } from "../sql/Changes.ts"
 
-/** Tasks that wait to be told while the database does not answer; the oldest are dropped. */
+/** Maximum number of pending announcements while the database isn't responding. The oldest are dropped. */
 const maxWaiting = 4096
-/** Ids in one payload: Postgres takes 8000 bytes, and an id has 43. */
+/** Maximum number of IDs per payload: Postgres accepts 8000 bytes, and an ID has 43. */
 const maxIds = 150
-/** How long the end of a node waits until its last changes are told. */
+/** How long a stopping node waits for its last changes to be announced. */
 const patience = "1 second"
 
 const name = "'mcp_tasks_' || md5(current_schema())"
@@ -29,7 +29,9 @@ export class Channel {
     this.waiting = waiting
   }
 
-  /** Tells in a fiber of the scope: what changes during one statement is told by the next, each task once. */
+  /**
+   * Sends announcements in a fiber of the scope. Changes made while a statement is running are announced by the next one, once per task.
+   */
   static readonly make = Effect.fnUntraced(function* (
     sql: PgClient,
     node: string
@@ -48,17 +50,17 @@ export class Channel {
     return new Channel(node, waiting)
   })
 
-  /** Tells the other nodes that a task has changed. */
+  /** Announces to the other nodes that a task has changed. */
   readonly tell = (task: string): void => void Queue.offerUnsafe(this.waiting, task)
 
-  /** What the nodes tell, from now on, for as long as the connection lives. */
+  /** Returns other nodes' announcements from now on, for as long as the connection lives. */
   listen(connection: PgConnection): Effect.Effect<Told, SqlError, Scope.Scope> {
     return Effect.flatMap(connection.query(`SELECT ${name} AS name`), ({ rows }) =>
       connection.listen(String(rows[0]?.["name"]))
     )
   }
 
-  /** Has the fibers of this node look again at what other nodes changed. */
+  /** Makes this node's fibers look again at tasks that other nodes changed. */
   heard(told: Told, changes: Changes): Effect.Effect<never, SqlError> {
     const received = (payload: string): void => {
       const [node, ...tasks] = payload.split(" ")

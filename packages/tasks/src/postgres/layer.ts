@@ -1,9 +1,9 @@
 /**
- * The store on Postgres, for many nodes.
+ * A task store on Postgres, for any number of nodes.
  *
- * A node holds a lock of its session: it goes with the connection, so that a process which was killed is known to be gone before its leases
- * are over. It listens on the channel of all nodes for tasks that others changed. Both are shortcuts: leases and looks at the tables find
- * the same, later.
+ * A node holds a session lock that ends with its connection, so a killed process is known to be gone before its leases expire. It also
+ * listens on a channel for tasks changed by other nodes. Both are only shortcuts: expiring leases and polling lead to the same result, just
+ * later.
  */
 import type { Journal } from "../store/Journal.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
@@ -23,25 +23,25 @@ import { Channel } from "./Channel.ts"
 
 export type { Options } from "../sql/Tables.ts"
 
-/** How often the tasks that fibers wait for are read, in milliseconds: behind the channel of the node. */
+/** Interval at which awaited tasks are read, in addition to the channel, in milliseconds. */
 const look = 1000
-/** How long a lock must be missing until its node counts as gone, in milliseconds: a node that lives takes it again at once. */
+/** How long a lock must be missing before its node counts as gone, in milliseconds. A live node takes it again immediately. */
 const missing = 400
-/** How long a node waits until it connects again, in milliseconds. */
+/** How long a node waits before reconnecting, in milliseconds. */
 const pause = 100
-/** How long a node tries to take its lock when it starts, in milliseconds. */
+/** How long to try to take the lock at startup, in milliseconds. */
 const patience = 20_000
-/** The first key of all locks of this package. */
+/** First key of all of this package's advisory locks. */
 const lockClass = 27_491
 
 const prefix = "pg:"
 const now = "floor(extract(epoch FROM statement_timestamp()) * 1000)::double precision"
 const unheld = new Error(
-  `The node could not connect to Postgres to hold its lock within ${patience / 1000} seconds. It needs one connection beside those of ` +
-    "its pool: raise max_connections, or lower maxConnections of the client"
+  `The node could not connect to Postgres to hold its lock within ${patience / 1000} seconds. It needs one connection in addition to those in ` +
+    "its pool: raise max_connections, or lower the client's maxConnections"
 )
 
-/** Numbers the placeholders: no statement of the package has a question mark elsewhere. */
+/** Numbers the placeholders. This package's statements contain no other question marks. */
 const text = (statement: string): string => {
   let count = 0
   return statement.replaceAll("?", () => `$${++count}`)
@@ -54,7 +54,7 @@ const sightOf = (sql: PgClient, node: string): Dialect["sight"] => {
        SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND classid = ${lockClass} AND granted)
      UNION ALL SELECT NULL, 1 WHERE EXISTS (SELECT 1 FROM mcp_task WHERE due <= ${now})`
   )
-  /** The nodes whose lock was missing, since when. */
+  /** Nodes whose lock is missing, and since when. */
   let suspects = new Map<string, number>()
   return Effect.gen(function* () {
     const rows = yield* sql.unsafe<{ readonly node: string | null; readonly due: number }>(statement, [node])
@@ -66,18 +66,18 @@ const sightOf = (sql: PgClient, node: string): Dialect["sight"] => {
   })
 }
 
-/** A statement that the database never hears of ends when its connection does. */
+/** Lets an interrupted statement end with its connection if the database never responds. */
 const left = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.flatMap(Effect.forkDetach(effect, { startImmediately: true }), (fiber) =>
     Effect.onInterrupt(Fiber.join(fiber), () => Effect.sync(() => fiber.interruptUnsafe()))
   )
 
-/** What Postgres says differently, for a node. */
+/** A node's Postgres dialect. */
 export const dialectOf = (sql: PgClient, node: string, tell: Dialect["tell"] = () => {}): Dialect => ({
   sql,
   node,
   text,
-  // Postgres stores neither NUL nor lone surrogates; ids, keys and messages of clients may have them.
+  // Postgres stores neither NUL nor lone surrogates, which ids, keys and messages of clients may contain.
   kept: (value) => value.replaceAll("\u0000", "\ufffd").toWellFormed(),
   now,
   among: (column) => `${column} = ANY(ARRAY(SELECT jsonb_array_elements_text(CAST(CAST(? AS text) AS jsonb))))`,
@@ -90,13 +90,13 @@ export const dialectOf = (sql: PgClient, node: string, tell: Dialect["tell"] = (
   tell
 })
 
-/** Does it again whenever it ends: a connection that was cut is made again. */
+/** Runs an effect again whenever it ends, so that a dropped connection is reopened. */
 const kept = (effect: Effect.Effect<unknown, SqlError>): Effect.Effect<never> =>
   Effect.forever(Effect.andThen(Effect.ignoreCause(effect), Effect.sleep(pause)))
 
 /**
- * Holds the lock of the node and listens on the channel of all nodes, on a connection of its own. The connection must stay idle: a server
- * that runs a statement does not notice that its client is gone.
+ * Holds the node's lock and listens on the channel, using a separate connection. The connection must stay idle, because Postgres doesn't
+ * notice that a client is gone while it is running a statement.
  */
 const living = (
   sql: PgClient,
@@ -116,8 +116,8 @@ const living = (
   )
 
 /**
- * Tasks in Postgres, by `@effect/sql-pg`, for any number of nodes. A node has one connection beside its pool: it
- * waits there for changes, and shows that it lives.
+ * Keeps tasks in Postgres, using `@effect/sql-pg`, for any number of nodes. In addition to its pool, each node opens one connection, on
+ * which it listens for changes and shows that it is alive.
  *
  * @example
  * ```ts
@@ -143,7 +143,7 @@ export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal, n
       const store = yield* Store.make(dialect, changes, { look, others: Effect.succeed(true) }, options)
       const held = Latch.makeUnsafe(false)
       yield* Effect.forkScoped(kept(living(sql, node, channel, changes, held)))
-      // A node without a lock counts as gone, and other nodes run its tasks beside it.
+      // A node without a lock counts as gone, and other nodes would run its tasks as well.
       yield* Effect.timeoutOrElse(held.await, { duration: patience, orElse: () => Effect.die(unheld) })
       return store
     })

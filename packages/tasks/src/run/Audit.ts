@@ -1,8 +1,8 @@
 /**
- * The audit log of tasks: a line at the creation and the end of a task, when its caller reads or changes it, and at each refusal.
+ * The audit log for tasks: a line when a task is created, ends, or is read or changed by its caller, and for each rejection.
  *
- * Lines go to the loggers of the server, never to a client. An owner is its principal, or a digest where it is a connection. No line has
- * arguments or results.
+ * Lines go to the server's loggers, never to a client. An owner is shown as its principal, or as a digest if it is a connection. No line
+ * contains arguments or results.
  */
 import { digest } from "@effect-mcp/core/internal/digest"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
@@ -17,7 +17,7 @@ import { TaskStore } from "../store/TaskStore.ts"
 import * as Defects from "./defects.ts"
 import { tellingExpiry } from "./expiry.ts"
 
-/** The owner of a task in a log. */
+/** Formats a task's owner for a log. */
 const nameOf = (owner: string): string =>
   owner.startsWith("principal ") || owner === "anonymous" ? excerpt(owner) : `connection ${digest(owner)}`
 
@@ -26,7 +26,7 @@ const endOf = (outcome: TaskOutcome): string =>
 
 interface Facts {
   readonly id?: string
-  /** Undefined where this process does not know it. */
+  /** The owner, or `undefined` if this process does not know it. */
   readonly owner: string | undefined
   readonly more?: { readonly [name: string]: string }
 }
@@ -37,7 +37,7 @@ const annotationsOf = ({ id, more, owner }: Facts) => ({
   ...more
 })
 
-/** The store and the journal of a server, with a line for what they do. */
+/** Wraps a server's store and journal so that their operations are logged. */
 export const make = (
   store: TaskStore["Service"],
   journal: Journal["Service"]
@@ -45,12 +45,12 @@ export const make = (
   Effect.map(Effect.zip(Effect.context<never>(), Defects.reporter), ([context, failed]) => {
     const run = Effect.runSyncWith(context)
     const least = Context.get(context, References.MinimumLogLevel)
-    // Not in the fiber of a request: what a handler logs there is sent to its client.
+    // Not a request's fiber, whose logs are sent to its client.
     const isLogged = {
       Info: LogLevel.isGreaterThanOrEqualTo("Info", least),
       Debug: LogLevel.isGreaterThanOrEqualTo("Debug", least)
     }
-    // What is not logged is not put together.
+    // Lines that would not be logged are not built.
     if (!isLogged.Info) return { store, journal }
     const line = (level: "Info" | "Debug", message: string, facts: Facts): void => {
       if (!isLogged[level]) return
@@ -60,8 +60,8 @@ export const make = (
         failed(defect)
       }
     }
-    const refused = (why: string, facts: Facts) => line("Info", `A task was refused: ${why}`, facts)
-    /** The owners of the tasks that run here, as long as their runs hold the lease: one that is lost may end without a word. */
+    const refused = (why: string, facts: Facts) => line("Info", `A task was rejected: ${why}`, facts)
+    /** Owners of the tasks running here, by lease, because a lost lease may end without notice. */
     const owners = new WeakMap<Lease, string>()
 
     const leased = ({ input, lease }: Claimed): void => void owners.set(lease, input.owner)
@@ -71,7 +71,7 @@ export const make = (
         Effect.tap(use, (found) =>
           Effect.sync(() => {
             if (Option.isSome(found)) line(level, message, { id, owner })
-            else refused("it is unknown to its caller", { id, owner })
+            else refused("it is unknown to the caller", { id, owner })
           })
         )
     const endedAs = (id: string, owner: string | undefined, end: string) =>

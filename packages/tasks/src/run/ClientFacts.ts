@@ -1,7 +1,8 @@
 /**
- * What the row of a task keeps of the request that made it, so that the task runs again in another process: no header, and no token.
+ * Facts about the original request that are stored with a task, so that it can run again in another process. They contain no header and no
+ * token.
  *
- * Every run of a task gets these facts, the first one too: a handler sees no claim that a later run would lack.
+ * Every run of a task receives these facts, including the first: a handler never sees a claim that a later run would lack.
  */
 import type { Recorded } from "@effect-mcp/core/ClientInput"
 import { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -28,34 +29,34 @@ const Stored = Schema.Struct({
   trace: Schema.optional(Schema.String)
 })
 
-/** What a run of a task knows of its request. */
+/** Facts about the request that a task's run receives. */
 export interface ClientFacts {
   readonly facts: Facts
-  /** What the request recorded before it became a task. */
+  /** Steps and answers that the request recorded before it became a task. */
   readonly before: Recorded
-  /** The span of the request, as `traceparent`; undefined where it has none. */
+  /** The request's span as a `traceparent`, or `undefined` if it has none. */
   readonly trace: string | undefined
 }
 
-/** The facts of a request without what its task does not keep; `claims` are the names of those that it does, beside the issuer. */
+/** Drops facts about a request that its task does not keep. `claims` lists the claims to keep, besides the issuer. */
 export const kept = (facts: Facts, claims: ReadonlyArray<string>): Facts => {
   const { claims: all, scopes, subject } = facts.principal
   const own: Record<string, unknown> = {}
   for (const name of Object.keys(all)) if (name === "iss" || claims.includes(name)) own[name] = all[name]
-  // Member by member: the facts may be those of a request that has more, and runs.
+  // Copies each member, because the facts may belong to a running request that has more.
   const { clientCapabilities, clientInfo, id, method, revision, sessionId } = facts
   const principal = { subject, scopes, claims: own }
   return { clientCapabilities, clientInfo, id, meta: {}, method, revision, sessionId, principal }
 }
 
-/** As the row of the task has them. */
+/** Encodes the facts for the task's row. */
 export const write = ({ before, facts, trace }: ClientFacts): JsonObject => {
   const { clientCapabilities: capabilities, clientInfo, id, principal, revision, sessionId } = facts
   const { claims, scopes, subject } = principal
   return { revision: revision.version, capabilities, clientInfo, id, sessionId, subject, scopes, claims, before, trace }
 }
 
-/** Fails where the row was written by another version that wrote more than this one can read. */
+/** Decodes the facts. Fails if a newer version wrote something that this one cannot read. */
 export const read = (row: JsonObject): Effect.Effect<ClientFacts, McpError.McpError> =>
   Effect.flatMap(
     Effect.mapError(Schema.decodeUnknownEffect(Stored)(row), ({ message }) =>

@@ -1,11 +1,12 @@
 /**
- * Tracks what a run of a task does and waits for, so that a run which only waits can be parked: a row of its store instead of fibers.
+ * Tracks the current activity and open waits of a task run, so that a run that is only waiting can be parked. A parked run has no fibers
+ * and is only a row in the store.
  *
- * A run only waits where a question or a sleep is open, no step runs, and its fibers were idle for 30 seconds. Work that is
- * longer without a sign belongs into a step.
+ * A run only waits if a question or a sleep is open, no step is running, and its fibers have been idle for 30 seconds. Longer work without
+ * activity must be a step.
  */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
-import { HandlerScheduler } from "@effect-mcp/core/internal/HandlerContext"
+import { HandlerScheduler } from "@effect-mcp/core/internal/handlers"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,12 +15,15 @@ import type * as Fiber from "effect/Fiber"
 import { Scheduler } from "effect/Scheduler"
 import type { Wake } from "../store/Journal.ts"
 
-/** How often a run is looked at, in milliseconds. */
+/** Interval in milliseconds at which a run is checked. */
 const look = 10_000
-/** How many looks in a row must see that the run only waits. */
+/** Number of consecutive checks that must find the run waiting. */
 const looks = 3
 
-/** Notes that the run of a fiber is busy: Effect asks the scheduler before each operation. A fiber belongs to a run by its `TaskClient`. */
+/**
+ * Records that a fiber's run is busy, because Effect calls the scheduler before each operation. The fiber's `TaskClient` determines its
+ * run.
+ */
 class NotingScheduler implements Scheduler {
   readonly executionMode: Scheduler["executionMode"]
   private readonly ambient: Scheduler
@@ -40,17 +44,17 @@ class NotingScheduler implements Scheduler {
   }
 }
 
-/** The context of handlers, on a scheduler that notes when one of their fibers does anything. */
+/** Adds a scheduler to a handler's context that records when one of its fibers does anything. */
 export const watching = <R>(context: Context.Context<R>): Context.Context<R> => {
   const scheduler = new NotingScheduler(Context.get(context, Scheduler))
   return context.pipe(Context.add(Scheduler, scheduler), Context.add(HandlerScheduler, scheduler))
 }
 
-/** What a run waits for: the answer to a question of a method, or the end of a sleep in milliseconds since the epoch. */
+/** An open wait: for the answer to a question of this method, or for the end of a sleep in milliseconds since 1970. */
 type Wait = { readonly method: string } | { readonly until: number }
 
 export class RunActivity {
-  /** The open questions and sleeps by key. */
+  /** Open questions and sleeps by key. */
   private readonly open = new Map<string, Wait>()
   private readonly isWaiting = Latch.makeUnsafe(false)
   private readonly noStepRuns = Latch.makeUnsafe(true)
@@ -73,7 +77,7 @@ export class RunActivity {
     })
   }
 
-  /** Runs a step; from `quiet` on none begins. */
+  /** Runs a step. After `quiet`, no step starts. */
   step<A, E, R>(step: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
       if (this.isDraining) return Effect.never
@@ -88,7 +92,7 @@ export class RunActivity {
     })
   }
 
-  /** Lets no new step begin; completes when none runs. */
+  /** Prevents new steps from starting. Completes when no step is running. */
   get quiet(): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.isDraining = true
@@ -96,23 +100,23 @@ export class RunActivity {
     })
   }
 
-  /** A fiber of the run is busy. */
+  /** Records that one of the run's fibers is busy. */
   note(): void {
     this.isActive = true
   }
 
-  /** The methods of the open questions. */
+  /** Methods of the open questions. */
   get asking(): ReadonlyArray<string> {
     return [...this.open.values()].flatMap((wait) => ("method" in wait ? [wait.method] : []))
   }
 
-  /** When the first of its sleeps ends, where no step runs. */
+  /** When the first of its sleeps ends, if no step is running. */
   get wakesAt(): number | undefined {
     const ends = [...this.open.values()].flatMap((wait) => ("until" in wait ? [wait.until] : []))
     return ends.length === 0 || this.steps > 0 ? undefined : Math.min(...ends)
   }
 
-  /** Completes when the run only waits, with what for. */
+  /** Completes with the reasons when the run is only waiting. */
   get idle(): Effect.Effect<Wake> {
     return Effect.gen({ self: this }, function* () {
       let seen = 0
@@ -127,7 +131,7 @@ export class RunActivity {
     })
   }
 
-  /** Undefined where it waits for nothing, or not for long. */
+  /** Returns `undefined` if it is waiting for nothing, or only briefly. */
   private wake(now: number): Wake | undefined {
     if (this.open.size === 0) return undefined
     const at = this.wakesAt

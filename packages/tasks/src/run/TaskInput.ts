@@ -1,13 +1,12 @@
 /**
- * The questions and steps of a task: a `ClientInput` over its journal.
+ * A task's questions and steps: a `ClientInput` backed by its journal.
  *
- * A question is recorded and waits for its answer, in place. What was recorded before returns at once, so that a handler which runs again
- * on another node continues where it was.
+ * A question is recorded and then waits for its answer. Anything recorded earlier returns at once, so that a handler that runs again on
+ * another node continues where it stopped.
  */
-import { missingCapability } from "@effect-mcp/core/internal/question"
-import { questionKey, questionName } from "@effect-mcp/core/internal/questionKey"
+import { missingCapability, questionKey, questionName } from "@effect-mcp/core/internal/questions"
 import * as ClientInput from "@effect-mcp/core/ClientInput"
-import { canonicalJson } from "@effect-mcp/core/internal/canonicalJson"
+import { canonicalJson } from "@effect-mcp/core/internal/digest"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -25,44 +24,44 @@ import type { Answer } from "../model/Task.ts"
 import { type Entry, type Journal, JournalFull, type Lease, Lost } from "../store/Journal.ts"
 import { RunActivity } from "./RunActivity.ts"
 
-/** How often a question is asked whose answer does not decode. */
+/** Maximum number of times to ask a question if its answer does not decode. */
 const maxAttempts = 3
 
-/** Whether a fiber is inside a `Once` step. */
+/** True inside a `Once` step. */
 const InStep = Context.Reference<boolean>("@effect-mcp/tasks/InStep", { defaultValue: () => false })
 
 export interface Options {
   readonly journal: Journal["Service"]
   readonly lease: Lease
-  /** What the task recorded before this run. */
+  /** Entries that the task recorded before this run. */
   readonly entries: ReadonlyArray<Entry>
-  /** What the request recorded before it became a task. Its questions were answered then, and have no keys of the task. */
+  /** Entries that the request recorded before it became a task. Its questions were answered then, and have no keys in the task. */
   readonly before?: ClientInput.Recorded | undefined
-  /** What may be asked, as declared when the task was made. */
+  /** Capabilities that the client declared when the task was created. */
   readonly client: ClientInput.ClientDeclaration
 }
 
-/** The keys of steps and sleeps, apart from the keys of questions. */
+/** Returns the keys of steps and sleeps, which differ from the keys of questions. */
 const stepKey = (name: string): string => `step:${name}`
 const sleepKey = (name: string): string => `sleep:${name}`
 
-/** A run that has lost its lease is interrupted from outside. */
+/** Waits until a run that has lost its lease is interrupted from outside. */
 const stopped = (error: Lost | JournalFull): Effect.Effect<never, McpError.McpError> =>
   error._tag === "Lost" ? Effect.never : Effect.fail(McpError.limitExceeded(error.message))
 
-/** The defect of a step by which a task fails, and says why: a step has no error of its own for it. */
+/** Defect in a step that makes its task fail with a reason. Steps have no typed error for that. */
 export class TaskFailed extends Data.TaggedError("TaskFailed")<{ readonly error: McpError.McpError }> {}
 
 const failing = <A>(effect: Effect.Effect<A, McpError.McpError>): Effect.Effect<A> =>
   Effect.catch(effect, (error) => Effect.die(new TaskFailed({ error })))
 
 const mismatch = (name: string, message: string): McpError.McpError =>
-  McpError.internalError(`Journal mismatch: what the step ${name} recorded does not fit its schema: ${message}`)
+  McpError.internalError(`Journal mismatch: what the step ${name} recorded does not match its schema: ${message}`)
 
 const decoded = <A>(name: string, codec: Schema.Codec<A, unknown>, value: unknown): Effect.Effect<A> =>
   failing(Effect.mapError(Schema.decodeUnknownEffect(codec)(value), ({ message }) => mismatch(name, message)))
 
-/** A step that is run by what records it; the value that is recorded. */
+/** Runs a step through the function that records it, and returns the recorded value. */
 const recordedBy = <A, E, R, E2>(
   name: string,
   codec: Schema.Codec<A, unknown>,
@@ -72,16 +71,16 @@ const recordedBy = <A, E, R, E2>(
   const step = Effect.flatMap(Effect.provideService(effect, InStep, true), (value) =>
     Effect.orDie(Schema.encodeEffect(codec)(value))
   )
-  // The lease may be lost: that is waited for outside of the record, which is over.
+  // The lease may be lost. Waits for that outside the record, which is over.
   const recorded = Effect.catch(record(step), (error) =>
     error instanceof Lost || error instanceof JournalFull ? failing(stopped(error)) : Effect.fail(error)
   )
   return Effect.flatMap(recorded, (entry) => decoded(name, codec, entry._tag === "Step" ? entry.value : undefined))
 }
 
-const mustNotAsk = Effect.fail(McpError.internalError("A step must not ask: ask before it"))
+const mustNotAsk = Effect.fail(McpError.internalError("A step must not ask questions. Ask before the step"))
 
-/** Counts a name, from one. */
+/** Counts uses of a name, starting at one. */
 const counted = (counts: Map<string, number>, name: string): number => {
   const count = (counts.get(name) ?? 0) + 1
   counts.set(name, count)
@@ -94,7 +93,7 @@ interface Asked<A> {
   readonly params: JsonObject
   readonly extension?: string | undefined
   readonly key: string | undefined
-  /** Whether all that ask it get one answer. */
+  /** True if everyone who asks it gets the same answer. */
   readonly sameForAll: boolean
   readonly decode: (answer: JsonObject) => Effect.Effect<A, string>
 }
@@ -104,10 +103,10 @@ class TaskInput {
   private readonly options: Options
   private readonly steps = new Map<string, unknown>()
   private readonly used = new Set<string>()
-  /** The keys of recorded steps and sleeps that the handler came to. */
+  /** Keys of recorded steps and sleeps that the handler has reached. */
   private readonly met = new Set<string>()
   private readonly counts = new Map<string, number>()
-  /** How often each question was asked, answers of the request included. */
+  /** How often each question was asked, including answers from the request. */
   private readonly earlier = new Map<string, number>()
 
   constructor(options: Options) {
@@ -160,7 +159,7 @@ class TaskInput {
     )
   }
 
-  /** The answer that the request got before it became a task, else that of the task. */
+  /** Returns the answer from before the request became a task, or the task's answer. */
   private asked<A>(asked: Asked<A>): Effect.Effect<A, ClientInput.AskError | McpError.McpError> {
     const answers = this.options.before?.answers ?? {}
     const { key: given, method, params, sameForAll } = asked
@@ -180,9 +179,11 @@ class TaskInput {
     const answer = Effect.catch(
       Effect.flatMap(recorded, (entry) => {
         if (entry._tag !== "Question") {
-          return Effect.die(new Error(`The key ${JSON.stringify(key)} is that of a step: give the question another`))
+          return Effect.die(
+            new Error(`The key ${JSON.stringify(key)} belongs to a step: use another key for the question`)
+          )
         }
-        // The key may be the handler's, and an earlier run may have asked another question under it.
+        // The handler may have chosen the key, and an earlier run may have asked another question with it.
         return entry.question === question || canonicalJson(entry.question) === canonicalJson(question)
           ? this.activity.during(key, { method }, journal.answer(lease, key))
           : Effect.undefined
@@ -200,7 +201,10 @@ class TaskInput {
     })
   }
 
-  /** A key is used once in the life of a task: the second question of a name and an answer that does not decode get another. */
+  /**
+   * Each key is used once during a task's life. A second question with the same name, or another attempt after an invalid answer, gets
+   * another key.
+   */
   private keyOf({ key, method, params, sameForAll }: Asked<unknown>, attempt: number): string {
     const name = key ?? questionName(method, params)
     if (attempt === 1 && sameForAll) return name
@@ -234,7 +238,7 @@ class TaskInput {
       this.stepOf(name, schema, (codec, key) => recordedBy(name, codec, effect, (step) => record(lease, key, step)))
   }
 
-  /** The value that the step recorded; else runs it. */
+  /** Returns the recorded value of the step, or runs it. */
   private stepOf<A, E, R>(
     name: string,
     schema: Schema.Codec<A, unknown>,
@@ -248,23 +252,23 @@ class TaskInput {
         this.met.add(key)
         return decoded(name, codec, this.steps.get(key))
       }
-      // A step that failed may be tried again under its name.
+      // A failed step may be tried again under its name.
       return Effect.tapError(this.activity.step(run(codec, key)), () => Effect.sync(() => this.used.delete(name)))
     })
   }
 
-  /** The steps and sleeps that an earlier run recorded and this one did not come to. */
+  /** Returns steps and sleeps that an earlier run recorded and this one did not reach. */
   unmet(): ReadonlyArray<string> {
     return this.options.entries.flatMap(({ _tag, key }) => (_tag === "Question" || this.met.has(key) ? [] : [key]))
   }
 
-  /** Dies where the handler has used the name already. */
+  /** Dies if the handler has already used the name. */
   private use(name: string): void {
     if (this.used.has(name)) throw new Error(`Two steps of one task are named ${JSON.stringify(name)}`)
     this.used.add(name)
   }
 
-  /** Sleeps until the end that the first attempt recorded. */
+  /** Sleeps until the end time that the first attempt recorded. */
   sleep(name: string, millis: number): Effect.Effect<void> {
     const { journal, lease } = this.options
     const key = sleepKey(name)
@@ -290,14 +294,14 @@ const refused = (answer: Extract<Answer, { _tag: "Error" }>): ClientInput.Declin
 
 type Client = ClientInput.ClientInput["Service"]
 
-/** The client of a run of a task, with the activity of the run. */
+/** The client for one run of a task, with the run's activity. */
 export interface TaskClient extends Client {
   readonly activity: RunActivity
-  /** The steps and sleeps that an earlier run recorded and this one did not come to. */
+  /** Returns steps and sleeps that an earlier run recorded and this one did not reach. */
   readonly unmet: () => ReadonlyArray<string>
 }
 
-/** The client of a run of a task. */
+/** Creates the client for one run of a task. */
 export const make = (options: Options): TaskClient => {
   const input = new TaskInput(options)
   const { task: id } = options.lease

@@ -1,18 +1,17 @@
 /**
- * The tasks that run in this process: a fiber each, owned by the server.
+ * Supervises the tasks that run in this process: one fiber each, owned by the server.
  *
- * A task ends by its handler, or is interrupted with a reason: the client cancelled it, its time to live is over, another node has taken it;
- * its lease could not be renewed, or the server stops. One that only waits is parked: interrupted, and claimed again when it is due.
- * Its finalizers run in each case.
+ * A task ends with its handler, or is interrupted for a reason: the client cancelled it, its time to live is over, another node has taken
+ * it, its lease could not be renewed, or the server is stopping. A task that only waits is parked: it is interrupted, and claimed again
+ * when it is due. Finalizers run in every case.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
-import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
-import { Fibers } from "@effect-mcp/core/internal/Fibers"
+import { BusyMap, Fibers } from "@effect-mcp/core/internal/inFlight"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as McpErrors from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Replay from "@effect-mcp/server/internal/Replay"
-import type { OpenTask } from "@effect-mcp/server/internal/TaskSource"
+import type { OpenTask } from "@effect-mcp/server/internal/observing"
 import type { Observer, TaskRunEnd } from "@effect-mcp/server/Observer"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -41,18 +40,18 @@ import * as Defects from "./defects.ts"
 import { observed } from "./observed.ts"
 import { watching } from "./RunActivity.ts"
 
-/** How often tasks that are past their time are looked for, in milliseconds. */
+/** Interval in milliseconds at which to look for expired tasks. */
 const sweeping = 60_000
-/** How long a new message waits after the one before, in milliseconds. */
+/** Minimum milliseconds between two messages. */
 const messageInterval = 1000
-/** How long a failed renewal waits before the next try, in milliseconds. */
+/** Milliseconds between attempts to renew leases. */
 const retryInterval = 250
-/** How many tasks run at once in a process, and how many it claims at once. */
+/** Maximum number of running tasks in a process, and of tasks claimed at once. */
 const maxRunning = 256
 const maxClaimed = 20
-/** How often a task is claimed that records nothing new. */
+/** Maximum number of times to claim a task that records nothing new. */
 const maxAttempts = 10
-/** How long the first claim waits for the tools of the server to be registered, in milliseconds. */
+/** How long the first claim waits for the server's tools to be registered, in milliseconds. */
 const settling = 20
 
 const reasons: { readonly [R in Lost["reason"]]: string } = {
@@ -63,11 +62,11 @@ const reasons: { readonly [R in Lost["reason"]]: string } = {
 }
 
 export const drained = "The server is shutting down"
-const cutOff = "The lease of the task could not be renewed"
+const cutOff = "The task's lease could not be renewed"
 const parked = "The task waits"
 const givenUp = McpErrors.internalError(`Gave up after ${maxAttempts} attempts that recorded nothing new`)
 
-/** Why a run is over. */
+/** Reasons why a run is over. */
 type End =
   | { readonly _tag: "Ended" }
   | { readonly _tag: "Stopped"; readonly reason: string }
@@ -75,28 +74,28 @@ type End =
 
 /** Runs tasks in a scope. */
 export interface TaskSupervisor {
-  /** The name of this process among the nodes of a store. */
+  /** This process's name among a store's nodes. */
   readonly node: string
-  /** Runs a handler as the task of a lease until it ends; gives its fiber. */
+  /** Runs a handler as a lease's task until it ends. Returns its fiber. */
   readonly run: (lease: Lease, attempt: Attempt) => Effect.Effect<Fiber.Fiber<void>>
-  /** Claims tasks that are due and whose tool is here, and runs them again, for ever. */
+  /** Claims due tasks whose tool is available, and runs them again, forever. */
   readonly resume: (
     tools: () => ReadonlyArray<string>,
     attempt: (claimed: Claimed) => Effect.Effect<Attempt, McpError>
   ) => Effect.Effect<never>
-  /** Its message replaces that of the task: at most one write a second, the latest wins. Never waits. */
+  /** Replaces the task's message. Writes at most once per second, and the latest message wins. Never waits. */
   readonly progress: (lease: Lease, progress: NonNullable<OpenTask["progress"]>) => void
-  /** The tasks that run. */
+  /** Returns the running tasks. */
   readonly running: () => ReadonlyArray<OpenTask>
-  /** Of a task that runs. */
+  /** Returns a running task's owner. */
   readonly ownerOf: (id: string) => string | undefined
 }
 
 export interface Options {
-  /** How long the steps that run at the end of the scope may take to end and be recorded, in milliseconds. */
+  /** How long running steps may take to end and be recorded when the scope closes, in milliseconds. */
   readonly drain: number
   readonly observer: Observer | undefined
-  /** Called when a run begins or ends. */
+  /** Called when a run starts or ends. */
   readonly changed: () => void
 }
 
@@ -109,8 +108,8 @@ interface Run {
   message: string | undefined
   /** When the next message may be written. */
   nextMessage: number
-  /** Completed with the reason why the run must stop. */
-  readonly cut: Deferred.Deferred<string>
+  /** Completed when the handler has ended, or when the run must stop. */
+  readonly over: Deferred.Deferred<End>
 }
 
 const failedBy = (cause: Cause.Cause<unknown>): McpError | undefined => {
@@ -129,7 +128,7 @@ const outcomeOf = (exit: Exit.Exit<JsonObject, McpError>): TaskOutcome => {
   return { _tag: "Error", code, message, ...(data === undefined ? undefined : { data }) }
 }
 
-/** Records the end. A handler that died is logged; a logger that throws at it changes nothing. */
+/** Records the end. Logs a handler that died. A logger that throws has no effect. */
 const settle = (
   journal: Journal["Service"],
   lease: Lease,
@@ -137,19 +136,21 @@ const settle = (
 ): Effect.Effect<void> => {
   const settled = Effect.ignore(journal.settle(lease, outcomeOf(exit)))
   return Exit.isFailure(exit) && Cause.hasDies(exit.cause)
-    ? Effect.andThen(Defects.log(`The handler of the task ${lease.task} died`, exit.cause), settled)
+    ? Effect.andThen(Defects.log(`The handler for the task ${lease.task} died`, exit.cause), settled)
     : settled
 }
 
-/** A store that fails is logged: what it was asked for is asked again, here or by another node. A logger that throws ends nothing. */
-const logged = <A>(effect: Effect.Effect<A>, message = "The store of tasks failed"): Effect.Effect<A | void> =>
+/** Logs store failures. Operations are repeated later, here or by another node. A logger that throws has no effect. */
+const logged = <A>(effect: Effect.Effect<A>, message = "The task store failed"): Effect.Effect<A | void> =>
   Effect.catchCause(effect, (cause) =>
     Cause.hasInterruptsOnly(cause)
       ? Effect.failCause(cause)
       : Effect.andThen(Effect.ignoreCause(Effect.logWarning(message, cause)), Effect.sleep(retryInterval))
   )
 
-/** Records how the handler ends. Interrupts it if it only waits or must stop. `restore`: as interruptible as the supervisor. */
+/**
+ * Records how the handler ends. Interrupts it if it is only waiting or must stop. `restore` makes it as interruptible as the supervisor.
+ */
 const watch = Effect.fnUntraced(function* (
   journal: Journal["Service"],
   run: Run,
@@ -159,17 +160,17 @@ const watch = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void> {
   const { lease } = run
   const { activity, canPark } = run.attempt
+  fiber.addObserver(() => Deferred.doneUnsafe(run.over, Effect.succeed({ _tag: "Ended" })))
   const ends: ReadonlyArray<Effect.Effect<End>> = [
-    Effect.as(Fiber.await(fiber), { _tag: "Ended" }),
+    Deferred.await(run.over),
     Effect.map(journal.lost(lease), ({ reason }) => ({ _tag: "Stopped", reason: reasons[reason] })),
-    Effect.map(Deferred.await(run.cut), (reason) => ({ _tag: "Stopped", reason })),
-    Effect.map(canPark ? activity.idle : Effect.never, (wake) => ({ _tag: "Waits", wake }))
+    ...(canPark ? [Effect.map(activity.idle, (wake): End => ({ _tag: "Waits", wake }))] : [])
   ]
   const exit = yield* Effect.exit(restore(Effect.raceAllFirst(ends)))
-  // Interrupted: the server ends. Steps that run are recorded, so that the next node need not run them again.
+  // Interrupted because the server is stopping. Running steps are recorded, so that the next node need not repeat them.
   const end: End = Exit.isSuccess(exit) ? exit.value : { _tag: "Stopped", reason: drained }
   if (Exit.isFailure(exit)) {
-    // What is waited for is interruptible, not the wait: this fiber is interrupted already.
+    // Makes only the awaited effect interruptible, because this fiber is already being interrupted.
     yield* Effect.timeoutOption(Effect.interruptible(Effect.raceFirst(Fiber.await(fiber), activity.quiet)), drainTime)
   }
   if (end._tag !== "Ended") run.end = end._tag === "Waits" ? "parked" : "stopped"
@@ -181,12 +182,12 @@ const watch = Effect.fnUntraced(function* (
   else if (end.reason === drained) yield* Effect.ignore(journal.park(lease))
 })
 
-/** Finalizers see that the handler will run again. */
+/** Shows finalizers that the handler will run again. */
 const suspended = Context.merge(Replay.suspension, CancelReason.annotation(parked))
 
 /**
- * Renews the leases of a node at each third of their time. Where that fails for a third, the node stops its tasks: before another node
- * may claim them. The time counts from the start of a renewal: its answer may come late.
+ * Renews a node's leases three times per lease period. If renewing fails for a third of that period, the node stops its tasks before
+ * another node may claim them. Time counts from the start of a renewal, because its answer may be late.
  */
 const renewing = (journal: Journal["Service"], runs: BusyMap<string, Run>): Effect.Effect<never> => {
   const third = journal.lease / 3
@@ -201,7 +202,7 @@ const renewing = (journal: Journal["Service"], runs: BusyMap<string, Run>): Effe
     Effect.sync(() => {
       const stopped = Option.match(lost, {
         onNone: () => [...runs.values()],
-        // Those of an older epoch: `lost` of the journal may not have noticed yet.
+        // Leases with an older epoch: the journal's `lost` may not have noticed yet.
         onSome: (leases) =>
           leases.flatMap(({ epoch, task }) => {
             const run = runs.get(task)
@@ -209,17 +210,17 @@ const renewing = (journal: Journal["Service"], runs: BusyMap<string, Run>): Effe
           })
       })
       const reason = Option.isNone(lost) ? cutOff : reasons.taken
-      for (const { cut } of stopped) Deferred.doneUnsafe(cut, Effect.succeed(reason))
+      for (const { over } of stopped) Deferred.doneUnsafe(over, Effect.succeed({ _tag: "Stopped", reason }))
     })
   )
   const ifAny = Effect.suspend(() => (runs.size === 0 ? Effect.void : Effect.orDie(once)))
   return Effect.forever(Effect.all([Effect.sleep(third), ifAny], { concurrency: 2, discard: true }))
 }
 
-/** Ends tasks that are past their time, for ever. The observers of the journal learn of those that were parked as they are asked for. */
+/** Ends expired tasks, forever. The journal's observers are told about parked ones when they ask. */
 const sweeps = (journal: Journal["Service"]): Effect.Effect<never> => {
   const swept = Effect.andThen(Effect.sleep(sweeping), logged(journal.sweep))
-  const told = logged(journal.expired, "The expiry of a task could not be told")
+  const told = logged(journal.expired, "Reporting an expired task failed")
   return Effect.raceFirst(Effect.forever(swept), Effect.forever(told))
 }
 
@@ -228,7 +229,7 @@ type Resumed = (
   attempt: (claimed: Claimed) => Effect.Effect<Attempt, McpError>
 ) => Effect.Effect<Fiber.Fiber<void> | void>
 
-/** Tasks that an engine runs, in place of claims. */
+/** Runs tasks with an engine instead of claims. */
 const onEngine = (
   engine: Engine,
   runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
@@ -237,7 +238,7 @@ const onEngine = (
 ): Pick<TaskSupervisor, "run" | "resume"> => {
   const called = Latch.makeUnsafe(false)
   return {
-    // Not in the fiber of the request, whose services are not those of the run.
+    // Not in the request's fiber, whose services differ from the run's services.
     run: ({ task }) =>
       Effect.suspend(() => {
         called.openUnsafe()
@@ -248,18 +249,18 @@ const onEngine = (
       const ended = (run: Fiber.Fiber<void> | void) =>
         run === undefined ? Effect.void : Effect.onInterrupt(Fiber.await(run), () => Fiber.interrupt(run))
       const run: EngineServer["run"] = (claimed) => Effect.asVoid(Effect.flatMap(resumed(claimed, attempt), ended))
-      // A call shows that the tools are there.
+      // A call shows that the tools are registered.
       const ready = Effect.raceFirst(Effect.sleep(settling), called.await)
       return Effect.andThen(ready, engine.serve({ take, tools, run }))
     }
   }
 }
 
-/** Claims tasks that are due and runs them again. */
+/** Claims due tasks and runs them again. */
 const claimingOf =
   (journal: Journal["Service"], runs: BusyMap<string, Run>, resumed: Resumed): TaskSupervisor["resume"] =>
   (tools, attempt) => {
-    // What was claimed runs, or a shutdown would leave it leased.
+    // Runs whatever was claimed. Otherwise a shutdown would leave it leased.
     const claim = Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
         const names = tools()
@@ -275,12 +276,12 @@ const claimingOf =
     return Effect.andThen(Effect.andThen(Effect.sleep(settling), claimUntilNone), Effect.forever(next))
   }
 
-/** Adds a run to those of this process; gives what takes it away. */
+/** Adds a run to the runs of this process. Returns a function that removes it. */
 const addedTo =
   (runs: BusyMap<string, Run>, changed: () => void) =>
   (lease: Lease, attempt: Attempt): { readonly run: Run; readonly forget: () => void } => {
-    const cut = Deferred.makeUnsafe<string>()
-    const run: Run = { lease, attempt, progress: undefined, end: "ended", message: undefined, nextMessage: 0, cut }
+    const over = Deferred.makeUnsafe<End>()
+    const run: Run = { lease, attempt, progress: undefined, end: "ended", message: undefined, nextMessage: 0, over }
     runs.set(lease.task, run)
     changed()
     const forget = () => {
@@ -290,7 +291,10 @@ const addedTo =
     return { run, forget }
   }
 
-/** A supervisor in the scope. When it closes, tasks are interrupted and their leases given up: another node continues at once. */
+/**
+ * Creates a supervisor in the scope. When it closes, tasks are interrupted and their leases released, so another node continues them at
+ * once.
+ */
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<TaskSupervisor, never, Journal | Scope.Scope> {
@@ -306,7 +310,7 @@ export const make = Effect.fnUntraced(function* (
 
   yield* Effect.forkScoped(renewing(journal, runs))
   yield* Effect.forkScoped(sweeps(journal))
-  // Closed before the renewals end, all tasks at once.
+  // Runs before the renewals end, for all tasks at once.
   yield* Scope.addFinalizer(scope, fibers.end)
 
   const write = (run: Run): Effect.Effect<void> =>

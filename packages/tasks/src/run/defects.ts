@@ -1,15 +1,15 @@
-/** Defects of the audit log and of observers: they are logged, and change nothing of what becomes of a task. */
+/** Logs defects in the audit log and in observers, which never affect a task. */
 import * as Effect from "effect/Effect"
 
-/** An error in the log. A logger that throws at it ends nothing. */
+/** Logs an error. A logger that throws has no effect. */
 export const log = (...message: ReadonlyArray<unknown>): Effect.Effect<void> =>
   Effect.ignoreCause(Effect.logError(...message))
 
-/** Logs a defect of an observer. */
+/** Logs a defect in an observer. */
 export const logged = (defect: unknown): Effect.Effect<void> =>
-  log("An audit log or an observer of tasks has thrown", defect)
+  log("A task audit log or observer threw an error", defect)
 
-/** `logged` for code outside of fibers, with the loggers of the server. */
+/** Like `logged`, for code outside fibers. Uses the server's loggers. */
 export const reporter: Effect.Effect<(defect: unknown) => void> = Effect.map(Effect.context<never>(), (context) => {
   const run = Effect.runForkWith(context)
   return (defect) => void run(logged(defect))

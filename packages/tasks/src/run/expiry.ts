@@ -1,8 +1,8 @@
-/** Tasks that expire while they run here: each is told once, though its lease may be lost and its end be refused in the same moment. */
+/** Reports each task that expires while running here exactly once, even if its lease is lost and its end is rejected at the same moment. */
 import * as Effect from "effect/Effect"
 import type { Journal, Lease, Lost } from "../store/Journal.ts"
 
-/** `settle` and `lost` of a journal that run `tell` for a lease whose task has expired. */
+/** Wraps a journal's `settle` and `lost` so that they run `tell` for a lease whose task has expired. */
 export const tellingExpiry = (
   journal: Journal["Service"],
   tell: (lease: Lease) => void

@@ -1,14 +1,14 @@
-/** Runs of tasks in the eyes of the operator: a span for each where there is a tracer, and its end to the observers of the server. */
-import * as Spans from "@effect-mcp/core/internal/Spans"
+/** Observes task runs: opens a span for each if there is a tracer, and reports its end to the server's observers. */
+import { Spans } from "@effect-mcp/core/internal/peers"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { type Observer, type TaskRunEnd, timeOf } from "@effect-mcp/server/Observer"
-import { shownId } from "@effect-mcp/server/internal/shownId"
+import { shownId } from "@effect-mcp/core/internal/digest"
 import * as Effect from "effect/Effect"
 import type { Attempt } from "./Attempt.ts"
 import * as Defects from "./defects.ts"
 
-/** `end`: why the run is over, once it is. */
+/** `end` returns why the run is over, once it is. */
 export const observed = (
   { about: { attempt, client, tool }, handler }: Attempt,
   id: string,

@@ -1,4 +1,4 @@
-/** A store and a journal whose creations and ends of tasks the observers of the server see. Without one they stay as they are. */
+/** Wraps a store and a journal so that the server's observers see tasks being created and ended. Without observers they stay unchanged. */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Observer, TaskEvent } from "@effect-mcp/server/Observer"
 import * as Clock from "effect/Clock"
@@ -15,13 +15,13 @@ interface Services {
   readonly journal: Journal["Service"]
 }
 
-/** As the wire has it: a failure that the tool reports is one of the task, too. */
+/** Like on the wire, a failure that the tool reports counts as a failed task. */
 const stateOf = (outcome: TaskOutcome): TaskEvent["state"] => {
   if (outcome._tag === "Cancelled") return "cancelled"
   return outcome._tag === "Error" || isToolFailure(outcome) ? "failed" : "completed"
 }
 
-/** What the row of a task keeps of its caller. */
+/** Returns the caller stored with a task. */
 const callerOf = ({ client: { claims, subject } }: NewTask): TaskEvent["principal"] => ({
   subject: typeof subject === "string" ? subject : undefined,
   claims: isJsonObject(claims) ? claims : {}
@@ -35,7 +35,7 @@ interface Known {
 const isOpen = (task: Option.Option<Task>): boolean => Option.isSome(task) && task.value.outcome === undefined
 
 const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => void, clock: Clock.Clock): Services => {
-  /** The tasks that run here. */
+  /** Tasks that are running here. */
   const known = new WeakMap<Lease, Known>()
   const leased = ({ input, lease, task: { createdAt } }: Claimed): void => void known.set(lease, { input, createdAt })
   const tell = (id: string, of: Known | undefined, state: TaskEvent["state"]): void => {

@@ -1,7 +1,7 @@
 /**
- * How the handler of a task runs: right after its creation, and again in any process that has claimed it.
+ * Runs a task's handler, first right after its creation, and later in any process that has claimed it.
  *
- * Both ways give it the same services, made of what the row of the task keeps.
+ * Both paths provide the same services, built from the task's row.
  */
 import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import type { ToolRegistry } from "@effect-mcp/core/Tools"
@@ -20,14 +20,18 @@ import type { About, Attempt } from "../run/Attempt.ts"
 import type { Claimed, Entry, Lease } from "../store/Journal.ts"
 import { bytesOf } from "../store/Row.ts"
 import type { Service } from "./Service.ts"
+import type { ReportProgress } from "./TaskRoutes.ts"
 
-/** What a task runs: the tools of its server, with the middleware around them. */
+/** The parts needed to run a task: its server's tools and the middleware around them. */
 export interface Executing {
   readonly tools: ToolRegistry["Service"]
   readonly middleware: Middleware.MiddlewareRegistry["Service"]
 }
 
-/** The result of a tool, as it is stored. Only a tool gives it: nothing that encodes lies inside of the creation. Fails for one that is longer than a task may keep. */
+/**
+ * Converts a tool's result to its stored form. Only tools produce such a result, because nothing that encodes runs inside the creation.
+ * Fails if it is larger than a task may keep.
+ */
 const stored = (
   result: Effect.Success<Middleware.Next>,
   most: number
@@ -35,10 +39,10 @@ const stored = (
   if (isEncodedResult(result)) return Effect.die(new Error("A task cannot end with an encoded result"))
   const bytes = bytesOf(result)
   if (bytes <= most) return Effect.succeed(result)
-  return McpError.limitExceeded(`The result of the task has ${bytes} bytes, and tasks keep ${most}: return less`)
+  return McpError.limitExceeded(`The task's result has ${bytes} bytes, but the limit is ${most}: return less`)
 }
 
-/** The error with what of it a task may keep. */
+/** Truncates the error to the size that a task may keep. */
 const fittingError = ({ code, data, message }: McpError.McpError, most: number): McpError.McpError =>
   new McpError.McpError({
     code,
@@ -46,13 +50,17 @@ const fittingError = ({ code, data, message }: McpError.McpError, most: number):
     ...(data === undefined || bytesOf(data) > most ? undefined : { data })
   })
 
-/** A run of the call of a tool as the task of a lease. `entries`: what earlier runs recorded. */
+/**
+ * Creates a run of a tool call for a leased task. `entries` were recorded by earlier runs. `report` receives the handler's progress instead of
+ * the task's routes.
+ */
 export const attemptOf = (
   { journal, resultBytes, routes, supervisor }: Service,
   lease: Lease,
   about: About,
   entries: ReadonlyArray<Entry>,
-  call: Middleware.Next
+  call: Middleware.Next,
+  report: ReportProgress = (...progress) => routes.report(lease.task, ...progress)
 ): Attempt => {
   const { before, facts } = about.client
   const { clientCapabilities: capabilities, revision } = facts
@@ -62,17 +70,17 @@ export const attemptOf = (
     progress: (progress, options) =>
       Effect.suspend(() => {
         supervisor.progress(lease, { progress, ...options })
-        return routes.report(lease.task, progress, options)
+        return report(progress, options)
       })
   })
-  // What is interrupted may run again.
+  // An interrupted handler may run again.
   const over = (exit: Exit.Exit<unknown, unknown>) =>
     Effect.sync(() =>
       Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause) ? undefined : routes.silence(lease.task)
     )
   const unlike = (unmet: ReadonlyArray<string>) =>
     Effect.ignoreCause(
-      Effect.logWarning(`The task ${lease.task} recorded what its handler did not come to again: ${unmet.join(", ")}`)
+      Effect.logWarning(`The task ${lease.task} has recorded steps that its handler did not reach: ${unmet.join(", ")}`)
     )
   const ended = Effect.matchEffect(handler, {
     onFailure: (error) => Effect.fail(fittingError(error, resultBytes)),
@@ -85,7 +93,7 @@ export const attemptOf = (
   return { handler: Effect.onExit(ended, over), activity: input.activity, canPark: true, about }
 }
 
-/** The call of a tool as the task runs it: nothing of the request that made the task is a part of it. */
+/** Returns the tool call as the task runs it, independently of the request that created the task. */
 export const execution = ({ middleware, tools }: Executing, params: CallToolParams): Middleware.Next =>
   middleware.inTask({ method: "tools/call", params }, (request) =>
     request.method === "tools/call"
@@ -93,7 +101,7 @@ export const execution = ({ middleware, tools }: Executing, params: CallToolPara
       : Effect.die(new Error(`A task runs tools/call, not ${request.method}`))
   )
 
-/** The run of a task that was claimed, by the tool of its name. */
+/** Runs a claimed task, using the tool that it names. */
 export const again =
   (service: Service, executing: Executing) =>
   ({
@@ -106,7 +114,7 @@ export const again =
     Effect.gen(function* () {
       const client = yield* ClientFacts.read(input.client)
       if (executing.tools.find(input.tool, client.facts.principal) === undefined) {
-        return yield* McpError.internalError(`The tool ${input.tool} is not there any more for the caller of the task`)
+        return yield* McpError.internalError(`The tool ${input.tool} no longer exists for the caller of the task`)
       }
       const { arguments: args } = input.input
       const params = { name: input.tool, arguments: isJsonObject(args) ? args : {} }

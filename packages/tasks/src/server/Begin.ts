@@ -1,25 +1,25 @@
 /**
- * The point where a call says that it becomes a task.
+ * Lets a handler decide when its call becomes a task.
  *
- * Owns what `begin` does in a request; in a task, and where the client has no tasks, it does nothing.
+ * `begin` only has an effect in a request from a client that supports tasks. Inside a task, and for other clients, it does nothing.
  */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as Effect from "effect/Effect"
 
-/** By the client of the request: each request has one of its own. */
+/** Keyed by the request's client, because each request has its own. */
 const beginnings = new WeakMap<ClientInput["Service"], Effect.Effect<void>>()
 
-/** Lets `begin` of the requests of this client do this. */
+/** Sets the effect that `begin` runs in this client's requests. */
 export const onBegin = (client: ClientInput["Service"], effect: Effect.Effect<void>): void => {
   beginnings.set(client, effect)
 }
 
 /**
- * Makes the running call a task, for a tool with `task` that is offered with `beginsTask`. Before it the call is an ordinary request, whose
- * questions are answered within it.
+ * Turns the current call into a task. Works for tools that have `task` set and are registered with `beginsTask`. Until then, the call is an
+ * ordinary request, and its questions are answered within it.
  *
- * The handler is interrupted here and starts again as the task: code before `begin` runs once more, where its questions and `Once` steps
- * give what they gave before. In a task, and where the client has no tasks, `begin` does nothing.
+ * The handler is interrupted here and starts over as the task. Code before `begin` runs a second time, and its questions and `Once` steps
+ * return the same values as before. Inside a task, or if the client doesn't support tasks, `begin` does nothing.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** The methods of 2025-11-25, over the tasks of their caller (basic/utilities/tasks). */
+/** The task methods of 2025-11-25, for their caller's tasks (basic/utilities/tasks). */
 import * as Extensions from "@effect-mcp/core/Extensions"
 import type { Caller, ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
@@ -18,10 +18,10 @@ import * as Destination from "./Destination.ts"
 import { anonymous, callerOf, owner } from "./Owner.ts"
 import { found, inRevision, resultOf, type Service, unknownTask } from "./Service.ts"
 
-/** Tasks of one page of a list. */
+/** Number of tasks per list page. */
 const pageSize = 50
 
-/** Written as the schemas of the methods say: not held against them once more, for each reader of a task. */
+/** Skips checking the result against the method's schema, because it was built to match, and tasks may be read often. */
 const encoded = (wire: EncodedResult["wire"]): EncodedResult => EncodedResult.core("complete", wire)
 
 interface Named {
@@ -34,8 +34,8 @@ const get = ({ routes, store }: Service, { taskId }: Named) =>
     const task = yield* found(store.get(taskId, caller))
     const session = Destination.ofSession(yield* RequestContext)
     if (session !== undefined && Destination.canAskOneOf(session, task)) {
-      // A client that has come back in another session need not call `tasks/result` to be asked.
-      yield* routes.join(task, caller, session)
+      // Lets a client that has returned in another session receive questions without calling `tasks/result`.
+      yield* Effect.uninterruptible(routes.join(task, caller, session))
       routes.begin(taskId)
     }
     return encoded(Wire2025.write(task))
@@ -43,7 +43,7 @@ const get = ({ routes, store }: Service, { taskId }: Named) =>
 
 const isEnded = ({ outcome }: Task): boolean => outcome !== undefined
 
-/** Exactly what the original request would have been answered with, and the task that it belongs to. */
+/** Returns the original request's result unchanged, plus a link to its task. */
 const result = (service: Service, { taskId }: Named) =>
   Effect.gen(function* () {
     const { store } = service
@@ -60,11 +60,11 @@ const result = (service: Service, { taskId }: Named) =>
     })
   })
 
-/** Waits for the end of a task, whose messages are sent on the request. */
+/** Waits for a task to end, sending the task's messages on the current request. */
 const endOf = ({ routes, store, waits }: Service, task: Task, owner: string) =>
   Effect.contextWith((context: Context.Context<RequestServices>) => {
     const { id } = task
-    // Read once more at its end: from then on the store knows that its caller has seen it.
+    // Reads the task once more at its end, so that the store knows that its caller has seen it.
     const ended = Effect.andThen(
       Stream.runDrain(store.changes(id, owner)),
       found(Effect.map(store.get(id, owner), Option.filter(isEnded)))
@@ -76,7 +76,7 @@ const endOf = ({ routes, store, waits }: Service, task: Task, owner: string) =>
 const list = ({ store }: Service, { cursor }: { readonly cursor?: string }) =>
   Effect.gen(function* () {
     const caller = yield* owner(store)
-    // Their tasks cannot be told apart, so a list would give away all of them.
+    // Anonymous callers' tasks cannot be distinguished, so a list would reveal all of them.
     if (caller === anonymous) return yield* McpError.methodNotFound(CoreTasks.requests.list.method)
     const page = yield* Effect.mapError(store.list(caller, cursor, pageSize), () =>
       McpError.invalidParams("Unknown cursor")
@@ -85,7 +85,7 @@ const list = ({ store }: Service, { cursor }: { readonly cursor?: string }) =>
     return { tasks: tasks.map(Wire2025.write), ...(next === undefined ? undefined : { nextCursor: next }) }
   })
 
-/** One write decides: whatever the handler still does, the task stays cancelled. */
+/** A single write decides: whatever the handler does afterwards, the task stays cancelled. */
 const cancel = ({ routes, store }: Service, { taskId }: Named) =>
   Effect.gen(function* () {
     const caller = yield* owner(store)
@@ -95,18 +95,18 @@ const cancel = ({ routes, store }: Service, { taskId }: Named) =>
     routes.silence(taskId)
     const after = yield* found(store.cancel(taskId, caller))
     routes.ended(taskId)
-    // It may have ended by itself meanwhile.
+    // It may have ended by itself in the meantime.
     return after.outcome?._tag === "Cancelled" ? Wire2025.write(after) : yield* refuse(after)
   })
 
-/** Where the tasks of a caller can be told from those of others, they can be listed. */
+/** Tasks can only be listed if the caller can be distinguished from other callers. */
 const capabilities = ({ store }: Service, { duplex, principal }: Caller): TaskCapabilities =>
   principal.subject !== undefined || (duplex && !store.outlives) ? listed : unlisted
 
 const unlisted: TaskCapabilities = { cancel: {}, requests: { tools: { call: {} } } }
 const listed: TaskCapabilities = { list: {}, ...unlisted }
 
-/** Offers the capability `tasks` in 2025-11-25. */
+/** Declares the `tasks` capability in 2025-11-25. */
 export const layer = (service: Service): Layer.Layer<never, never, ExtensionRegistry> =>
   Extensions.layer(CoreTasks, {
     settings: (caller) => capabilities(service, caller),

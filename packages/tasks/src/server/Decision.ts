@@ -1,4 +1,4 @@
-/** Whether a call may be a task: the one place that decides, by its tool, its params and what its client declared. */
+/** Decides whether a call becomes a task, based on its tool, its params, and its client's capabilities. Nothing else decides this. */
 import * as Extension from "@effect-mcp/core/Extension"
 import type { RequestContext } from "@effect-mcp/core/RequestContext"
 import type { ToolEntry } from "@effect-mcp/core/Tools"
@@ -10,23 +10,33 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { CoreTasks } from "../extension/CoreTasks.ts"
 import { TasksExtension } from "../extension/TasksExtension.ts"
+import type { Handles } from "./Handles.ts"
 
 type Request = Pick<RequestContext["Service"], "clientCapabilities" | "revision">
 
-/** The form of tasks of a client: the methods of 2025-11-25, or the extension of 2026-07-28. */
+/** Which task methods the client uses: those defined in 2025-11-25, or the 2026-07-28 extension. */
 export type TaskMethods = "core" | "extension"
 
-/** The form of tasks that the client of a request can have, or `undefined` if it can have none. */
+/** Returns which task methods the request's client supports, or `undefined` if it supports neither. */
 export const taskMethodsOf = ({ clientCapabilities, revision }: Request): TaskMethods | undefined => {
   if (Extension.isIn(CoreTasks, revision)) return "core"
   return Extension.settingsIn(TasksExtension, revision, clientCapabilities) === undefined ? undefined : "extension"
+}
+
+/**
+ * True if the client follows tasks by itself, so that it needs no handles. In 2025-11-25 only the `task` param of a call shows that for
+ * certain, so there it is a client that declares `tasks`.
+ */
+export const followsTasks = (request: Request): boolean => {
+  const methods = taskMethodsOf(request)
+  return methods === "core" ? request.clientCapabilities.tasks !== undefined : methods !== undefined
 }
 
 const TaskParams = Schema.Struct({ ttl: Schema.optionalKey(Schema.NullOr(Schema.Finite)) })
 type TaskParams = typeof TaskParams.Type
 const taskParams = Codecs.coder(verbatim(TaskParams))
 
-/** The `task` of a call of 2025-11-25, or `undefined` if it asks for none. Fails if it is malformed. */
+/** Returns the `task` param of a 2025-11-25 call, or `undefined` if it has none. Fails if it is malformed. */
 export const taskParamsOf = (params: object): Effect.Effect<TaskParams | undefined, McpError.McpError> =>
   "task" in params
     ? Effect.mapErrorEager(taskParams.decode(params.task), (message) =>
@@ -36,58 +46,70 @@ export const taskParamsOf = (params: object): Effect.Effect<TaskParams | undefin
 
 const refused = (message: string) => new McpError.McpError({ code: McpError.MethodNotFound, message })
 
-/** The error for a tool that runs only as a task, to a client that can have none. */
+/** Error for a call to a tool that only runs as a task, from a client that doesn't support tasks. */
 export const taskRequired = (name: string, { revision }: Request): McpError.McpError => {
   if (Extension.isIn(TasksExtension, revision)) {
     return McpError.missingClientCapability(Extension.declarationOf(TasksExtension, revision, {}))
   }
   return refused(
-    `The tool ${name} runs only as a task, which this server does not offer in revision ${revision.version}`
+    `The tool ${name} only runs as a task, which this server does not support in revision ${revision.version}`
   )
 }
 
-/** The error for a call that asks for a task of a tool that runs within its request (2025-11-25). */
+/** Error for a call that requests a task from a tool that only runs within its request (2025-11-25). */
 export const asksInVain = (name: string): McpError.McpError =>
   refused(`The tool ${name} does not run as a task: call it without \`task\` in the params`)
 
-/** What becomes of a call. */
+/** How to handle a call. */
 export type CallDecision =
-  /** It is answered within its request. */
+  /** Respond within the request. */
   | { readonly _tag: "Request" }
-  /** It becomes a task, or one only if it has not ended `after` a time. */
+  /** Turn it into a task, or only if it is still running `after` some time. */
   | {
       readonly _tag: "Task"
       readonly methods: TaskMethods
-      /** How long its client wants the task to be kept, in milliseconds. `null` asks for the longest time. */
+      /** How long the client wants the task to be kept, in milliseconds. `null` requests the maximum. */
       readonly ttl?: number | null | undefined
       readonly after?: ToolEntry["taskAfter"]
     }
-  /** It becomes a task when its handler says so. */
-  | { readonly _tag: "WhenBegun"; readonly methods: TaskMethods }
+  /** Run it as a task, and respond with a handle if it takes too long. */
+  | { readonly _tag: "Handle"; readonly handles: Handles }
+  /** Turn it into a task when its handler says so. */
+  | { readonly _tag: "WhenBegun"; readonly as: { readonly methods: TaskMethods } | { readonly handles: Handles } }
 
 const inRequest: Effect.Effect<CallDecision> = Effect.succeed({ _tag: "Request" })
 
-/** In 2025-11-25 the client decides within what the tool allows; from 2026-07-28 on the server decides for clients with the extension. */
+const handled = (handles: Handles, beginsTask: boolean | undefined): Effect.Effect<CallDecision> =>
+  Effect.succeed(beginsTask === true ? { _tag: "WhenBegun", as: { handles } } : { _tag: "Handle", handles })
+
+/**
+ * In 2025-11-25 the client decides, as far as the tool allows it. Since 2026-07-28 the server decides, for clients that support the
+ * extension. Other clients receive handles, if the server offers them.
+ */
 export const decide = (
   { beginsTask, taskAfter, tool }: Pick<ToolEntry, "beginsTask" | "taskAfter" | "tool">,
   params: CallToolParams,
-  request: Request
+  request: Request,
+  offered?: Handles
 ): Effect.Effect<CallDecision, McpError.McpError> => {
   const { name } = params
   const support = tool.execution?.taskSupport ?? "forbidden"
   const methods = taskMethodsOf(request)
+  const handles = offered === undefined || support === "forbidden" || followsTasks(request) ? undefined : offered
   if (methods === "core") {
     return Effect.flatMap(taskParamsOf(params), (task): Effect.Effect<CallDecision, McpError.McpError> => {
       if (task !== undefined) {
         return support === "forbidden" ? asksInVain(name) : Effect.succeed({ _tag: "Task", methods, ttl: task.ttl })
       }
+      if (handles !== undefined) return handled(handles, beginsTask)
       return support === "required"
-        ? refused(`The tool ${name} runs only as a task: call it with \`task\` in the params`)
+        ? refused(`The tool ${name} only runs as a task: call it with \`task\` in the params`)
         : inRequest
     })
   }
   if (support === "forbidden") return inRequest
+  if (handles !== undefined) return handled(handles, beginsTask)
   if (methods === undefined) return support === "optional" ? inRequest : taskRequired(name, request)
-  if (beginsTask === true) return Effect.succeed({ _tag: "WhenBegun", methods })
+  if (beginsTask === true) return Effect.succeed({ _tag: "WhenBegun", as: { methods } })
   return Effect.succeed({ _tag: "Task", methods, after: support === "required" ? undefined : taskAfter })
 }

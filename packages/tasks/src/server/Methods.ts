@@ -1,4 +1,4 @@
-/** The methods and the subscription of the extension, over the tasks of their caller. */
+/** The extension's methods and subscription, for their caller's tasks. */
 import * as Extensions from "@effect-mcp/core/Extensions"
 import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
@@ -14,10 +14,10 @@ import type { Answer } from "../model/Task.ts"
 import { owner } from "./Owner.ts"
 import { detailed, found, type Service } from "./Service.ts"
 
-/** How many tasks one subscription follows; of more the first are granted. */
+/** Maximum number of tasks per subscription. If more are requested, the first ones are granted. */
 const maxFollowed = 256
 
-/** What the store has for the caller, else the error for an unknown task. */
+/** Returns the caller's task from the store. Fails with the unknown task error if there is none. */
 const ofCaller = <A, E>(
   store: Service["store"],
   use: (owner: string) => Effect.Effect<Option.Option<A>, E>
@@ -27,7 +27,7 @@ const get = ({ store }: Service, { taskId }: { readonly taskId: string }) =>
   Effect.gen(function* () {
     const task = yield* ofCaller(store, (owner) => store.get(taskId, owner))
     const { revision } = yield* RequestContext
-    // Written as the schema of the method says: not held against it once more, for each reader of a task.
+    // Skips checking the result against the method's schema, because it was built to match and tasks have many readers.
     return EncodedResult.core("complete", yield* detailed(task, revision))
   })
 
@@ -48,7 +48,7 @@ const update = (
   )
 }
 
-/** Follows the tasks of the caller among the ids; a reader that is slow gets the latest state of each. */
+/** Follows the caller's tasks with these IDs. A slow reader receives the latest state of each. */
 export const listen = ({ store }: Service, ids: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const caller = yield* owner(store)
@@ -59,7 +59,7 @@ export const listen = ({ store }: Service, ids: ReadonlyArray<string>) =>
       granted.map((id) => store.changes(id, caller)),
       { concurrency: "unbounded" }
     )
-    // As if it was read: from then on the store knows that its caller has seen the end.
+    // Marks an ended task as read, so that the store knows that its caller has seen the end.
     const told = Stream.tap(states, ({ id, outcome }) => (outcome === undefined ? Effect.void : store.get(id, caller)))
     const messages = Stream.mapEffect(told, (task) =>
       Effect.map(Effect.orDie(detailed(task, revision)), (params) =>
@@ -69,7 +69,7 @@ export const listen = ({ store }: Service, ids: ReadonlyArray<string>) =>
     return { granted, messages }
   })
 
-/** Offers the extension. */
+/** Provides the extension. */
 export const layer = (service: Service): Layer.Layer<never, never, ExtensionRegistry> =>
   Extensions.layer(TasksExtension, {
     rateLimit: service.rateLimit,

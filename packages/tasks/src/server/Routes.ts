@@ -1,11 +1,11 @@
 /**
- * Where messages of tasks leave in sessions (2025-11-25: basic/utilities/tasks).
+ * Routes task messages to sessions (2025-11-25: basic/utilities/tasks).
  *
- * A question goes to the newest open `tasks/result` of its task, else to the stream of the session that made the task: of those whose session
- * declared what the question needs. Without either it waits for one of them. It is asked again, with a new id, only when what it went on is
- * gone. Notifications go to any of them, or nowhere.
+ * A question goes to the task's newest open `tasks/result`, or else to the stream of the session that created the task, provided that
+ * session declared the required capability. If there is neither, it waits for one. It is only asked again, with a new ID, if its route is
+ * gone. Notifications go to any route, or are dropped.
  */
-import { BusyMap, BusySet } from "@effect-mcp/core/internal/BusyMap"
+import { BusyMap, BusySet } from "@effect-mcp/core/internal/inFlight"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { Id } from "@effect-mcp/protocol/JsonRpc"
 import * as Clock from "effect/Clock"
@@ -18,18 +18,18 @@ import type { TaskStore } from "../store/TaskStore.ts"
 import type { Destination } from "./Destination.ts"
 import { type Options, type ReportProgress, TaskRoutes } from "./TaskRoutes.ts"
 
-/** The routes of all tasks of a server. */
+/** Routes for all of a server's tasks. */
 export class Routes {
   private readonly options: Omit<Options, "over">
   private readonly byTask = new BusyMap<string, TaskRoutes>()
-  /** The tasks whose messages leave on the stream of a session. */
-  private readonly bySession = new WeakMap<RequestConnection, BusySet<TaskRoutes>>()
+  /** Tasks whose messages are sent on a session's stream. */
+  private readonly bySession = new Map<RequestConnection, BusySet<TaskRoutes>>()
 
   constructor(options: Omit<Options, "over">) {
     this.options = options
   }
 
-  /** In a scope, which ends all that is asked. */
+  /** Creates the routes in a scope. When the scope closes, all open questions end. */
   static readonly make = (store: TaskStore["Service"]): Effect.Effect<Routes, never, Scope.Scope> =>
     Effect.gen(function* () {
       const scope = yield* Scope.Scope
@@ -51,8 +51,8 @@ export class Routes {
   }
 
   /**
-   * Sends what belongs to the task on the stream of a session while the session lives, from `begin` on. Called right before its effect runs.
-   * `token`: that of the progress of the request that made the task.
+   * Sends the task's messages on a session's stream for as long as the session lives, starting with `begin`. Call it right before its
+   * effect runs. `token` is the progress token of the request that created the task.
    */
   join(task: Task, owner: string, destination: Destination, token?: Id): Effect.Effect<void> {
     const { connection } = destination
@@ -64,17 +64,17 @@ export class Routes {
     return this.leaveAfter(connection, routes)
   }
 
-  /** The client knows the task. */
+  /** Records that the client knows about the task. */
   begin(id: string): void {
     this.byTask.get(id)?.begin()
   }
 
-  /** As `begin`, once the fiber that runs has sent its answer. */
+  /** Like `begin`, but waits until the current fiber has sent its response. */
   beginSoon(id: string): Effect.Effect<void> {
     return Effect.sync(() => this.byTask.get(id)?.beginSoon())
   }
 
-  /** Sends progress of the handler of a task. */
+  /** Sends a handler's progress. */
   report(id: string, ...report: Parameters<ReportProgress>): Effect.Effect<void> {
     return this.byTask.get(id)?.progress(...report) ?? Effect.void
   }
@@ -98,7 +98,7 @@ export class Routes {
     )
   }
 
-  /** Runs the wait for the end of a task, on whose stream the task may ask. */
+  /** Waits for a task to end, using an effect on whose stream the task may ask questions. */
   during<A, E, R>(
     task: Task,
     owner: string,
@@ -117,17 +117,17 @@ export class Routes {
     )
   }
 
-  /** No progress is sent any more: the handler has ended. */
+  /** Stops sending progress, because the handler has ended. */
   silence(id: string): void {
     this.byTask.get(id)?.silence()
   }
 
-  /** How many tasks have routes. */
+  /** Number of tasks with routes. */
   get size(): number {
     return this.byTask.size
   }
 
-  /** Nothing more is sent for a task that has ended. */
+  /** Stops sending anything for a task that has ended. */
   ended(id: string): void {
     this.byTask.get(id)?.end()
   }

@@ -1,4 +1,4 @@
-/** What the server's half of tasks shares: the store, what runs them, and how new ones are made. */
+/** State shared by the server side of tasks: the store, the supervisor, and the defaults for new tasks. */
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -13,32 +13,32 @@ import type { TaskSupervisor } from "../run/TaskSupervisor.ts"
 import type { Journal } from "../store/Journal.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
 import type { Routes } from "./Routes.ts"
-import type { ResultWaits } from "./ResultWaits.ts"
+import type { ResultWaiters } from "./ResultWaiters.ts"
 
 export interface Service {
   readonly store: TaskStore["Service"]
   readonly journal: Journal["Service"]
   readonly supervisor: TaskSupervisor
-  /** The claims of a principal that a task keeps. */
+  /** Names of the claims to keep with a principal's tasks. */
   readonly claims: ReadonlyArray<string>
-  /** Where messages of tasks leave in sessions. */
+  /** Routes for task messages. */
   readonly routes: Routes
-  readonly waits: ResultWaits
-  /** Of new tasks, in milliseconds. */
+  readonly waits: ResultWaiters
+  /** TTL of new tasks, in milliseconds. */
   readonly ttl: number
-  /** The longest time to live that a client may ask for, in milliseconds. */
+  /** Maximum TTL that a client may request, in milliseconds. */
   readonly maxTtl: number
   readonly pollInterval: number
-  /** Bytes of the result of a task, as JSON. */
+  /** Maximum JSON size of a task's result, in bytes. */
   readonly resultBytes: number
-  /** Requests per second and caller of each method for tasks. */
+  /** Requests per second for each caller and task method. */
   readonly rateLimit: number
 }
 
-/** The error for a task that is unknown, has expired or belongs to another caller: which of them is not said. */
+/** Error for a task that is unknown, expired, or owned by another caller. It doesn't reveal which. */
 export const unknownTask = McpError.invalidParams("Unknown task")
 
-/** What the store has for the caller, else the error for an unknown task. */
+/** Returns the caller's task from the store. Fails with the unknown task error if there is none. */
 export const found = <A, E, R>(
   look: Effect.Effect<Option.Option<A>, E, R>
 ): Effect.Effect<A, E | McpError.McpError, R> =>
@@ -46,13 +46,13 @@ export const found = <A, E, R>(
 
 const canonical = Codecs.coder(verbatim(ToolModel.CallToolResult))
 
-/** The result of a tool as it was stored. */
+/** Decodes a tool's stored result. */
 export const canonicalResult = (result: JsonObject): Effect.Effect<CallToolResult, McpError.McpError> =>
   Effect.mapErrorEager(canonical.decode(result), (message) =>
     McpError.internalError(`The stored result of the task is malformed: ${message}`)
   )
 
-/** The stored result of a task that has ended. Fails as the call does if the task failed or was cancelled. */
+/** Returns a finished task's stored result. If the task failed or was cancelled, fails like the call would. */
 export const resultOf = (outcome: TaskOutcome): Effect.Effect<JsonObject, McpError.McpError> => {
   if (outcome._tag === "Result") return Effect.succeed(outcome.result)
   if (outcome._tag === "Cancelled") return McpError.interrupted("The task was cancelled")
@@ -60,7 +60,7 @@ export const resultOf = (outcome: TaskOutcome): Effect.Effect<JsonObject, McpErr
   return new McpError.McpError({ code, message, ...(data === undefined ? undefined : { data }) })
 }
 
-/** The result of a tool as a revision writes it. */
+/** Encodes a tool's result for a revision. */
 export const inRevision = (result: JsonObject, revision: Revision): Effect.Effect<JsonObject, McpError.McpError> => {
   const codec = revision.clientRequests["tools/call"]
   const failed = (message: string) =>
@@ -69,12 +69,12 @@ export const inRevision = (result: JsonObject, revision: Revision): Effect.Effec
     codec === undefined ? Effect.succeed(result) : Codecs.coders(codec).result.encode(result)
   const encoded = (result: CallToolResult) =>
     Effect.flatMapEager(Effect.mapErrorEager(encode(result), failed), (wire) =>
-      isJsonObject(wire) ? Effect.succeed(wire) : Effect.fail(failed("it is no object"))
+      isJsonObject(wire) ? Effect.succeed(wire) : Effect.fail(failed("it is not an object"))
     )
   return Effect.flatMapEager(canonicalResult(result), encoded)
 }
 
-/** A task as its reader gets it in 2026-07-28: its result is that of the call in the reader's revision. */
+/** Returns a task in the 2026-07-28 format, with the call's result in the reader's revision. */
 export const detailed = (task: Task, revision: Revision): Effect.Effect<Wire2026.DetailedTask, McpError.McpError> =>
   task.outcome?._tag === "Result"
     ? Effect.mapEager(inRevision(task.outcome.result, revision), (result) => Wire2026.write(task, result))

@@ -1,4 +1,4 @@
-/** Makes tasks of calls that another server answers: a gateway decides which, where a server decides by its tools. */
+/** Creates tasks for calls that another server handles. A gateway decides which calls become tasks; a server decides by its tools. */
 import type { ExtensionRegistry, Granted } from "@effect-mcp/core/Extensions"
 import type { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Extension from "@effect-mcp/core/Extension"
@@ -25,18 +25,18 @@ export { asksInVain, taskRequired } from "./Decision.ts"
 export { CoreTasks, TasksExtension }
 export { relatedTask } from "../model/Wire2025.ts"
 
-/** How the client of the running call takes a task for its answer: it asks for one (2025-11-25), or declared that it can (2026-07-28 on). */
+/** How the current call's client accepts a task: it requested one (2025-11-25), or declared support (since 2026-07-28). */
 export type Taken = "asked" | "possible"
 
 export interface TaskMaker {
-  /** Undefined for a client that has no task for this call. Fails for a malformed `task`. */
+  /** Returns `undefined` if the client doesn't accept a task for this call. Fails if `task` is malformed. */
   readonly taken: (params: CallToolParams) => Effect.Effect<Taken | undefined, McpError.McpError, RequestContext>
-  /** Makes the running call a task, which `handler` answers by a result of the tool; gives the answer to the call. */
+  /** Turns the current call into a task whose tool result `handler` produces. Returns the response to the call. */
   readonly make: (
     params: CallToolParams,
     handler: Middleware.Next
   ) => Effect.Effect<EncodedResult, McpError.McpError, RequestServices>
-  /** Follows the tasks of the caller among the ids; see `Extensions.layer`. */
+  /** Follows the caller's tasks with these IDs; see `Extensions.layer`. */
   readonly listen: (
     ids: ReadonlyArray<string>
   ) => Effect.Effect<Granted<ReadonlyArray<string>, never>, McpError.McpError, RequestServices>
@@ -44,7 +44,7 @@ export interface TaskMaker {
   readonly methods: Layer.Layer<never, never, ExtensionRegistry>
 }
 
-/** Whether a revision has the method for tasks. */
+/** True if a revision has this task method. */
 export const isMethod = (method: string, revision: Revision): boolean =>
   [CoreTasks, TasksExtension].some(
     (tasks) =>
@@ -58,7 +58,7 @@ const taken: TaskMaker["taken"] = (params) =>
     return Effect.succeed(methods && "possible")
   })
 
-/** The handler waits for the other server, too: only its end, or the end of its task, interrupts it. */
+/** The handler also waits for the other server. It is only interrupted when it ends or its task does. */
 const make = (service: Service, params: CallToolParams, handler: Middleware.Next) =>
   Effect.gen(function* () {
     const methods = Decision.taskMethodsOf(yield* RequestContext) ?? "extension"
@@ -67,7 +67,7 @@ const make = (service: Service, params: CallToolParams, handler: Middleware.Next
     return yield* Creation.created(service, { params, handler, canPark: false }, form)
   })
 
-/** Keeps the tasks in memory, in the scope. */
+/** Keeps the tasks in memory until the scope closes. */
 export const makeMemory = (options: Options & Partial<StoreLimits>): Effect.Effect<TaskMaker, never, Scope.Scope> =>
   Effect.map(
     Effect.flatMap(Layer.build(Memory.layer(options)), (stores) => Effect.provideContext(makeService(options), stores)),

@@ -1,39 +1,35 @@
 /**
- * What leaves in sessions for one task: its questions, notifications of its status, and its progress.
+ * Sends one task's messages to sessions: its questions, status notifications and progress.
  *
  * See `Routes` for the order of the routes.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
-import type { AskError } from "@effect-mcp/core/ClientInput"
 import * as Progress from "@effect-mcp/core/Progress"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { Id, Params } from "@effect-mcp/protocol/JsonRpc"
-import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { CoreTasks } from "../extension/CoreTasks.ts"
 import type { Answer, Question, Task } from "../model/Task.ts"
 import * as Wire2025 from "../model/Wire2025.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
+import { answerOf, askTimeout, recordAnswer } from "./Asking.ts"
 import { canAsk, canAskOneOf, type Destination } from "./Destination.ts"
 
-/** How long the client, and its user, may take to answer a question of a task. */
-const askTimeout: Duration.Input = "7 days"
-/** How long a notification of a new status waits for room. */
+/** How long a status notification waits for room in the stream. */
 const statusPatience: Duration.Input = "1 second"
 
-const closed = CancelReason.annotation("The task does not wait for the answer any more")
+const closed = CancelReason.annotation("The task is no longer waiting for the answer")
 
-/** A destination that is open. */
+/** An open destination. */
 class Route {
   readonly destination: Destination
-  /** Completes when it is closed. */
+  /** Completes when the route is closed. */
   readonly closed = Deferred.makeUnsafe<void>()
 
   constructor(destination: Destination) {
@@ -45,26 +41,13 @@ class Route {
   }
 }
 
-/** The answer that a question got; undefined where its destination is gone. */
-const answerOf = (exit: Exit.Exit<unknown, AskError | McpError.McpError>): Answer | undefined => {
-  if (Exit.isSuccess(exit)) return { _tag: "Result", result: isJsonObject(exit.value) ? exit.value : {} }
-  const error = exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
-  if (error === undefined || error._tag === "Closed" || error._tag === "CapabilityMissing") return undefined
-  if (error._tag === "Declined") return { _tag: "Error", code: McpError.UserRejected, message: error.message }
-  // A client of this project answers so when it ends while the question is open.
-  if (error._tag === "McpError" && error.code === McpError.Interrupted) return undefined
-  if (error._tag === "Timeout") return { _tag: "Error", code: McpError.Interrupted, message: error.message }
-  const { code, data, message } = error
-  return { _tag: "Error", code, message, ...(data === undefined ? undefined : { data }) }
-}
-
-/** Params with the task that their message belongs to. */
+/** Returns params linking a message to its task. */
 const relatedTo = (taskId: string, params: JsonObject): Params => ({
   ...params,
   _meta: { ...(isJsonObject(params["_meta"]) ? params["_meta"] : undefined), ...Wire2025.related(taskId) }
 })
 
-/** Whether a client reads the route, and can be asked there: no other takes its place. */
+/** True if a client is reading the route and can be asked on it, so that no other route should replace it. */
 const isUseful = ({ isRead, destination }: Route, task: Task): boolean =>
   isRead && (task.questions.size === 0 || canAskOneOf(destination, task))
 
@@ -76,35 +59,35 @@ export interface Options {
   readonly store: TaskStore["Service"]
   readonly clock: Clock.Clock
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  /** Called once, when nothing is sent for the task any more. */
+  /** Called once, when nothing more will be sent for the task. */
   readonly over: (routes: TaskRoutes, session: RequestConnection | undefined) => void
 }
 
-/** Whether two states of a task are one to its client: the rest of a task does not change. */
+/** True if two states of a task look the same to its client. The other fields never change. */
 const isSame = (a: Wire2025.WireTask, b: Wire2025.WireTask): boolean =>
   a.status === b.status && a.statusMessage === b.statusMessage && a.lastUpdatedAt === b.lastUpdatedAt
 
-/** What leaves for one task. */
+/** One task's routes and messages. */
 export class TaskRoutes {
   private readonly id: string
   private readonly owner: string
   private readonly options: Options
-  /** Whether the client knows the task. Before that nothing is sent for it. */
+  /** True once the client knows about the task. Until then nothing is sent. */
   private isKnown = false
-  /** Completes when it does; made where progress waits for it. */
+  /** Completes when the client knows about the task. Only created when progress waits for it. */
   private known: Deferred.Deferred<void> | undefined = undefined
   private readonly expiresAt: number
   private report: ReportProgress | undefined = undefined
-  /** The open `tasks/result`, oldest first. */
+  /** The open `tasks/result` requests, oldest first. */
   private readonly waits: Array<Route> = []
-  /** The session that made the task. */
+  /** The session that created the task. */
   private session: Route | undefined = undefined
-  /** Completes when there is another route; made where it is waited for. */
+  /** Completes when there is another route. Only created when something waits for it. */
   private changed: Deferred.Deferred<void> | undefined = undefined
-  /** Made with the first question. */
+  /** Created with the first question. */
   private asks: Map<string, Fiber.Fiber<void>> | undefined = undefined
   private follower: Fiber.Fiber<void> | undefined = undefined
-  /** What the client was told last. */
+  /** Last state sent to the client. */
   private told: Wire2025.WireTask
   ended = false
   private silent = false
@@ -117,12 +100,12 @@ export class TaskRoutes {
     this.told = Wire2025.write(task)
   }
 
-  /** The client knows the task: from now on notifications of its states, and its questions, are sent. */
+  /** Starts sending status notifications and questions, because the client now knows about the task. */
   begin(): void {
     this.beginAfter(Effect.void)
   }
 
-  /** As `begin`, once the fiber that runs has sent its answer, in the same turn. */
+  /** Like `begin`, but waits until the current fiber has sent its response, in the same turn. */
   beginSoon(): void {
     this.beginAfter(microtask)
   }
@@ -146,8 +129,8 @@ export class TaskRoutes {
   // ---- routes
 
   /**
-   * The route of a notification, or of a question: in a session that declared what it needs. Undefined where no client reads. A request whose
-   * client has gone may be resumed by it.
+   * Returns the route for a notification, or for a question in a session that declared the required capability. Returns `undefined` if no
+   * client is reading. A client may resume a request after disconnecting.
    */
   private routeOf(question: Question | undefined): Route | undefined {
     const can = ({ destination }: Route): boolean => question === undefined || canAsk(destination, question)
@@ -163,7 +146,7 @@ export class TaskRoutes {
     if (changed !== undefined) Deferred.doneUnsafe(changed, Effect.void)
   }
 
-  /** Adds the request that waits for the result; gives what takes it away. */
+  /** Adds a request that is waiting for the result. Returns a function that removes it. */
   open(destination: Destination): () => void {
     const route = new Route(destination)
     this.waits.push(route)
@@ -179,8 +162,8 @@ export class TaskRoutes {
   }
 
   /**
-   * Sends on the stream of a session where there is none yet. A stream that is read takes the place of one that is not. It also takes that of one
-   * whose session can be asked none of the open questions.
+   * Uses a session's stream if there is none yet. A stream with a reader replaces one without. It also replaces one whose session can't be
+   * asked any of the open questions.
    */
   join(destination: Destination, task: Task): boolean {
     const { session } = this
@@ -191,7 +174,7 @@ export class TaskRoutes {
     return true
   }
 
-  /** The session has ended. */
+  /** Called when the session ends. */
   leave(connection: RequestConnection): void {
     const { session } = this
     if (session === undefined || session.destination.connection !== connection) return
@@ -212,18 +195,18 @@ export class TaskRoutes {
     if (this.waits.length === 0 && this.session === undefined) this.end()
   }
 
-  /** Progress waits no longer. */
+  /** Releases progress that is waiting. */
   private release(): void {
     this.isKnown = true
     if (this.known !== undefined) Deferred.doneUnsafe(this.known, Effect.void)
   }
 
-  /** From now on no progress is sent. */
+  /** Stops sending progress. */
   silence(): void {
     this.silent = true
   }
 
-  /** From now on nothing is sent: the task has ended, or no client is there. */
+  /** Stops sending anything, because the task has ended or there is no client. */
   end(): void {
     if (this.ended) return
     this.ended = true
@@ -240,7 +223,7 @@ export class TaskRoutes {
     return Effect.suspend(() => {
       for (const [key, question] of task.questions) {
         const asks = (this.asks ??= new Map())
-        // A client that reads the question in one piece with the answer that makes the task may refuse it.
+        // A client may reject a question that arrives together with the answer that creates the task.
         if (!asks.has(key)) asks.set(key, this.options.fork(Effect.andThen(Effect.yieldNow, this.ask(key, question))))
       }
       for (const [key, ask] of this.asks ?? []) {
@@ -252,16 +235,19 @@ export class TaskRoutes {
     })
   }
 
-  /** Waits until there is another route, or the stream of the session is read. */
+  /** Waits until there is another route, or the session's stream has a reader. */
   private get moved(): Effect.Effect<void> {
     const { session } = this
     const changed = Deferred.await((this.changed ??= Deferred.makeUnsafe()))
     const read = session?.destination.connection?.read
-    // A stream that is read, whose session cannot be asked, stays as it is: the wait for it would end at once, again and again.
+    // Keeps a stream that has a reader but cannot be asked. Otherwise the wait would end at once, again and again.
     return read === undefined || session?.isRead === true ? changed : Effect.raceFirst(changed, read)
   }
 
-  /** Waits until no client reads a route while one reads another. A client that comes back to the route has its questions. */
+  /**
+   * Waits until no client is reading this route while another route is being read. A client that returns to the route still has its
+   * questions.
+   */
   private lost(route: Route, question: Question): Effect.Effect<void> {
     const elsewhere: Effect.Effect<void> = Effect.suspend(() => {
       if (route.isRead) return this.lost(route, question)
@@ -291,15 +277,12 @@ export class TaskRoutes {
 
   private answer(key: string, answer: Answer): Effect.Effect<void> {
     const { id, options, owner } = this
-    const record = (answer: Answer) => options.store.answer(id, owner, { [key]: answer })
-    const tooLong = ({ message }: { readonly message: string }) =>
-      Effect.ignore(record({ _tag: "Error", code: McpError.LimitExceeded, message }))
-    return Effect.asVoid(Effect.catch(record(answer), tooLong))
+    return recordAnswer(options.store, { id, owner, key }, answer)
   }
 
   // ---- notifications
 
-  /** Tells the client that the status has changed, if it reads and there is room soon. */
+  /** Notifies the client of a changed status, if it is reading and the stream has room soon. */
   private tell(task: Task): Effect.Effect<void> {
     const wire = Wire2025.write(task)
     const destination = this.routeOf(undefined)?.destination
@@ -309,7 +292,7 @@ export class TaskRoutes {
     return Effect.asVoid(Effect.timeoutOption(sent, statusPatience))
   }
 
-  /** Where progress leaves: on routes of the session of its token alone. */
+  /** Returns where to send progress: only to routes in the token's session. */
   private progressDestination({ connection }: Destination): Destination | undefined {
     const { clock } = this.options
     if (this.ended || this.silent || clock.currentTimeMillisUnsafe() >= this.expiresAt) return undefined
@@ -317,7 +300,7 @@ export class TaskRoutes {
     return own.findLast(({ isRead, destination }) => isRead && destination.connection === connection)?.destination
   }
 
-  /** Sends progress with the token of the request that made the task. */
+  /** Uses the progress token of the request that created the task. */
   useToken(token: Id, session: Destination): void {
     const destination = () => this.progressDestination(session)
     const { report: send } = Progress.make({
@@ -337,7 +320,7 @@ export class TaskRoutes {
     this.report = report
   }
 
-  /** Progress of the handler. */
+  /** Sends the handler's progress. */
   progress(...report: Parameters<ReportProgress>): Effect.Effect<void> {
     return this.report?.(...report) ?? Effect.void
   }

@@ -1,5 +1,5 @@
-/** The open tasks of a server for its views: those that run in this process, and those of the store that no node runs. */
-import type { OpenTask, TaskSource } from "@effect-mcp/server/internal/TaskSource"
+/** A server's open tasks, for views: tasks running in this process, and stored tasks that no node is running. */
+import type { OpenTask, TaskSource } from "@effect-mcp/server/internal/observing"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -7,13 +7,13 @@ import * as ClientFacts from "../run/ClientFacts.ts"
 import type { Parked } from "../store/Journal.ts"
 import type { Service } from "./Service.ts"
 
-/** How many parked tasks are shown, the oldest. */
+/** Maximum number of parked tasks to show, oldest first. */
 const parkedAtMost = 1000
 
 const parkedTask = ({ due, input, task }: Parked, now: number): Effect.Effect<OpenTask> => {
   const asking = [...task.questions.values()].map(({ method }) => method)
   const sleeps = due !== undefined && due > now
-  // A row of another version may not be readable: it is shown without its caller.
+  // A row of another version may be unreadable. Then it is shown without its caller.
   return Effect.map(Effect.option(ClientFacts.read(input.client)), (client) => ({
     id: task.id,
     tool: input.tool,
@@ -47,7 +47,7 @@ export const sourceOf = ({
       return { running: of("running"), asking: of("asking"), sleeping: of("sleeping"), questions }
     },
     parked: journal.parkedCounts,
-    // No task has this id: the cheapest question to a store.
+    // No task has this id, which makes it the cheapest query.
     answers: store.outlives ? Effect.asVoid(store.get("", "")) : undefined,
     cancel: (id, reason) =>
       Effect.gen(function* () {

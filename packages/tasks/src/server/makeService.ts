@@ -1,52 +1,52 @@
-/** Puts together what the server's half of tasks shares, from the store of the context. */
-import * as TaskSource from "@effect-mcp/server/internal/TaskSource"
-import * as allObservers from "@effect-mcp/server/internal/allObservers"
+/** Builds the state shared by the server side of tasks, using the store in the context. */
+import { addTaskSource, currentObserver } from "@effect-mcp/server/internal/observing"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Audit from "../run/Audit.ts"
 import { observedStore } from "../run/observedStore.ts"
 import * as TaskSupervisor from "../run/TaskSupervisor.ts"
+import { checkedJournal, checkedStore } from "../store/checked.ts"
 import { Journal } from "../store/Journal.ts"
 import { TaskStore } from "../store/TaskStore.ts"
-import { ResultWaits } from "./ResultWaits.ts"
+import { ResultWaiters } from "./ResultWaiters.ts"
 import { Routes } from "./Routes.ts"
 import type { Service } from "./Service.ts"
 import { sourceOf } from "./View.ts"
 
 export interface Options {
-  /** How long a task is kept, from its creation; one that still runs then is interrupted and fails. Default 1 day. */
+  /** How long to keep a task after its creation. If it is still running then, it is interrupted and fails. Default 1 day. */
   readonly ttl?: Duration.Input | undefined
-  /** The longest time that a client may ask for (2025-11-25), of `ttl` at least. Default 7 days. */
+  /** Maximum TTL that a client may request (2025-11-25). Must be at least `ttl`. Default 7 days. */
   readonly maxTtl?: Duration.Input | undefined
-  /** How long clients should wait between two reads. Default 1 second. */
+  /** How long clients should wait between reads. Default 1 second. */
   readonly pollInterval?: Duration.Input | undefined
-  /** Requests `tasks/result` of one caller that wait at once (2025-11-25). Default 64. */
+  /** Maximum number of pending `tasks/result` requests per caller (2025-11-25). Default 64. */
   readonly maxWaits?: number | undefined
-  /** Bytes of the result of a task, as JSON: a task with a longer one fails. Default 16 MiB; tools have limits of their own below it. */
+  /** Maximum JSON size of a task's result, in bytes. A task with a larger result fails. Tools have lower limits. Default 16 MiB. */
   readonly resultBytes?: number | undefined
   /**
-   * How long the steps that run at a shutdown may take to end and be recorded; then, or at once where none runs, other nodes continue the
-   * tasks. Zero: at once, and the steps run again. Default 10 seconds.
+   * How long to let running steps finish and be recorded at shutdown. After that, or immediately if no step is running, other nodes
+   * continue the tasks. If zero, steps are interrupted and run again. Default 10 seconds.
    */
   readonly drain?: Duration.Input | undefined
   /**
-   * The claims of a principal that its tasks keep, beside subject, issuer and scopes: all that handlers of tasks see. They are stored, and
-   * no token belongs among them. Default none.
+   * Claims to keep with a principal's tasks, besides the subject, issuer and scopes. A task's handler sees no other claims. They are
+   * stored, so don't include tokens. Default: none.
    */
   readonly claims?: ReadonlyArray<string> | undefined
 }
 
-/** Requests per second and caller of each method for tasks, at least. */
+/** Minimum rate limit for each task method, in requests per second and caller. */
 const leastRate = 1000
-/** Tasks that one caller may read as often as four times in `pollInterval`. */
+/** Number of tasks that one caller may read four times per `pollInterval`. */
 const readAtOnce = 64
 
-/** A whole number of milliseconds, at least one. */
+/** Converts to a whole number of milliseconds, at least one. */
 const millis = (duration: Duration.Input): number =>
   Math.max(1, Math.round(Duration.toMillis(Duration.fromInputUnsafe(duration))))
 
-/** In a scope, whose end interrupts the tasks that run. */
+/** Creates the service in a scope. When the scope closes, running tasks are interrupted. */
 export const makeService = ({
   claims = [],
   drain = "10 seconds",
@@ -57,10 +57,10 @@ export const makeService = ({
   ttl = "1 day"
 }: Options): Effect.Effect<Service, never, TaskStore | Journal | Scope.Scope> =>
   Effect.gen(function* () {
-    const stored = yield* TaskStore
+    const stored = checkedStore(yield* TaskStore)
     const interval = millis(pollInterval)
-    const observer = yield* allObservers.current
-    const { journal, store } = yield* observedStore(yield* Audit.make(stored, yield* Journal), observer)
+    const observer = yield* currentObserver
+    const { journal, store } = yield* observedStore(yield* Audit.make(stored, checkedJournal(yield* Journal)), observer)
     let changed = () => {}
     const supervisor = yield* Effect.provideService(
       TaskSupervisor.make({
@@ -71,11 +71,11 @@ export const makeService = ({
       Journal,
       journal
     )
-    changed = yield* TaskSource.add(sourceOf({ journal, store, supervisor }))
+    changed = yield* addTaskSource(sourceOf({ journal, store, supervisor }))
     return {
       store,
       routes: yield* Routes.make(stored),
-      waits: new ResultWaits(maxWaits),
+      waits: new ResultWaiters(maxWaits),
       journal,
       supervisor,
       claims,

@@ -1,4 +1,4 @@
-/** Rows of the tables, and the tasks and entries that they stand for. */
+/** Converts table rows to tasks and entries. */
 import { Expired } from "../model/Task.ts"
 import type { Answer, NewTask, TaskOutcome, Question, Task } from "../model/Task.ts"
 import { type Entry, Lost } from "../store/Journal.ts"
@@ -22,9 +22,9 @@ export interface TaskRow {
   readonly base: number
   readonly node: string | null
   readonly due: number | null
-  /** Whether the task has not ended, though its time is over. */
+  /** True if the task has expired but not ended. */
   readonly late: number
-  /** Whether no node has a valid lease on it. A task that is late stays so: none leases it, and none renews its lease. */
+  /** True if no node has a valid lease on it. Tasks that have expired stay free, because they are neither leased nor renewed. */
   readonly free: number
 }
 
@@ -82,13 +82,13 @@ export const entryOf = ({ answer, key, kind, value }: EntryRow): Entry => {
 
 export const answerOf = (answer: string): Answer => JSON.parse(answer)
 
-/** What the value of an entry is stored as. */
+/** Returns the stored form of an entry's value. */
 export const valueOf = (entry: Entry): string => {
   if (entry._tag === "Step") return JSON.stringify(entry.value ?? null)
   return JSON.stringify(entry._tag === "Sleep" ? entry.until : entry.question)
 }
 
-/** Why a lease on the task of a row is not valid; undefined: the task is forgotten. */
+/** Returns why a lease on a row's task is not valid. If there is no row, the task has been forgotten. */
 export const lostOf = (task: string, row: TaskRow | undefined): Lost => {
   const outcome = row && outcomeOf(row)
   if (row === undefined || row.late === 1) return new Lost({ task, reason: "expired" })

@@ -1,7 +1,7 @@
 /**
- * The tables, and how they come to be: migrations by number, which every node may run at once.
+ * Creates and upgrades the tables with numbered migrations, which all nodes may run at the same time.
  *
- * A migration that has landed never changes. Between two releases a new one may only add, since nodes of the older release still run.
+ * A released migration never changes. A new one may only add things, because nodes of the previous release may still be running.
  */
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
@@ -26,16 +26,16 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
       task text NOT NULL, key text NOT NULL, kind text NOT NULL, value text NOT NULL, answer text,
       epoch integer NOT NULL, bytes integer NOT NULL, at double precision NOT NULL, PRIMARY KEY (task, key))`
   ],
-  // The deployment whose nodes alone may claim the task.
+  // The deployment whose nodes may claim the task.
   ["ALTER TABLE mcp_task ADD COLUMN pin text"],
-  // The caller that the task counts for; null: its owner.
+  // The caller that the task is counted against. Null means its owner.
   [
     "ALTER TABLE mcp_task ADD COLUMN caller text",
     "CREATE INDEX mcp_task_caller ON mcp_task (coalesce(caller, owner)) WHERE outcome IS NULL"
   ]
 ]
 
-/** Brings the tables to the newest version. */
+/** Upgrades the tables to the newest version. */
 export const migrate = (dialect: Dialect): Effect.Effect<void, SqlError> => {
   const { exclusively, sql } = dialect
   const run = Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** `Journal` over the tables. */
+/** `Journal` on the tables. */
 import { bytesOf } from "../store/Row.ts"
 import {
   type Claimed,
@@ -19,11 +19,11 @@ import type { SqlError } from "effect/sql/SqlError"
 import { answerOf, type EntryRow, entryOf, inputOf, lostOf, type TaskRow, taskOf, valueOf } from "./Rows.ts"
 import { jsonOf, type Tables } from "./Tables.ts"
 
-/** How often a node looks for tasks whose time has come, in milliseconds. */
+/** Interval in milliseconds at which a node looks for due tasks. */
 const between = 500
-/** How many tasks one sweep ends, and how many it forgets. */
+/** Maximum number of tasks that one sweep ends, and that it forgets. */
 const maxSwept = 500
-/** Of how many tasks the size of the journal is kept. */
+/** Maximum number of tasks whose journal size is cached. */
 const maxSizes = 1024
 
 interface Size {
@@ -31,7 +31,7 @@ interface Size {
   bytes: number
 }
 
-/** What the lease of a task allows, seen by one statement. */
+/** State of a leased task, read by one statement. */
 interface Watch {
   readonly version: number
   readonly held: number
@@ -40,14 +40,14 @@ interface Watch {
 
 class SqlJournal {
   private readonly tables: Tables
-  /** The sizes of journals that this process writes to: it alone adds steps to them. */
+  /** Sizes of the journals that this process writes. No other process adds steps to them. */
   private readonly sizes = new Map<string, Size>()
 
   constructor(tables: Tables) {
     this.tables = tables
   }
 
-  /** The error for a lease that is not valid; a task that is past its ttl ends by it. */
+  /** Returns the error for a lease that is not valid. Ends the task if it has expired. */
   private lostError(lease: Lease): Effect.Effect<Lost, SqlError> {
     const { statements } = this.tables
     const { task } = lease
@@ -90,7 +90,7 @@ class SqlJournal {
     })
   }
 
-  /** The tasks of rows that have just been leased, with what they recorded. */
+  /** Returns newly leased tasks with their recorded entries. */
   private leased(rows: ReadonlyArray<TaskRow>): Effect.Effect<ReadonlyArray<Claimed>, SqlError> {
     if (rows.length === 0) return Effect.succeed([])
     const { changes, statements } = this.tables
@@ -143,16 +143,16 @@ class SqlJournal {
     })
   }
 
-  /** The step and its record in one transaction; tried again whole where a failure may pass. */
+  /** Runs the step and records it in one transaction. Repeats all of it if a failure may be temporary. */
   readonly transaction: RecordInTransaction = (lease, key, step) => {
     const { dialect, lease: time, retried, together } = this.tables
     const whole = Effect.gen({ self: this }, function* () {
       yield* dialect.bounded(time)
-      // The answer to a commit may be lost: what is recorded is not done again.
+      // The answer to a commit may be lost, so recorded work is not repeated.
       const known = yield* this.known(lease, { key })
       return known ?? (yield* this.record(lease, { _tag: "Step", key, value: yield* step }))
     })
-    // What was rolled back is not counted.
+    // Uncounts what was rolled back.
     return Effect.onError(retried(together(whole)), () => Effect.sync(() => this.sizes.delete(lease.task)))
   }
 
@@ -173,7 +173,7 @@ class SqlJournal {
     return Effect.tap(together(asked), () => Effect.sync(() => this.tables.changed(lease.task)))
   }
 
-  /** What is recorded under the key already; undefined where nothing is, or the lease is not valid. */
+  /** Returns the key's existing record, or `undefined` if there is none or the lease is not valid. */
   private known({ epoch, task }: Lease, { key }: Pick<Entry, "key">): Effect.Effect<Entry | undefined, SqlError> {
     const { statements } = this.tables
     return Effect.flatMap(this.tables.first<Watch>(statements.watch, [epoch, key, task]), (watch) =>
@@ -260,7 +260,7 @@ class SqlJournal {
     const parked = Effect.gen({ self: this }, function* () {
       const held = yield* this.tables.query(statements.lockHeld, [task, epoch])
       if (held.length === 0) return yield* this.refuse(lease)
-      // Without a wake the node stops, and any other continues the task.
+      // Without a wake the node is stopping, and any other node continues the task.
       if (wake === undefined) {
         yield* this.tables.query(statements.handOver, [task])
         return true
@@ -301,7 +301,7 @@ class SqlJournal {
     }))
   }
 
-  /** Ends what is late, forgets what is old or too much, in parts: no statement takes long. */
+  /** Ends expired tasks and forgets old or excess ones, in batches, so that no statement takes long. */
   get sweep(): Effect.Effect<number, SqlError> {
     const { kept, keptBytes, limits, statements } = this.tables
     return Effect.gen({ self: this }, function* () {
@@ -315,7 +315,7 @@ class SqlJournal {
     })
   }
 
-  /** Deletes tasks with what they recorded; gives how many. */
+  /** Deletes tasks with their entries. Returns how many. */
   private forget(statement: string, params: ReadonlyArray<unknown>): Effect.Effect<number, SqlError> {
     const { changes, statements, together } = this.tables
     const gone = Effect.gen({ self: this }, function* () {
@@ -338,9 +338,9 @@ export const make = (tables: Tables): Journal["Service"] => {
     engine: undefined,
     lease,
     due: changes.dueWithin(between),
-    // Not tried again here: a claim whose answer was lost has leased tasks that no fiber runs until the lease is over.
+    // Not retried: a claim whose answer was lost has leased tasks that no fiber runs until the lease expires.
     claim: (node, tools, max) => Effect.orDie(journal.claim(node, tools, max)),
-    // Taken twice it has the same lease, of another epoch.
+    // Taking it twice results in the same lease with another epoch.
     take: (node, id) => patient<Option.Option<Claimed>, never>(journal.take(node, id)),
     unstarted: (tools, max) => Effect.orDie(journal.unstarted(tools, max)),
     renew: (node, leases) => dialect.left(Effect.orDie(journal.renew(node, leases))),
@@ -351,7 +351,7 @@ export const make = (tables: Tables): Journal["Service"] => {
     message: (lease, message) => patient<void, Lost>(journal.message(lease, message)),
     park: (lease, wake) => journal.park(lease, wake),
     settle: (lease, outcome, message) => patient<void, Lost>(journal.settle(lease, outcome, message)),
-    // A view is read again.
+    // A view will be read again.
     parked: (max) => Effect.orDie(journal.parked(max)),
     parkedCounts: Effect.orDie(journal.parkedCounts),
     lost: (lease) => journal.lost(lease),

@@ -1,4 +1,4 @@
-/** `TaskStore` over the tables. */
+/** `TaskStore` on the tables. */
 import type { Lease } from "../store/Journal.ts"
 import { bytesOf, callerOf, newId } from "../store/Row.ts"
 import type { NewTask, Task } from "../model/Task.ts"
@@ -38,11 +38,11 @@ const create = (tables: Tables, task: NewTask, node: string) => {
     const reached =
       Number(open?.count) >= perOwner
         ? `More than ${perOwner} tasks of this caller have not ended`
-        : `More than ${total} tasks run on this server`
+        : `More than ${total} tasks are running on this server`
     return yield* new LimitReached({ message: reached })
   })
-  // Its caller waits, and may call again once there is room.
-  const full = new StoreFull({ message: "The store of tasks has no room: its disk is full. Call again later" })
+  // The caller waits, and may call again once there is room.
+  const full = new StoreFull({ message: "The task store's disk is full. Call again later" })
   return tables.patient<{ readonly task: Task | undefined; readonly lease: Lease }, LimitReached | StoreFull>(
     Effect.mapError(made, (error) => (isSqlError(error) && isFull(error) ? full : error))
   )
@@ -69,14 +69,14 @@ const list = (tables: Tables, owner: string, cursor: string | undefined, size: n
   return tables.patient<TaskPage, UnknownCursor>(page)
 }
 
-/** Records the answers to the open questions among them. The row is locked: a question is answered once. */
+/** Records answers to open questions. Locks the row, so that each question is answered once. */
 const answered = Effect.fnUntraced(function* (
   tables: Tables,
   row: TaskRow,
   answers: Answers
 ): Effect.fn.Return<ReadonlyArray<string>, LimitReached | SqlError> {
   const { limits, statements } = tables
-  // A key that the database keeps otherwise names no question.
+  // A key that the database would store differently does not name a question.
   const keys = Object.keys(answers).filter((key) => tables.dialect.kept(key) === key)
   const open = yield* tables.query<EntryRow>(statements.openAmong, [row.id, jsonOf(keys)])
   if (open.length === 0 || row.outcome !== null) return []
@@ -125,7 +125,7 @@ const got = (tables: Tables, id: string, owner: string): Effect.Effect<Option.Op
     row === undefined ? Effect.succeedNone : Effect.map(tables.tasks([row]), ([task]) => Option.fromUndefinedOr(task))
   )
 
-/** What the reader of a stream of changes sees of a task. */
+/** Identifies a task's state for readers of its changes. */
 const seen = ({ message, outcome, questions, updatedAt }: Task): string =>
   jsonOf([message, outcome, [...questions.keys()], updatedAt])
 
@@ -160,9 +160,7 @@ export const make = (tables: Tables): TaskStore["Service"] => ({
     Effect.flatMap(
       Effect.suspend(() => create(tables, task, node)),
       ({ lease, task }) =>
-        task === undefined
-          ? Effect.die(new Error("A task that was made is not there"))
-          : Effect.succeed({ lease, task })
+        task === undefined ? Effect.die(new Error("A newly created task is missing")) : Effect.succeed({ lease, task })
     ),
   get: (id, owner) => tables.patient<Option.Option<Task>, never>(got(tables, id, owner)),
   list: (owner, cursor, size) => list(tables, owner, cursor, size),

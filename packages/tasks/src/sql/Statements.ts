@@ -1,9 +1,9 @@
 /**
- * The statements of the store, once for a database.
+ * The store's statements, prepared once per database.
  *
- * Numbers are cast: Postgres cannot tell the type of a parameter that is only selected. `held` is the fence: what is written under a lease
- * names its epoch, and a task whose epoch is another one is not written to. On Postgres the row is locked meanwhile, so a claim waits for
- * a write that is under way, and reads it.
+ * Numbers are cast, because Postgres cannot infer the type of a parameter that is only selected. `held` fences writes: a write under a
+ * lease names its epoch, and changes nothing if the task has another one. On Postgres the row is locked meanwhile, so a claim waits for a
+ * running write and sees its result.
  */
 import type { Dialect } from "./Dialect.ts"
 
@@ -11,14 +11,14 @@ const number = "CAST(? AS double precision)"
 const integer = "CAST(? AS integer)"
 const string = "CAST(? AS text)"
 
-/** Whether a lease of this epoch is valid. */
+/** True if a lease of this epoch is valid. */
 const held = (now: string, t = ""): string =>
   `${t}epoch = ${integer} AND ${t}node IS NOT NULL AND ${t}outcome IS NULL AND ${t}expires > ${now}`
 
-/** Whether a task that has ended is forgotten; the parameter: how long it is kept at least. */
+/** True if a task that has ended is forgotten. The parameter is the minimum time to keep it. */
 const forgotten = (now: string): string => `(outcome IS NOT NULL AND expires <= ${now} AND ended + ${number} <= ${now})`
 
-/** Whether no lease on a task is valid. */
+/** True if there is no valid lease on a task. */
 const free = (now: string): string => `CASE WHEN node IS NULL OR due <= ${now} THEN 1 ELSE 0 END AS free`
 
 const reading = ({ among, now, text }: Dialect) => {
@@ -157,7 +157,7 @@ const sweeping = ({ among, lock, now, text }: Dialect) => ({
     `DELETE FROM mcp_task WHERE id IN (SELECT id FROM mcp_task WHERE ${forgotten(now)} ORDER BY expires LIMIT ${integer}${lock.skip})
      RETURNING id`
   ),
-  /** kept, bytes, max: those that are too many, first the oldest of the callers that have the most */
+  /** kept, bytes, max. Returns excess tasks: the oldest of the callers with the most */
   forgetExcess: text(
     `DELETE FROM mcp_task WHERE id IN (SELECT id FROM (
        SELECT id, row_number() OVER (ORDER BY nth, ended DESC, id) AS place,
@@ -166,7 +166,7 @@ const sweeping = ({ among, lock, now, text }: Dialect) => ({
          FROM mcp_task WHERE outcome IS NOT NULL) AS own
        ) AS ranked WHERE place > ${integer} OR bytes > ${number} ORDER BY place DESC LIMIT ${integer}) RETURNING id`
   ),
-  /** What tasks recorded that have ended: no run needs it. */
+  /** Deletes the entries of tasks that have ended, because no run needs them. */
   forgetEnded: text("DELETE FROM mcp_entry WHERE task IN (SELECT id FROM mcp_task WHERE outcome IS NOT NULL)"),
   /** tasks */
   forgetEntries: text(`DELETE FROM mcp_entry WHERE ${among("task")}`),

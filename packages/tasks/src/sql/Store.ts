@@ -1,4 +1,4 @@
-/** Both services of a database: its tables brought up to date, and a fiber that looks for what other processes changed. */
+/** Both services for a database. Upgrades its tables, and starts a fiber that polls for changes made by other processes. */
 import { Journal } from "../store/Journal.ts"
 import { TaskStore } from "../store/TaskStore.ts"
 import * as Context from "effect/Context"
@@ -11,18 +11,18 @@ import * as SqlJournal from "./SqlJournal.ts"
 import * as SqlTaskStore from "./SqlTaskStore.ts"
 import { jsonOf, type Options, Tables } from "./Tables.ts"
 
-/** How often a process looks in which no fiber waits, in milliseconds. */
+/** Interval in milliseconds at which an idle process polls. */
 const idle = 500
 
-/** How changes of other processes are seen. */
+/** How to detect changes made by other processes. */
 export interface Poll {
-  /** How often while a fiber waits for a change, in milliseconds. */
+  /** Interval in milliseconds while a fiber waits for a change. */
   readonly look: number
-  /** Whether there may be any. */
+  /** Returns true if there may be changes. */
   readonly others: Effect.Effect<boolean>
 }
 
-/** Reads the versions of the tasks that fibers wait for, and lets those look again whose task has another one. */
+/** Reads the versions of awaited tasks, and wakes the waiters of tasks that have changed. */
 const polled = (tables: Tables): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { changes, statements } = tables
@@ -30,7 +30,7 @@ const polled = (tables: Tables): Effect.Effect<void> =>
     if (ids.length === 0) return Effect.void
     const read = tables.query<{ readonly id: string; readonly version: number }>(statements.versions, [jsonOf(ids)])
     return Effect.map(read, (rows) => changes.polled(rows)).pipe(
-      // The next look sees it.
+      // The next poll will see it.
       Effect.ignore
     )
   })

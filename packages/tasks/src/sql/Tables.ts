@@ -1,8 +1,8 @@
 /**
- * What the two services of a store share: its statements, its waiters, and how a statement that failed is tried again.
+ * State shared by a store's two services: its statements, its waiters, and retries of failed statements.
  *
- * A failure that may pass (a busy file, a connection that was cut, a database that starts) is tried again for a while; what fails then is a
- * defect. Every write may be tried again: one that took effect though its answer was lost changes nothing the second time.
+ * A temporary failure (a busy file, a cut connection, a starting database) is retried for a while, and then becomes a defect. All writes
+ * can be retried: repeating a write whose answer was lost changes nothing.
  */
 import { ExpiredTasks } from "../store/Row.ts"
 import type { Lease } from "../store/Journal.ts"
@@ -22,21 +22,24 @@ export interface Options extends Partial<StoreLimits> {
   /** How long a lease is valid without a renewal, in milliseconds. Default 10 seconds. */
   readonly lease?: number | undefined
   /**
-   * Tasks that have ended and are kept, in all. Beyond it they are forgotten before their time to live is over, within a minute: the oldest of
-   * the caller that has the most. Default 10 000.
+   * Maximum number of ended tasks to keep. Beyond it, tasks are forgotten early, within a minute: the oldest of the caller that has the
+   * most. Default 10 000.
    */
   readonly kept?: number | undefined
-  /** Bytes of the results of tasks that have ended and are kept, in all. Default 1 GiB. */
+  /** Maximum total size of the ended tasks' results to keep, in bytes. Default 1 GiB. */
   readonly keptBytes?: number | undefined
-  /** The id of the version of the program that runs here. Default: none. */
+  /** ID of the running version of the program. Default: none. */
   readonly deployment?: string | undefined
-  /** Whether tasks that are made here are claimed only by nodes of the same `deployment`, until one gives them up at its shutdown. */
+  /** Whether to let only nodes with the same `deployment` claim tasks created here, until one releases them at shutdown. */
   readonly pin?: boolean | undefined
 }
 
-/** How long a failed statement is tried again at least, in milliseconds: as long as a lease, so that a run is cut off before it fails. */
+/**
+ * Minimum time for which a failed statement is retried, in milliseconds. Longer than a lease, so that a run loses its lease before it
+ * fails.
+ */
 const patience = 20_000
-/** The wait before it is tried again, in milliseconds; doubled each time up to the second. */
+/** First and longest wait before a retry, in milliseconds. It doubles each time. */
 const pauses = [10, 500] as const
 
 const codeOf = ({ reason: { cause } }: SqlError): number | string => {
@@ -48,8 +51,8 @@ const codeOf = ({ reason: { cause } }: SqlError): number | string => {
 export const isFull = (error: SqlError): boolean => [13, "53100"].includes(codeOf(error))
 
 /**
- * What Effect has no reason of its own for: Postgres that shuts down, crashed or starts (57P), or lacks room, memory or connections (53); SQLite
- * whose disk is full (13) or fails (10).
+ * Failures that Effect does not classify: Postgres is shutting down, crashed or starting (57P), or lacks space, memory or connections (53);
+ * the disk of SQLite is full (13) or fails (10).
  */
 const isPoor = (error: SqlError): boolean => {
   const code = codeOf(error)
@@ -61,7 +64,7 @@ const mayPass = (error: unknown): boolean => isSqlError(error) && (error.isRetry
 const again = (duration: number) =>
   Schedule.min([Schedule.exponential(pauses[0]), Schedule.spaced(pauses[1])]).pipe(Schedule.upTo({ duration }))
 
-/** How many broken rows are remembered, so that each is logged once. */
+/** Maximum number of broken rows to remember, so that each is logged once. */
 const maxBroken = 1000
 
 export const jsonOf = (value: unknown): string => JSON.stringify(value)
@@ -78,7 +81,7 @@ export class Tables {
   readonly kept: number
   readonly keptBytes: number
   readonly deployment: string | null
-  /** The deployment that new tasks are kept to. */
+  /** Deployment that new tasks are pinned to. */
   readonly pin: string | null
 
   constructor(
@@ -115,13 +118,13 @@ export class Tables {
   readonly retried = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.retry(effect, { while: mayPass, schedule: again(Math.max(patience, this.lease)) })
 
-  /** Tries again what may pass; any other failure of the database is a defect. */
+  /** Retries temporary failures. Other failures of the database are defects. */
   readonly patient = <A, E = never>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E> =>
     this.dialect.left(
       Effect.catch(this.retried(effect), (error) => (isSqlError(error) ? Effect.die(error) : Effect.fail(error)))
     )
 
-  /** In one transaction. The defect of a connection that was cut, and cannot be told to roll back, is the failure that it is. */
+  /** Runs in one transaction. Turns the defect of a cut connection, which cannot roll back, into a failure. */
   readonly together = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
     Effect.catchDefect(this.dialect.sql.withTransaction(effect), (defect) =>
       isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect)
@@ -145,7 +148,7 @@ export class Tables {
       if (this.broken.has(id)) return Effect.void
       if (this.broken.size >= maxBroken) this.broken.clear()
       this.broken.add(id)
-      return Effect.ignoreCause(Effect.logError(`The row of the task ${id} is broken and is left out`, cause))
+      return Effect.ignoreCause(Effect.logError(`The row of the task ${id} is broken and was left out`, cause))
     })
   }
 
@@ -171,7 +174,7 @@ export class Tables {
     return this.asked(rows, taskOf)
   }
 
-  /** Ends a task that has not ended; true where this did it. */
+  /** Ends a task that has not ended. Returns true if this call did it. */
   end(id: string, outcome: TaskOutcome, message: string | undefined): Effect.Effect<boolean, SqlError> {
     return Effect.map(
       this.query<{ readonly id: string }>(this.statements.end, [jsonOf(outcome), message ?? null, id]),
@@ -182,11 +185,11 @@ export class Tables {
     )
   }
 
-  /** Ends a task that is past its ttl. `by`: the lease whose holder learns of the end from its caller. */
+  /** Ends a task that has expired. `by` is the lease whose holder learns about it from its caller. */
   expire(row: TaskRow, by?: Lease): Effect.Effect<void, SqlError> {
     const outcome = expiredAfter(row.ttl)
     return Effect.flatMap(this.end(row.id, outcome, outcome.message), (ended) => {
-      // The node that runs a task learns of its end by its lease. One whose lease has run out may have died.
+      // The node that runs a task learns about its end through the lease. If the lease has expired, the node may be dead.
       const isHeld = row.node !== null && (row.free === 0 || row.epoch === by?.epoch)
       const tell = (row: TaskRow): void => {
         if (ended && !isHeld) this.expired.add({ task: taskOf(row, []), input: inputOf(row) })
@@ -195,7 +198,7 @@ export class Tables {
     })
   }
 
-  /** The task of an owner; one that is past its ttl has ended. */
+  /** Returns a task of this owner, and ends it if it has expired. */
   own(id: string, owner: string): Effect.Effect<TaskRow | undefined, SqlError> {
     const read = this.first<TaskRow>(this.statements.own, [id, owner, this.limits.keptAfterEnd])
     return Effect.flatMap(read, (row) =>
@@ -203,13 +206,13 @@ export class Tables {
     )
   }
 
-  /** A task has changed in a way that its run or its readers see: those of other processes, too. */
+  /** Reports a change that matters to the task's run or its readers, including those in other processes. */
   changed(id: string): void {
     this.changes.changed(id)
     this.dialect.tell(id)
   }
 
-  /** A task has become due that this process does not continue itself. */
+  /** Reports that a task has become due that this process will not continue itself. */
   handedOver(): void {
     this.changes.woken()
     this.dialect.tell(someTask)

@@ -1,8 +1,8 @@
 /**
- * A SqlClient over `node:sqlite`: one file, one connection, on Effect's own parts for SQLite.
+ * A `SqlClient` for `node:sqlite` with one file and one connection, built on Effect's SQLite support.
  *
- * Owns the file and its pragmas. A statement blocks the process while it runs; where another process writes, it waits 50 ms at most, and
- * fails then with an error that says that it may be tried again.
+ * Opens the file and sets its pragmas. A statement blocks the process while it runs. If another process is writing, it waits up to 50 ms
+ * and then fails with a retryable error.
  */
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -20,25 +20,25 @@ import { chmodSync, closeSync, existsSync, openSync, statSync } from "node:fs"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
 
 export interface Options {
-  /** The path of the file; it is made where it is not there. */
+  /** Path of the file, which is created if missing. */
   readonly file: string
-  /** What a stored task survives: the end of the process, or the end of the machine as well, at some milliseconds for each write. */
+  /** Events that a stored task survives: a killed process, or also a power failure, which costs a few milliseconds per write. */
   readonly survives: "kill" | "power"
   readonly clock: Clock.Clock
 }
 
 export interface SqliteClient {
   readonly sql: SqlClient.SqlClient
-  /** A number that changes when another connection has written to the file. */
+  /** Returns a number that changes when another connection has written to the file. */
   readonly dataVersion: () => number
 }
 
-/** How long a statement waits for a writer of another process, in milliseconds: the process does nothing else meanwhile. */
+/** How long a statement waits for a writer in another process, in milliseconds. It blocks this process in the meantime. */
 const busyTimeout = 50
-/** How many prepared statements are kept. */
+/** Maximum number of cached prepared statements. */
 const maxPrepared = 100
 
-/** Effect classifies by the code of SQLite, which `node:sqlite` has in another field. */
+/** Copies SQLite's error code to the field that Effect uses to classify errors, because `node:sqlite` uses a different one. */
 const failed = (cause: unknown): SqlError => {
   const code = typeof cause === "object" && cause !== null && "errcode" in cause ? cause.errcode : undefined
   const message = cause instanceof Error ? cause.message : String(cause)
@@ -49,10 +49,10 @@ const bound = (value: unknown): SQLInputValue => {
   if (typeof value === "boolean") return value ? 1 : 0
   const isPlain = typeof value === "string" || typeof value === "number" || typeof value === "bigint"
   if (isPlain || value === null || value instanceof Uint8Array) return value
-  throw new TypeError(`SQLite keeps texts, numbers, bytes and null, not ${typeof value}: encode the parameter`)
+  throw new TypeError(`SQLite stores text, numbers, bytes and null, not ${typeof value}: encode the parameter`)
 }
 
-/** What SQLite takes for a database of this process alone, without a file. */
+/** SQLite's name for an in-memory database. */
 const inMemory = ":memory:"
 
 class Database {
@@ -60,8 +60,8 @@ class Database {
   private readonly prepared = new Map<string, StatementSync>()
 
   constructor({ clock, file, survives }: Options) {
-    // Only its owner may read it: it has the arguments and results of all callers. SQLite creates its other files with the same mode. An
-    // existing file is not opened: closing it would release the locks that other connections of this process hold on it.
+    // Only the owner may read the file, which contains arguments and results of all callers. SQLite creates its other files with the same
+    // mode. An existing file is not opened: closing it would release locks that other connections of this process hold on it.
     if (file !== inMemory && !existsSync(file)) closeSync(openSync(file, "a", 0o600))
     this.db = new DatabaseSync(file, { timeout: busyTimeout })
     try {
@@ -105,14 +105,14 @@ const connectionOf = ({ rows, values }: Database): Connection => ({
 
 const octal = (mode: number): string => mode.toString(8)
 
-/** Denies other users access to a file that exists. Returns the mode it had, or `undefined` if it was private already. */
+/** Denies other users access to an existing file. Returns its previous mode, or `undefined` if it was already private. */
 const tighten = (file: string): number | undefined => {
   const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
   if ((mode & 0o007) === 0) return undefined
   try {
     chmodSync(file, mode & 0o770)
   } catch (cause) {
-    // A file that other users can only read may belong to another user on purpose.
+    // A file that others can read but not write may deliberately belong to another user.
     if ((mode & 0o002) === 0) return undefined
     const message = `Every user of this machine can write the SQLite file ${file} (mode ${octal(mode)}), and its mode cannot be changed. `
     throw new Error(`${message}Run chmod o= on it as its owner`, { cause })
@@ -120,7 +120,7 @@ const tighten = (file: string): number | undefined => {
   return mode
 }
 
-/** Denies other users access to the files of the database, and logs each file that allowed it. */
+/** Denies other users access to the database files, and logs each file that was accessible. */
 const closed = ({ file }: Options): Effect.Effect<void> =>
   Effect.forEach(
     file === inMemory ? [] : [file, `${file}-wal`, `${file}-shm`],
@@ -138,8 +138,8 @@ const closed = ({ file }: Options): Effect.Effect<void> =>
   )
 
 /**
- * Opens the file. Processes that start together all switch it to its journal, and SQLite does not wait for that: the others try again, for
- * five to ten seconds.
+ * Opens the file. Processes that start at the same time all switch it to WAL mode, and SQLite doesn't wait for that, so they retry for five
+ * to ten seconds.
  */
 const open = (options: Options): Effect.Effect<Database> =>
   Effect.try({ try: () => new Database(options), catch: failed }).pipe(
@@ -147,7 +147,7 @@ const open = (options: Options): Effect.Effect<Database> =>
     Effect.catch(({ cause }) => Effect.die(new Error(`Cannot open the SQLite file ${options.file}`, { cause })))
   )
 
-/** Opens the file; the scope closes it. A file that cannot be opened is a defect with its path. */
+/** Opens the file until the scope closes. If the file can't be opened, dies with an error that contains its path. */
 export const make = (options: Options): Effect.Effect<SqliteClient, never, Scope.Scope> =>
   Effect.gen(function* () {
     const database = yield* Effect.acquireRelease(Effect.andThen(closed(options), open(options)), ({ db }) =>

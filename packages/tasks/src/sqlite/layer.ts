@@ -1,8 +1,8 @@
 /**
- * The store on a SQLite file.
+ * A task store in a SQLite file.
  *
- * Its clock is that of the machine. Another process on the file has no way to tell of a change: the file is looked at instead, by a number
- * that SQLite has in memory. A node names its host and process, so that one which has ended is known to be gone.
+ * It uses the machine's clock. Other processes that use the file can't announce changes, so it polls a counter that SQLite keeps in memory.
+ * A node's name includes its host and process ID, so that a dead process can be recognized.
  */
 import { hasEnded, machine } from "@effect-mcp/server/internal/processes"
 import type { Journal } from "../store/Journal.ts"
@@ -21,27 +21,27 @@ import * as Client from "./Client.ts"
 
 export interface SqliteOptions extends Options {
   /**
-   * The path of the database, made where it is not there. Several processes of one machine may share it; no network file system.
-   * `:memory:` keeps it in this process, for tests: nothing survives.
+   * Path of the database, which is created if missing. Several processes on the same machine may share it, but not over a network file
+   * system. `:memory:` keeps the database in this process's memory, for tests; nothing is kept when it exits.
    */
   readonly file: string
   /**
-   * What a task survives: `"kill"`, the end of its process, or `"power"`, the end of the machine as well. The second waits for the disk at
-   * each write, and the process does nothing else meanwhile. Default `"kill"`.
+   * Events that tasks survive: `"kill"` means the end of the process, and `"power"` also means a power failure. With `"power"`, every write
+   * waits for the disk and blocks the process in the meantime. Default `"kill"`.
    */
   readonly survives?: "kill" | "power" | undefined
 }
 
-/** How often the file is looked at for changes of other processes, in milliseconds. */
+/** Interval at which the file is checked for changes by other processes, in milliseconds. */
 const look = 100
 
-/** A file is used on one machine. */
+/** A file is only used on a single machine. */
 const here = machine ?? hostname()
 const place = `${here}:${process.pid}:`
-/** The nodes of this process, which live. */
+/** This process's nodes, which are alive. */
 const own = new Set<string>()
 
-/** Whether a node is of this machine and its process has ended, or its number is that of this process by now. */
+/** True if a node on this machine has exited, even if this process has since reused its process ID. */
 const isGone = (node: string): boolean => {
   const [host, pid, id] = node.split(":")
   if (id === undefined || host !== here || own.has(node)) return false
@@ -56,29 +56,29 @@ const dialectOf = (sql: SqlClient.SqlClient, node: string): Dialect => {
     sql,
     node,
     text: (statement) => statement,
-    // SQLite stores UTF-8, which has no lone surrogates.
+    // SQLite stores UTF-8, which cannot contain lone surrogates.
     kept: (text) => text.toWellFormed(),
     now,
     among: (column) => `${column} IN (SELECT value FROM json_each(?))`,
     // A transaction has the file to itself.
     lock: { share: "", update: "", skip: "" },
     exclusively: (migrations) => sql.withTransaction(migrations),
-    // A statement has ended before any fiber could interrupt it.
+    // A statement ends before any fiber could interrupt it.
     left: (effect) => effect,
-    // Another node on the file waits until the transaction of a frozen process ends.
+    // Other nodes on the file wait until the transaction of a frozen process ends.
     bounded: () => Effect.void,
     sight: Effect.map(sql.unsafe<{ readonly node: string | null; readonly due: number }>(due), (rows) => {
       const nodes = new Set(rows.flatMap(({ node }) => (node === null ? [] : [node])))
       return { due: rows.some(({ due }) => due === 1), gone: [...nodes].filter(isGone) }
     }),
-    // Other processes look at the file ten times a second.
+    // Other processes poll the file ten times a second.
     tell: () => {}
   }
 }
 
 /**
- * Tasks in a SQLite file, by `node:sqlite`. Its `SqlClient` is for tables of your own in that file, and for `Once.transaction`; their names
- * must not begin with `mcp_`.
+ * Keeps tasks in a SQLite file, using `node:sqlite`. You can use its `SqlClient` for your own tables in the same file, and for
+ * `Once.transaction`. Your table names must not start with `mcp_`.
  *
  * @example
  * ```ts

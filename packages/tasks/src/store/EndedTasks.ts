@@ -1,21 +1,21 @@
 /**
- * The tasks of a store in memory that have ended: which are kept, which are forgotten for another, and when there is no room.
+ * Finished tasks in an in-memory store. Decides which to keep, which to drop to make room, and when the store is full.
  *
- * Until its time to live is over, a task is forgotten only after its caller has read its end. If the memory is full, the caller that keeps
- * the most loses a task: a caller that floods the memory neither pushes out the tasks of others nor keeps new ones out.
+ * Before its time to live is over, a task is only dropped if its caller has read its outcome. If the memory is full, the caller that uses
+ * the most loses a task, so a caller that floods the store neither pushes out others' tasks nor blocks their new ones.
  */
-import { boundsOf, Shares } from "@effect-mcp/core/internal/Shares"
+import { boundsOf, Shares } from "@effect-mcp/core/internal/inFlight"
 import type { Task, TaskOutcome } from "../model/Task.ts"
 import { bytesOfText, callerOf, none, type Row } from "./Row.ts"
 
-/** The part of the room that one caller may fill. */
+/** Share of the space that one caller may use. */
 const share = 1 / 2
 
-/** A task that has ended, with what its owner does not see. */
+/** A finished task, with data that its owner doesn't see. */
 export interface EndedTask {
   readonly task: Task
   readonly owner: string
-  /** The caller that it counts for. */
+  /** The caller that it counts against. */
   readonly caller: string
   readonly order: number
   /** Size of its outcome as JSON. */
@@ -23,8 +23,8 @@ export interface EndedTask {
 }
 
 /**
- * Ends the task of a row; `message` replaces its last progress message, even if it is `undefined`. Readers get the outcome as its JSON says,
- * since the value that the handler returned may change later. Throws if the outcome has no JSON form.
+ * Ends a row's task. `message` replaces its last progress message, even if `undefined`. Readers receive the outcome parsed from its JSON,
+ * because the value that the handler returned may change later. Throws if the outcome has no JSON form.
  */
 export const endedOf = (
   { input, order, task }: Row,
@@ -44,29 +44,29 @@ export const endedOf = (
   }
 }
 
-/** The tasks of one caller, in the order of their ends. */
+/** One caller's tasks, in the order in which they ended. */
 interface Holding {
   readonly unread: Set<EndedTask>
-  /** Tasks whose end the caller has seen. */
+  /** Tasks whose outcome the caller has seen. */
   readonly read: Set<EndedTask>
 }
 
 export interface EndedOptions {
   /**
-   * Number of ended tasks that are kept; one caller has half of them. A caller that keeps so many loses the first whose end it has read; if
-   * it has read none, its new tasks are refused. Default 10 000.
+   * Maximum number of finished tasks to keep. One caller may use half of it. A caller at its limit loses the first task whose outcome it
+   * has read. If it has read none, its new tasks are rejected. Default 10 000.
    */
   readonly kept?: number | undefined
   /**
-   * Bytes of the outcomes that are kept, as JSON, with the same rule. If running tasks end with more than that in all, the caller that keeps
-   * the most loses its first. Default 256 MiB.
+   * Maximum total size of kept outcomes as JSON, in bytes. The same rules apply. If running tasks finish with more than that in total, the
+   * caller that uses the most loses its first task. Default 256 MiB.
    */
   readonly keptBytes?: number | undefined
 }
 
 const firstOf = (tasks: Set<EndedTask> | undefined): EndedTask | undefined => tasks?.values().next().value
 
-/** The task that a caller loses first. */
+/** Returns the task that a caller would lose first. */
 const firstToLose = ({ read, unread }: Holding): EndedTask | undefined => firstOf(read) ?? firstOf(unread)
 
 export class EndedTasks {
@@ -88,7 +88,7 @@ export class EndedTasks {
     return this.byId.values()
   }
 
-  /** Keeps a task that has ended. */
+  /** Keeps a finished task. */
   add(ended: EndedTask): void {
     const { caller, task } = ended
     let holding = this.byCaller.get(caller)
@@ -108,7 +108,7 @@ export class EndedTasks {
     this.bytes.add(caller, sign * bytes)
   }
 
-  /** Its caller has seen how the task ended. */
+  /** Records that the task's caller has seen its outcome. */
   read(ended: EndedTask): void {
     const holding = this.byCaller.get(ended.caller)
     if (holding?.unread.delete(ended) === true) holding.read.add(ended)
@@ -124,7 +124,7 @@ export class EndedTasks {
     if (holding.unread.size + holding.read.size === 0) this.byCaller.delete(caller)
   }
 
-  /** The holding of the caller that fills the largest part of the room. */
+  /** The caller that uses the most space. */
   private get largest(): Holding | undefined {
     let largest: Holding | undefined
     let most = -1
@@ -140,14 +140,14 @@ export class EndedTasks {
     return largest
   }
 
-  /** Forgets tasks until there is room for one more of a caller. Returns false if none may be forgotten. */
+  /** Drops tasks until there is room for another one from this caller. Returns false if none may be dropped. */
   makeRoom(caller: string): boolean {
     while (true) {
       const exceeded = [this.count.exceededBy(caller, 1), this.bytes.exceededBy(caller, 1)]
       if (this.byId.size === 0 || exceeded.every((bound) => bound === undefined)) return true
       const own = this.byCaller.get(caller)
       const { largest } = this
-      // A caller makes room for its own tasks only by those that it has read.
+      // A caller makes room for its own tasks only with tasks that it has read.
       const isOwn = exceeded.includes("perCaller") || largest === own
       const forgotten = isOwn ? firstOf(own?.read) : largest && firstToLose(largest)
       if (forgotten === undefined) return false

@@ -1,8 +1,8 @@
 /**
- * What runs tasks and records what they did: leases, steps, questions and outcomes.
+ * Runs tasks and records their progress: leases, steps, questions and outcomes.
  *
- * A lease says which node runs a task. Its epoch grows with every claim, and what an older epoch records is refused: a node that was
- * frozen or cut off cannot change a task that another one has taken over.
+ * A lease says which node runs a task. Its epoch increases with every claim, and writes with an older epoch are rejected. A node that was
+ * frozen or cut off therefore can't change a task that another node has taken over.
  */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -12,43 +12,43 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Answer, NewTask, TaskOutcome, Question, Task } from "../model/Task.ts"
 
-/** The right to run a task, until another claim. */
+/** The right to run a task until another node claims it. */
 export interface Lease {
   readonly task: string
   readonly epoch: number
 }
 
-/** The lease is no longer valid: the task has ended, by a cancel or at its ttl, or another node runs it. */
+/** The lease is no longer valid, because the task was cancelled or expired, or because another node is running it. */
 export class Lost extends Data.TaggedError("Lost")<{
   readonly task: string
   readonly reason: "cancelled" | "expired" | "ended" | "taken"
 }> {}
 
-/** The journal of the task has no room for the entry. */
+/** The task's journal has no room for the entry. */
 export class JournalFull extends Data.TaggedError("JournalFull")<{ readonly message: string }> {}
 
-/** What a task has recorded under a key. A key is recorded once: a later record of it is not taken. */
+/** An entry that a task recorded under a key. Each key is only recorded once; later attempts are ignored. */
 export type Entry =
-  /** The value of a step that ran. */
+  /** The value of a completed step. */
   | { readonly _tag: "Step"; readonly key: string; readonly value: unknown }
-  /** When a sleep ends, in milliseconds since the epoch. */
+  /** When a sleep ends, in milliseconds since 1970. */
   | { readonly _tag: "Sleep"; readonly key: string; readonly until: number }
-  /** A question, and its answer once there is one. */
+  /** A question, and its answer once it has one. */
   | { readonly _tag: "Question"; readonly key: string; readonly question: Question; readonly answer?: Answer }
 
-/** A task that a node has claimed, with all that it recorded so far. */
+/** A claimed task, with everything it has recorded. */
 export interface Claimed {
   readonly lease: Lease
   readonly task: Task
   readonly input: NewTask
   readonly entries: ReadonlyArray<Entry>
-  /** How often it was claimed since it last made a record or gave its lease up, this claim included. */
+  /** Number of claims, including this one, since the task last recorded something or released its lease. */
   readonly attempts: number
 }
 
 /**
- * Runs a step that gives the value of the entry, and records it, in one transaction. Where the key is recorded already the step does not run.
- * A refused record rolls back what the step wrote.
+ * Runs a step that returns the entry's value, and records it in the same transaction. If the key is already recorded, the step doesn't run.
+ * If the record is rejected, the step's writes are rolled back.
  */
 export type RecordInTransaction = <E, R>(
   lease: Lease,
@@ -57,8 +57,8 @@ export type RecordInTransaction = <E, R>(
 ) => Effect.Effect<Entry, E | Lost | JournalFull | SqlError, R>
 
 /**
- * Runs a step that gives the value of the entry, and records it. Where the key is recorded already the step does not run. A step that fails
- * is not recorded.
+ * Runs a step that returns the entry's value, and records it. If the key is already recorded, the step doesn't run. Failed steps are not
+ * recorded.
  */
 export type RunAndRecord = <E, R>(
   lease: Lease,
@@ -66,101 +66,103 @@ export type RunAndRecord = <E, R>(
   step: Effect.Effect<unknown, E, R>
 ) => Effect.Effect<Entry, E | Lost | JournalFull, R>
 
-/** When a parked task is due again. */
+/** When a parked task becomes due again. */
 export interface Wake {
-  /** At this time, in milliseconds since the epoch; undefined: only by an answer. */
+  /** When it becomes due, in milliseconds since 1970, or `undefined` if only an answer makes it due. */
   readonly at: number | undefined
-  /** The questions that it waits for: where one of them is answered already, the task is due at once. */
+  /** Questions that it is waiting on. If any of them has already been answered, the task is due immediately. */
   readonly answers: ReadonlyArray<string>
 }
 
-/** A task that no node runs. */
+/** A task that no node is running. */
 export interface Parked {
   readonly task: Task
   readonly input: NewTask
-  /** When it is due, in milliseconds since the epoch; undefined: once a question is answered. */
+  /** When it is due, in milliseconds since 1970, or `undefined` if it is waiting for an answer. */
   readonly due: number | undefined
 }
 
-/** A task that expired while no node ran it. */
+/** A task that expired while no node was running it. */
 export type ExpiredTask = Pick<Parked, "task" | "input">
 
-/** How many tasks are parked. */
+/** Counts of parked tasks. */
 export interface ParkedCounts {
-  /** They wait for answers of their clients. */
+  /** Tasks waiting for an answer from their client. */
   readonly asking: number
   readonly sleeping: number
-  /** They are due, and no node has claimed them yet. */
+  /** Due tasks that no node has claimed yet. */
   readonly pending: number
 }
 
-/** What a server gives an engine. */
+/** Functions that a server provides to an engine. */
 export interface EngineServer {
-  /** Leases a task to this node; see `take` of the journal. */
+  /** Leases a task to this node; see the journal's `take`. */
   readonly take: (task: string) => Effect.Effect<Option.Option<Claimed>>
-  /** The names of its tools. */
+  /** Returns the names of the server's tools. */
   readonly tools: () => ReadonlyArray<string>
-  /** Runs a task that was taken until it ends, waits or loses its lease; its interruption stops the run as a shutdown does. */
+  /** Runs a task until it ends, waits or loses its lease. Interrupting it has the same effect as a shutdown. */
   readonly run: (claimed: Claimed) => Effect.Effect<void>
 }
 
 /**
- * An engine that says where and when tasks run, in place of claims, and records what they do. The store still has the tasks for their
- * callers: their owners, what they ask, how they ended.
+ * An engine that decides where and when tasks run, in place of claims, and records their steps. The store still holds what callers see:
+ * owners, questions and outcomes.
  */
 export interface Engine {
-  /** Starts a task that was created, here or on another node. When it returns the engine has stored that it runs. */
+  /** Starts a task that was created on this node or another. When it returns, the engine has durably stored that the task is running. */
   readonly start: (task: string) => Effect.Effect<void>
-  /** Runs tasks of the engine by the tools of a server, as long as it is not interrupted. */
+  /** Runs the engine's tasks with a server's tools until interrupted. */
   readonly serve: (server: EngineServer) => Effect.Effect<never>
   readonly step: RunAndRecord
 }
 
-/** The service. Every write under a lease fails with `Lost`, and changes nothing, when the lease is not the newest or the task has ended. */
+/**
+ * Runs tasks and records their progress. Every write under a lease fails with `Lost` and changes nothing if a newer lease exists or the task
+ * has ended.
+ */
 export class Journal extends Context.Service<
   Journal,
   {
-    /** The name of this process among those that share the store. */
+    /** This process's name among those that share the store. */
     readonly node: string
-    /** Undefined: nodes claim tasks. */
+    /** The engine, or `undefined` if nodes claim tasks. */
     readonly engine: Engine | undefined
-    /** How long a lease is valid without a renewal, in milliseconds. */
+    /** How long a lease stays valid without being renewed, in milliseconds. */
     readonly lease: number
-    /** Waits until a task may be due: for a hint of the store, else for the time between two looks at it. */
+    /** Waits until a task may be due: until the store sends a notification, or the polling interval has passed. */
     readonly due: Effect.Effect<void>
-    /** At most `max` tasks that are due and leased to no node that lives, oldest first; each is leased to `node`. `tools` are those that it has. */
+    /** Leases up to `max` due tasks to `node`, oldest first, if they are not leased to a live node. `tools` lists the node's tools. */
     readonly claim: (node: string, tools: ReadonlyArray<string>, max: number) => Effect.Effect<ReadonlyArray<Claimed>>
-    /** Leases a task to `node`, from any node that has it; `None` where it has ended or is unknown. */
+    /** Leases a task to `node`, even if another node has it. Returns `None` if the task has ended or is unknown. */
     readonly take: (node: string, task: string) => Effect.Effect<Option.Option<Claimed>>
-    /** At most `max` tasks of the tools whose node is gone, and that no node has leased since they were created; none in memory. */
+    /** Returns up to `max` tasks for these tools whose node is gone and that have not been leased since. Always empty in memory. */
     readonly unstarted: (tools: ReadonlyArray<string>, max: number) => Effect.Effect<ReadonlyArray<string>>
-    /** Extends all leases of a node; gives those that it has lost. */
+    /** Renews all of a node's leases. Returns the leases it has lost. */
     readonly renew: (node: string, leases: ReadonlyArray<Lease>) => Effect.Effect<ReadonlyArray<Lease>>
-    /** Records an entry; gives the one that is there, where its key is recorded already. */
+    /** Records an entry. If the key is already recorded, returns the existing entry. */
     readonly record: (lease: Lease, entry: Entry) => Effect.Effect<Entry, Lost | JournalFull>
-    /** Undefined where the journal is not in the database of the client. */
+    /** Returns a function that records steps in a transaction, or `undefined` if the journal is not in the client's database. */
     readonly transaction: (sql: SqlClient) => RecordInTransaction | undefined
-    /** The answer to a question, once there is one. */
+    /** Waits for a question's answer and returns it. */
     readonly answer: (lease: Lease, key: string) => Effect.Effect<Answer, Lost>
-    /** Replaces the message of the task. */
+    /** Replaces the task's message. */
     readonly message: (lease: Lease, message: string) => Effect.Effect<void, Lost>
-    /** Gives the lease up. Without `wake` the task is due at once; an answer to any of its questions makes it due. */
+    /** Releases the lease. Without `wake`, the task is due immediately, and an answer to any of its questions makes it due. */
     readonly park: (lease: Lease, wake?: Wake) => Effect.Effect<void, Lost>
-    /** Ends the task. `message` replaces its last progress message, even if it is `undefined`. */
+    /** Ends the task. `message` replaces its last progress message, even if `undefined`. */
     readonly settle: (lease: Lease, outcome: TaskOutcome, message?: string) => Effect.Effect<void, Lost>
-    /** At most `max` tasks that have not ended and are leased to no node, oldest first; for views. */
+    /** Returns up to `max` unfinished tasks without a lease, oldest first. For views. */
     readonly parked: (max: number) => Effect.Effect<ReadonlyArray<Parked>>
-    /** How many of them there are, all of the store; for gauges. */
+    /** Counts all unfinished tasks without a lease. For gauges. */
     readonly parkedCounts: Effect.Effect<ParkedCounts>
-    /** Waits until the lease is lost. */
+    /** Waits until the lease has been lost. */
     readonly lost: (lease: Lease) => Effect.Effect<Lost>
     /**
-     * Waits for a task that expired while no node had a valid lease on it, and that this process has ended: of all processes of a store one is
-     * given it, once.
-     * The latest thousand are kept until they are asked for.
+     * Waits for a task that expired without a valid lease and that this process ended. Only one of the processes that share a store
+     * receives it, and only once. The latest thousand are kept until they are requested.
      */
     readonly expired: Effect.Effect<ExpiredTask>
-    /** Ends tasks that are past their ttl, forgets those that ended long ago; gives how many of both. */
+    /** Ends expired tasks, and forgets tasks that ended long ago. Returns how many tasks it ended or forgot. */
     readonly sweep: Effect.Effect<number>
   }
 >()("@effect-mcp/tasks/Journal") {}

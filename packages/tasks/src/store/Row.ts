@@ -1,4 +1,4 @@
-/** A task as a store holds it: its row in memory, and what all stores count and name alike. */
+/** A task's in-memory row in a store, and the counting and naming shared by all stores. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -16,26 +16,26 @@ import {
 } from "./Journal.ts"
 import type { StoreLimits } from "./TaskStore.ts"
 
-/** A task that has not ended, with what its owner does not see. */
+/** An unfinished task, with data that its owner doesn't see. */
 export interface Row {
   task: Task
   readonly input: NewTask
   readonly order: number
-  /** Made with the first entry: most tasks record none. */
+  /** Created with the first entry, because most tasks record nothing. */
   entries: Map<string, Entry> | undefined
-  /** Of its entries as JSON. */
+  /** Size of its entries as JSON, in bytes. */
   bytes: number
   epoch: number
   node: string | undefined
   leaseUntil: number
-  /** When a parked task is due; infinity: when it is answered. */
+  /** When a parked task is due, or Infinity if it is waiting for an answer. */
   wakeAt: number
   attempts: number
-  /** Completed at the next change; made where that is waited for. */
+  /** Completed at the next change. Only created when something waits for it. */
   changed: Deferred.Deferred<void> | undefined
 }
 
-/** Adds an entry, or replaces the one of its key. */
+/** Adds an entry, or replaces the entry with the same key. */
 export const keep = (row: Row, entry: Entry): void => {
   row.entries ??= new Map()
   row.entries.set(entry.key, entry)
@@ -44,16 +44,16 @@ export const keep = (row: Row, entry: Entry): void => {
 /** Waits for the next change. */
 export const changeOf = (row: Row): Effect.Effect<void> => Deferred.await((row.changed ??= Deferred.makeUnsafe()))
 
-/** The state of a task that a reader has got. */
+/** The task state that a reader has received. */
 interface Seen {
   readonly row: Row
   readonly task: Task
 }
 
-/** A task that a store has, open or ended. One that has ended changes no more. */
+/** A task in a store, open or finished. A finished task no longer changes. */
 type Found = Row | { readonly task: Task }
 
-/** A task now and after each change, until its end; `find` gives its row, where its reader has one. */
+/** Emits a task now and after each change, until it ends. `find` returns its row if the reader has one. */
 export const changesOf = (find: () => Found | undefined): Stream.Stream<Task> => {
   const next = (): readonly [Task, Seen | undefined] | undefined => {
     const row = find()
@@ -62,23 +62,23 @@ export const changesOf = (find: () => Found | undefined): Stream.Stream<Task> =>
   const states = Stream.unfold<Seen | "first" | undefined, Task, never, never>("first", (last) => {
     if (last === undefined) return Effect.undefined
     if (last === "first") return Effect.sync(next)
-    // A slow reader may have missed a change, and the last one.
+    // A slow reader may have missed a change, including the last one.
     const isOld = last.row.task !== last.task || find() !== last.row
     return Effect.map(isOld ? Effect.void : changeOf(last.row), next)
   })
-  // A change of its lease alone does not change a task.
+  // A change to the lease alone does not change the task.
   return Stream.changesWith(states, (a, b) => a === b)
 }
 
 const encoder = new TextEncoder()
 
-/** Size of a value as JSON, in bytes of UTF-8: what the limits of a store count. */
+/** Returns a value's JSON size in UTF-8 bytes, which is what store limits count. */
 export const bytesOf = (value: unknown): number => bytesOfText(JSON.stringify(value) ?? "")
 
-/** Size of a text in bytes of UTF-8. */
+/** Returns a text's size in UTF-8 bytes. */
 export const bytesOfText = (text: string): number => encoder.encode(text).byteLength
 
-/** Whether one more entry, or an answer, fits into the journal of a task. */
+/** True if another entry or answer fits in a task's journal. */
 export const hasRoom = (
   limits: StoreLimits,
   { bytes, entries }: Pick<Row, "bytes" | "entries">,
@@ -91,7 +91,7 @@ export const hasRoom = (
 /** The questions of a task that has none. */
 export const none: Task["questions"] = new Map()
 
-/** A task that has just been made. */
+/** Returns a new task. */
 export const newTask = (id: string, { message, pollInterval, ttl }: NewTask, now: number): Task => ({
   id,
   createdAt: now,
@@ -103,7 +103,7 @@ export const newTask = (id: string, { message, pollInterval, ttl }: NewTask, now
   outcome: undefined
 })
 
-/** The row of a task that a node has leased for its first run. */
+/** Returns the row for a task that a node has leased for its first run. */
 export const newRow = (
   task: Task,
   input: NewTask,
@@ -123,10 +123,10 @@ export const newRow = (
   changed: undefined
 })
 
-/** The caller that a task counts for. */
+/** Returns the caller that a task counts against. */
 export const callerOf = ({ caller, owner }: NewTask): string => caller ?? owner
 
-/** Leases the task of a row to a node. */
+/** Leases a row's task to a node. */
 export const leasedTo = (row: Row, node: string, until: number): Claimed => {
   row.node = node
   row.leaseUntil = until
@@ -135,7 +135,7 @@ export const leasedTo = (row: Row, node: string, until: number): Claimed => {
   return { lease, task, input, entries: [...(entries?.values() ?? [])], attempts: ++row.attempts }
 }
 
-/** Why a lease on a task is not valid; without a row the task is forgotten. */
+/** Returns why a lease on a task is not valid. If there is no row, the task has been forgotten. */
 export const lostOf = ({ task }: Lease, row: Found | undefined): Lost => {
   if (row === undefined) return new Lost({ task, reason: "expired" })
   const { outcome } = row.task
@@ -145,12 +145,12 @@ export const lostOf = ({ task }: Lease, row: Found | undefined): Lost => {
 }
 
 /**
- * The id of a new task, "t" and 256 random bits in base64url: to an anonymous caller it is the right to use the task. It starts with a letter
- * because "-" would be a flag on a command line.
+ * Creates a task ID: "t" followed by 256 random bits in base64url, because for anonymous callers the ID grants access to the task. It
+ * starts with a letter because "-" would look like a command-line flag.
  */
 export const newId = (): string => `t${Base64Url.encode(crypto.getRandomValues(new Uint8Array(32)))}`
 
-/** The counts of all parked tasks of a store. */
+/** Counts all of a store's parked tasks. */
 export const countsOf = (parked: ReadonlyArray<Parked>, now: number): ParkedCounts => {
   const counts = { asking: 0, sleeping: 0, pending: 0 }
   for (const { due, task } of parked) {
@@ -160,7 +160,7 @@ export const countsOf = (parked: ReadonlyArray<Parked>, now: number): ParkedCoun
   return counts
 }
 
-/** The tasks that expired while they were parked, until they are asked for. */
+/** Tasks that expired while they were parked, until they are requested. */
 export class ExpiredTasks {
   private readonly queue = Effect.runSync(Queue.sliding<ExpiredTask>(1024))
 

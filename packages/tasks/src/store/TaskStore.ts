@@ -1,8 +1,7 @@
 /**
- * The tasks that requests read: create, look up, list, answer, cancel, follow.
+ * Tasks for requests: create, look up, list, answer, cancel and follow them.
  *
- * A task of another owner is unknown, as is one that has expired. What runs a task is in `Journal`; one layer
- * provides both over the same storage.
+ * Another owner's task counts as unknown, and so does an expired task. `Journal` runs tasks; one layer provides both on the same storage.
  */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -12,44 +11,44 @@ import type * as Stream from "effect/Stream"
 import type { Answer, NewTask, Task } from "../model/Task.ts"
 import type { Lease } from "./Journal.ts"
 
-/** A bound of `Limits` is reached; nothing was stored. */
+/** A limit from `StoreLimits` was reached. Nothing was stored. */
 export class LimitReached extends Data.TaggedError("LimitReached")<{ readonly message: string }> {}
 
-/** The store has no room for a task, for example because its disk is full; nothing was stored. */
+/** The store is full, for example because the disk is. Nothing was stored. */
 export class StoreFull extends Data.TaggedError("StoreFull")<{ readonly message: string }> {}
 
-/** The cursor is of no page of this list. */
+/** The cursor is not valid for this list. */
 export class UnknownCursor extends Data.TaggedError("UnknownCursor")<{}> {}
 
-/** A part of the tasks of an owner, oldest first. */
+/** A page of an owner's tasks, oldest first. */
 export interface TaskPage {
   readonly tasks: ReadonlyArray<Task>
-  /** Undefined on the last page. */
+  /** Cursor for the next page, or `undefined` on the last page. */
   readonly next: string | undefined
 }
 
-/** Answers to questions by their keys, as the client wrote them. */
+/** Answers to questions by key, as sent by the client. */
 export type Answers = { readonly [key: string]: Answer }
 
-/** Bounds of a store. */
+/** Store limits. */
 export interface StoreLimits {
-  /** Tasks of one owner that have not ended. Default 64. */
+  /** Maximum number of open tasks per owner. Default 64. */
   readonly perOwner: number
-  /** Tasks that have not ended, in all. Default 10 000. */
+  /** Maximum number of open tasks in total. Default 10 000. */
   readonly total: number
-  /** Bytes of the input of a task, as JSON. Default 1 MiB. */
+  /** Maximum size of a task's input as JSON, in bytes. Default 1 MiB. */
   readonly inputBytes: number
-  /** Bytes of one entry of a journal, as JSON. Default 1 MiB. */
+  /** Maximum size of a single journal entry as JSON, in bytes. Default 1 MiB. */
   readonly entryBytes: number
-  /** Bytes of all entries of one task. Default 16 MiB. */
+  /** Maximum total size of a task's entries, in bytes. Default 16 MiB. */
   readonly journalBytes: number
-  /** Entries of one task. Default 10 000. */
+  /** Maximum number of entries per task. Default 10 000. */
   readonly entries: number
-  /** How long a task that ended is kept at least, in milliseconds. Default 10 minutes. */
+  /** Minimum time to keep a task after it ends, in milliseconds. Default 10 minutes. */
   readonly keptAfterEnd: number
 }
 
-/** The limits of a store that is given none. */
+/** Limits to use if none are set. */
 export const defaultLimits: StoreLimits = {
   perOwner: 64,
   total: 10_000,
@@ -61,30 +60,36 @@ export const defaultLimits: StoreLimits = {
 }
 
 /**
- * The service. An id that is unknown, expired or of another owner is `None` in each of them: a caller cannot tell them apart.
+ * Stores tasks. Every operation returns `None` if the ID is unknown, has expired or belongs to another owner, so that a caller can't tell
+ * these cases apart.
  */
 export class TaskStore extends Context.Service<
   TaskStore,
   {
-    /** Whether tasks outlive this process, and with it the connections of its callers. */
+    /** True if tasks outlive this process, and therefore their callers' connections. */
     readonly outlives: boolean
-    /** Stores a task for good before it returns, and leases it to `node`, which is to run it. */
+    /** Stores a task durably before returning, and leases it to `node`, which will run it. */
     readonly create: (
       task: NewTask,
       node: string
     ) => Effect.Effect<{ readonly task: Task; readonly lease: Lease }, LimitReached | StoreFull>
     readonly get: (id: string, owner: string) => Effect.Effect<Option.Option<Task>>
-    /** The tasks of an owner, at most `size` of them. */
+    /** Returns up to `size` of an owner's tasks. */
     readonly list: (owner: string, cursor: string | undefined, size: number) => Effect.Effect<TaskPage, UnknownCursor>
-    /** Records answers to open questions; gives the keys that it took. Unknown and answered keys are ignored. */
+    /**
+     * Records answers to open questions, and returns the accepted keys. Unknown keys and questions that were already answered are ignored.
+     */
     readonly answer: (
       id: string,
       owner: string,
       answers: Answers
     ) => Effect.Effect<Option.Option<ReadonlyArray<string>>, LimitReached>
-    /** Ends a task that has not ended, and gives it as it is then. From then on nothing is recorded for it. */
+    /** Ends a task unless it has already ended, and returns its current state. Nothing more is recorded for it. */
     readonly cancel: (id: string, owner: string, message?: string) => Effect.Effect<Option.Option<Task>>
-    /** The task now and after each change, the latest only for a slow reader; ends after the outcome, or when the task is forgotten. */
+    /**
+     * Emits the task now and after each change. A slow reader only receives the latest state. The stream ends after the outcome, or when
+     * the task is forgotten.
+     */
     readonly changes: (id: string, owner: string) => Stream.Stream<Task>
   }
 >()("@effect-mcp/tasks/TaskStore") {}

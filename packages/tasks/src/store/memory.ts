@@ -1,10 +1,9 @@
 /**
- * Tasks in the memory of one process: they end with it.
+ * Tasks in the memory of a single process, which are lost when it exits.
  *
- * Every operation is one synchronous step, so no two of them see a task half changed.
+ * Every operation is a single synchronous step, so none ever sees a half-changed task.
  */
-import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
-import { Shares } from "@effect-mcp/core/internal/Shares"
+import { BusyMap, Shares } from "@effect-mcp/core/internal/inFlight"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -34,12 +33,12 @@ import {
 import { type Claimed, type Entry, Journal, JournalFull, type Lease, type Lost, type Wake } from "./Journal.ts"
 import { type Answers, defaultLimits, LimitReached, type StoreLimits, TaskStore, UnknownCursor } from "./TaskStore.ts"
 
-const noRoom = "The tasks of this caller that have ended leave no room: read how they ended, or wait until they expire"
-/** How often a claim looks for tasks whose time has come, in milliseconds. */
+const noRoom = "This caller's finished tasks leave no room: read their outcome, or wait until they expire"
+/** Interval at which to look for due tasks, in milliseconds. */
 const between = 1000
 
 export interface Options extends Partial<StoreLimits>, EndedOptions {
-  /** How long a lease is valid without a renewal, in milliseconds. Default 10 seconds. */
+  /** How long a lease stays valid without being renewed, in milliseconds. Default 10 seconds. */
   readonly lease?: number
 }
 
@@ -48,13 +47,13 @@ const isEnded = (found: Row | EndedTask): found is EndedTask => found.task.outco
 class Memory {
   private readonly limits: StoreLimits
   readonly leaseTime: number
-  /** Tasks that have not ended. */
+  /** Unfinished tasks. */
   private readonly rows = new BusyMap<string, Row>()
   private readonly clock: Clock.Clock
   private created = 0
-  /** Open since a task became due, until the next look. */
+  /** Open from when a task becomes due until the next lookup. */
   private readonly woken = Latch.makeUnsafe(false)
-  /** Tasks that have not ended. */
+  /** Counts unfinished tasks. */
   private readonly open: Shares
   private readonly ended: EndedTasks
   readonly expired = new ExpiredTasks()
@@ -87,7 +86,7 @@ class Memory {
     this.wake(row)
   }
 
-  /** Lets those look again that wait for a change. */
+  /** Wakes everyone who is waiting for a change. */
   private wake(row: Row): void {
     const { changed } = row
     row.changed = undefined
@@ -98,13 +97,13 @@ class Memory {
     const ended = endedOf(row, this.now, outcome, message)
     this.open.add(ended.caller, -1)
     this.rows.delete(ended.task.id)
-    // Before the change: those that wait for it read the end at once.
+    // Runs before the change, so that waiters read the end at once.
     this.ended.add(ended)
     this.wake(row)
     return ended
   }
 
-  /** Ends a task that is past its ttl, unless it has ended: readers run at once, and may have ended the next row of a loop. */
+  /** Ends an expired task unless it has already ended. Waiters run immediately, and may have ended the next row of a loop. */
   private expire(row: Row): boolean {
     const { createdAt, id, ttl } = row.task
     if (this.now < createdAt + ttl || this.rows.get(id) !== row) return false
@@ -121,7 +120,7 @@ class Memory {
       const caller = callerOf(input)
       const full = (limit: string) => Effect.fail(new LimitReached({ message: limit }))
       const exceeded = this.open.exceededBy(caller, 1)
-      if (exceeded === "total") return full(`More than ${total} tasks run on this server`)
+      if (exceeded === "total") return full(`More than ${total} tasks are running on this server`)
       if (exceeded === "perCaller") return full(`More than ${perOwner} tasks of this caller have not ended`)
       if (bytesOf(input.input) > inputBytes) return full(`The arguments are longer than ${inputBytes} bytes`)
       if (!this.ended.makeRoom(caller)) return full(noRoom)
@@ -229,7 +228,7 @@ class Memory {
     })
   }
 
-  /** All are leased before any waiter is woken: it runs at once, and may claim or take them. */
+  /** Leases all of them before any waiter wakes, because a waiter runs immediately and may claim or take them. */
   private leased(rows: ReadonlyArray<Row>, node: string): ReadonlyArray<Claimed> {
     const claimed = rows.map((row) => leasedTo(row, node, this.now + this.leaseTime))
     for (const row of rows) this.wake(row)
@@ -343,7 +342,7 @@ class Memory {
   }
 }
 
-/** Both services over the memory of this process. */
+/** Provides both services in this process's memory. */
 export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal> =>
   Layer.effectContext(
     Effect.map(Clock.Clock, (clock) => {

@@ -1,6 +1,6 @@
 /**
- * The journal of tasks that run on an engine: it records steps and sleeps, and has the answers to questions. What callers see is in the
- * store.
+ * The journal of tasks that run on an engine, which records steps and sleeps and keeps the answers to questions. The store keeps everything
+ * that callers see.
  */
 import { bytesOf } from "../store/Row.ts"
 import {
@@ -34,19 +34,19 @@ export interface Options {
   readonly limits: JournalLimits
 }
 
-/** What the store keeps of an answer that the engine alone has. */
+/** The store's placeholder for an answer that only the engine has. */
 export const answered: Answer = { _tag: "Result", result: {} }
 
-/** What an attempt of a step is recorded as that failed: the next one is an activity of its own. */
+/** Recorded for a failed attempt of a step. The next attempt is another activity. */
 const failedText = ""
 
 const full = (key: string) => new JournalFull({ message: `The journal of the task has no room for ${key}` })
 
-/** Whether the steps of a run have room for one more. */
+/** True if the run has room for another step. */
 const hasRoom = ({ bytes, entries }: Run, limits: JournalLimits, more: number): boolean =>
   more <= limits.entryBytes && bytes + more <= limits.journalBytes && entries < limits.entries
 
-/** An activity for each attempt; one that failed before is not run again, and its error was seen by the run before. */
+/** Runs one activity per attempt. A failed attempt is not repeated; the earlier run has seen its error. */
 const stepIn =
   ({ engine, journal, limits, runs }: Options): RunAndRecord =>
   <E, R>(lease: Lease, key: string, step: Effect.Effect<unknown, E, R>) => {
@@ -74,7 +74,7 @@ const stepIn =
           return Effect.failCause(failed)
         }
         if (Exit.isFailure(exit)) {
-          // A step that ends so itself has failed. The engine suspends the execution, or the runner shuts down.
+          // Such an exit is not a failed step: the engine is suspending the execution, or the runner is shutting down.
           run.isStopped ||= Cause.hasInterruptsOnly(exit.cause)
           return Effect.failCause(exit.cause)
         }
@@ -92,19 +92,19 @@ const stepIn =
     return attempt((run.failures.get(key) ?? 0) + 1)
   }
 
-/** An attempt that failed is a row of the engine, which the next attempt in this run does not read again. */
+/** A failed attempt is a row of the engine, which the next attempt in this run does not read again. */
 const noteFailure = (run: Run, key: string, number: number): void => {
   run.entries++
   run.failures.set(key, number)
 }
 
-/** In a fiber of its own: the engine may interrupt the one in which an activity runs. */
+/** Runs in a separate fiber, because the engine may interrupt the fiber that runs an activity. */
 const ended = <A, E, R>(activity: Effect.Effect<A, E, R>): Effect.Effect<Exit.Exit<A, E>, never, R> =>
   Effect.flatMap(Effect.forkChild(activity, { startImmediately: true }), (fiber) =>
     Effect.onInterrupt(Fiber.await(fiber), () => Fiber.interrupt(fiber))
   )
 
-/** The store counts runs that record nothing. */
+/** Tells the store that the run has recorded something. */
 const progressed = (journal: Options["journal"], lease: Lease, run: Run) => {
   run.isRetry = false
   return journal.record(lease, { _tag: "Step", key: `engine:${lease.epoch}`, value: null })
@@ -114,7 +114,7 @@ const answer = ({ engine, journal, store }: Options, run: Run, lease: Lease, key
   const given = Effect.map(within(engine, run.instance, engine.deferredResult(answerOf(key))), (exit) =>
     Option.map(exit, (exit): Answer => (Exit.isSuccess(exit) ? JSON.parse(exit.value) : answered))
   )
-  // The process that took the answer may have ended before its store showed it.
+  // The process that received the answer may have ended before its store showed it.
   const close = Effect.suspend(() =>
     run.closed.has(key) ? Effect.void : Effect.ignore(store.answer(lease.task, run.owner, { [key]: answered }))
   )
@@ -130,7 +130,7 @@ const answer = ({ engine, journal, store }: Options, run: Run, lease: Lease, key
   )
 }
 
-/** `engine`: how it starts and serves tasks. */
+/** Creates the journal. `engine` starts and serves tasks. */
 export const make = (options: Options, engine: Omit<TaskEngine, "step">): Journal["Service"] => {
   const { journal, runs } = options
   const step = stepIn(options)

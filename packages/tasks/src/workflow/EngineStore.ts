@@ -1,4 +1,4 @@
-/** The store of tasks that run on an engine: an answer and a cancel reach the execution of the task as well. */
+/** The store of tasks that run on an engine. Answers and cancellations also reach the task's execution. */
 import { bytesOf } from "../store/Row.ts"
 import type { Task } from "../model/Task.ts"
 import { type Answers, LimitReached, type TaskStore } from "../store/TaskStore.ts"
@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import { answered, type Options } from "./EngineJournal.ts"
 import { answerOf, type TaskWorkflow } from "./TaskWorkflow.ts"
 
-/** Runs an effect of the engine in a fiber without the services of the request. */
+/** Runs one of the engine's effects in a fiber without the request's services. */
 export type Isolate = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
 const answer = Effect.fnUntraced(function* (
@@ -24,7 +24,7 @@ const answer = Effect.fnUntraced(function* (
   if (tooLong !== undefined) {
     return yield* new LimitReached({ message: `The answer to ${tooLong} is too long for this task` })
   }
-  // First the engine, which wakes the task: a question that the store shows as answered has its answer.
+  // The engine comes first and wakes the task, so every question that the store shows as answered has its answer.
   for (const key of open) {
     const deferred = answerOf(key)
     yield* isolate(
@@ -38,7 +38,7 @@ const answer = Effect.fnUntraced(function* (
   }
   const given = Object.fromEntries(open.map((key) => [key, answers[key] ?? answered]))
   const shown = Object.fromEntries(open.map((key) => [key, answered]))
-  // One that is too long for the store is in the engine alone.
+  // An answer that is too long for the store is only kept in the engine.
   return yield* Effect.catch(store.answer(task.id, owner, given), () => store.answer(task.id, owner, shown))
 })
 
@@ -50,7 +50,7 @@ export const make = (options: Options, workflow: TaskWorkflow, isolate: Isolate)
       Effect.flatMap(store.get(id, owner), (task) =>
         Option.isNone(task) ? Effect.succeedNone : answer(options, workflow, isolate, task.value, owner, answers)
       ),
-    // A run that is under way sees the end of its task in the store. One that is suspended ends by the engine.
+    // A running handler sees the end of its task in the store. The engine ends a suspended one.
     cancel: (id, owner, message) =>
       Effect.tap(store.cancel(id, owner, message), (task) =>
         Option.isNone(task) ? Effect.void : isolate(engine.interrupt(workflow, id))

@@ -1,24 +1,24 @@
-/** The runs of tasks in this process, each with the execution of the engine that it is a part of. */
+/** This process's task runs, each with the engine execution that it belongs to. */
 import type { Lease, Wake } from "../store/Journal.ts"
 import type { Instance } from "./TaskWorkflow.ts"
 
 export interface Run {
   readonly instance: Instance
   readonly owner: string
-  /** The questions that the store has as answered. */
+  /** Questions that the store shows as answered. */
   readonly closed: Set<string>
-  /** Whether runs before this one recorded nothing, and this one has recorded nothing yet. */
+  /** True if earlier runs recorded nothing, and neither has this one so far. */
   isRetry: boolean
-  /** Of the steps and sleeps that it came to, as JSON; attempts that failed are entries, too. */
+  /** Size in bytes of the recorded steps and sleeps as JSON. Failed attempts count too. */
   bytes: number
   entries: number
-  /** How many attempts of a step have failed, by its key. */
+  /** Number of failed attempts by step key. */
   readonly failures: Map<string, number>
-  /** Whether the engine stopped it at a step, or the server stops: it does not end its task. */
+  /** True if the engine stopped it at a step, or the server is stopping: it must not end its task. */
   isStopped: boolean
-  /** What it waits for, once it was parked. */
+  /** Its wake-up conditions, once it is parked. */
   wake: Wake | undefined
 }
 
-/** By their leases: a lease is of one run. */
+/** Runs by lease. A lease belongs to one run. */
 export type Runs = WeakMap<Lease, Run>

@@ -1,7 +1,7 @@
 /**
- * An execution of the workflow of a task: runs of the handler, until the task has ended.
+ * An execution of a task's workflow: runs the handler until the task has ended.
  *
- * A run that only waits is parked as on any other store, and the execution suspends: an answer or a clock of the engine resumes it, on any
+ * A run that only waits is parked as in any other store, and the execution suspends. An answer or a clock of the engine resumes it on any
  * runner.
  */
 import type { Claimed, EngineServer, Wake } from "../store/Journal.ts"
@@ -17,21 +17,21 @@ import { answerOf, clockUntil, type EngineService, type Instance, type TaskWorkf
 
 /** How long an execution waits after its store failed, in milliseconds. */
 const pause = 1000
-/** How long an execution is kept that starts while the server stops, in milliseconds. */
+/** How long an execution that starts while the server is stopping waits, in milliseconds. */
 const moment = 50
-/** How often an execution looks for the tool of its task on a runner that does not have it, in milliseconds. */
+/** Interval in milliseconds at which an execution looks for its task's tool on a runner that lacks it. */
 const look = 1000
 
 export interface Serving extends EngineServer {
-  /** Completes when the server stops. */
+  /** Completes when the server is stopping. */
   readonly stopping: Effect.Effect<void>
   readonly isStopping: () => boolean
 }
 
-/** What an execution does after a run. */
+/** Next step of an execution after a run. */
 type Next = "over" | "again" | Wake
 
-/** A runner of another release may not have the tool; the execution moves to one that has when this one stops. */
+/** Waits until the tool is available. A runner of another release may lack it, and the execution moves on when that runner stops. */
 const toolIsThere = (server: EngineServer, claimed: Claimed): Effect.Effect<void> =>
   Effect.suspend(() =>
     server.tools().includes(claimed.input.tool)
@@ -53,7 +53,7 @@ const newRun = (instance: Instance, { entries, input }: Claimed, attempts: numbe
   wake: undefined
 })
 
-/** One run of the handler. */
+/** Runs the handler once. */
 const ran = Effect.fnUntraced(function* (
   { engine, journal, runs, store }: Options,
   server: Serving,
@@ -61,7 +61,7 @@ const ran = Effect.fnUntraced(function* (
   instance: Instance
 ): Effect.fn.Return<Next> {
   if (server.isStopping()) {
-    // The engine has started the execution again, and does not yet know that this runner stops.
+    // The engine has restarted the execution, and does not know yet that this runner is stopping.
     yield* Effect.sleep(moment)
     return yield* Effect.interrupt
   }
@@ -69,11 +69,11 @@ const ran = Effect.fnUntraced(function* (
   if (Option.isNone(taken)) return "over"
   const claimed = taken.value
   const { entries, lease } = claimed
-  // The first lease was that of the request: no run had it.
+  // The first lease belonged to the request, and no run had it.
   const attempts = claimed.attempts === lease.epoch ? lease.epoch - 1 : claimed.attempts
   const run = newRun(instance, claimed, attempts)
   runs.set(lease, run)
-  // A program may interrupt the execution by the engine alone.
+  // A program may interrupt the execution through the engine alone.
   const cancelled = Effect.suspend(() =>
     instance.interrupted ? Effect.ignore(store.cancel(task, run.owner, "Its execution was interrupted")) : Effect.void
   )
@@ -83,24 +83,24 @@ const ran = Effect.fnUntraced(function* (
     Workflow.addFinalizer(() => cancelled)
   )
   const ready = Effect.raceFirst(toolIsThere(server, claimed), Effect.asVoid(journal.lost(lease)))
-  // Steps and sleeps are the engine's.
+  // The engine keeps steps and sleeps.
   const whole = server.run({ ...claimed, attempts, entries: entries.filter(({ _tag }) => _tag === "Question") })
   const isStopping = yield* Effect.raceFirst(
     Effect.as(Effect.andThen(ready, whole), false),
     Effect.as(server.stopping, true)
   )
   if (instance.suspended) return yield* Workflow.suspend(instance)
-  // Without a result the engine runs the execution again, on another runner where this one stops.
+  // Without a result the engine runs the execution again, on another runner if this one is stopping.
   if (isStopping || run.isStopped) return yield* Effect.interrupt
   if (run.wake !== undefined) return run.wake
   const lost = yield* journal.renew(journal.node, [lease])
   if (lost.length === 0) return "again"
   const { reason } = yield* journal.lost(lease)
-  // The execution is another runner's by now: this one is to be interrupted, and must not end it.
+  // Another runner now has the execution. This one will be interrupted, and must not end it.
   return reason === "taken" ? yield* Effect.never : "over"
 })
 
-/** Suspends the execution until it may go on; returns where that is now. */
+/** Suspends the execution until it can continue. Returns if that is already the case. */
 const suspended = Effect.fnUntraced(function* (
   engine: EngineService,
   workflow: TaskWorkflow,
@@ -110,7 +110,7 @@ const suspended = Effect.fnUntraced(function* (
   const clock = at === undefined ? undefined : clockUntil(at, yield* Clock.currentTimeMillis)
   const questions = answers.map(answerOf)
   const names = [...questions, ...(clock === undefined ? [] : [clock.deferred])].map(({ name }) => name)
-  // Before the look: what is done from here on resumes the execution.
+  // Registered before looking, so that anything that happens afterwards resumes the execution.
   for (const name of names) instance.awaitedDeferreds.set(name, 1)
   if (clock !== undefined) yield* engine.scheduleClock(workflow, { executionId: instance.executionId, clock })
   const given = [
@@ -123,7 +123,7 @@ const suspended = Effect.fnUntraced(function* (
   return yield* isThere ? forgotten : Workflow.suspend(instance)
 })
 
-/** The execution of a task on this runner. It ends with its task. */
+/** Creates a task's execution on this runner. It ends with its task. */
 export const make =
   (options: Options, workflow: TaskWorkflow, server: Serving) =>
   ({ task }: { readonly task: string }): Effect.Effect<void, never, WorkflowInstance> =>
@@ -134,7 +134,7 @@ export const make =
           Cause.hasInterruptsOnly(cause)
             ? Effect.failCause(cause)
             : Effect.as(
-                Effect.andThen(Effect.logWarning("The store of tasks failed", cause), Effect.sleep(pause)),
+                Effect.andThen(Effect.logWarning("The task store failed", cause), Effect.sleep(pause)),
                 "again" as const
               )
         )

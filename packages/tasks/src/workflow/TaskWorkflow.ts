@@ -1,4 +1,4 @@
-/** The workflow of a task, and what it waits for in the engine. */
+/** A task's workflow, and the engine's deferreds and clocks that it waits for. */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -12,25 +12,25 @@ import { WorkflowEngine, WorkflowInstance } from "effect/workflow/WorkflowEngine
 export type Instance = WorkflowInstance["Service"]
 export type EngineService = WorkflowEngine["Service"]
 
-/** Its executions are named by their tasks. */
+/** Creates the workflow. Its executions are named after their tasks. */
 export const make = (name: string) =>
   Workflow.make(name, { payload: { task: Schema.String }, idempotencyKey: ({ task }) => task })
 
 export type TaskWorkflow = ReturnType<typeof make>
 
-/** The name of a step, question or sleep as every storage keeps it. */
+/** Returns the name of a step, question or sleep in a form that every storage keeps. */
 export const nameOf = (key: string): string => key.replaceAll("\u0000", "\ufffd")
 
 /** The answer to a question, as JSON. */
 export const answerOf = (key: string) => DurableDeferred.make(`answer:${nameOf(key)}`, { success: Schema.String })
 
-/** Ends at a time, in milliseconds since the epoch. */
+/** A clock that ends at a time, in milliseconds since 1970. */
 export const clockUntil = (at: number, now: number) =>
   DurableClock.make({
     name: `until ${DateTime.formatIso(DateTime.makeUnsafe(at))}`,
     duration: Duration.millis(Math.max(0, at - now))
   })
 
-/** An effect of a workflow, in an execution. */
+/** Runs an effect of a workflow inside an execution. */
 export const within = <A, E, R>(engine: EngineService, instance: Instance, effect: Effect.Effect<A, E, R>) =>
   Effect.provideContext(effect, Context.make(WorkflowEngine, engine).pipe(Context.add(WorkflowInstance, instance)))

@@ -1,8 +1,8 @@
 /**
- * Tasks on the workflow engine of Effect: each is an execution of a workflow.
+ * Runs tasks on Effect's workflow engine, with each task as a workflow execution.
  *
- * `Once.run` is an activity, an answer a durable deferred, the wake of `Once.sleep` a durable clock, and a cancel interrupts the execution.
- * The engine lists nothing and knows no callers: the tasks that they read lie in a store beside it.
+ * `Once.run` becomes an activity, an answer a durable deferred, and the end of `Once.sleep` a durable clock. Cancelling a task interrupts
+ * its execution. The engine has no lists and doesn't know callers, so a store next to it keeps the tasks for reading.
  */
 import * as Memory from "../store/memory.ts"
 import { type Engine, Journal, type EngineServer } from "../store/Journal.ts"
@@ -22,16 +22,16 @@ import type { Runs } from "./Runs.ts"
 import * as TaskWorkflow from "./TaskWorkflow.ts"
 
 export interface WorkflowOptions<E = never, R = never> extends Partial<EngineJournal.JournalLimits> {
-  /** The name of the workflow; servers of one engine that differ in their tools take different names. Default `"mcp/tasks"`. */
+  /** Workflow name. If servers with different tools share an engine, each needs a different name. Default `"mcp/tasks"`. */
   readonly name?: string | undefined
-  /** Where the tasks lie that callers read, in a database for servers with an engine alone. Default: the memory of the process. */
+  /** Store for the tasks that callers read, for example a database. Defaults to this process's memory. */
   readonly store?: Layer.Layer<TaskStore | Journal, E, R> | undefined
 }
 
-/** How many tasks are started at once. */
+/** Maximum number of tasks to start at the same time. */
 const maxStarted = 20
 
-/** Starts tasks whose node died after it had created them, and before the engine stored that they run. */
+/** Starts tasks whose node died after creating them but before the engine had stored that they are running. */
 const startingMissed = (
   { lease, unstarted }: Journal["Service"],
   server: EngineServer,
@@ -42,7 +42,7 @@ const startingMissed = (
     Effect.forEach(start, { discard: true })
   )
   const logged = Effect.catchCause(look, (cause) =>
-    Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.logWarning("The store of tasks failed", cause)
+    Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.logWarning("The task store failed", cause)
   )
   return Effect.forever(Effect.andThen(logged, Effect.sleep(lease / 3)))
 }
@@ -50,6 +50,7 @@ const startingMissed = (
 const make = ({ name = "mcp/tasks", ...limits }: Omit<WorkflowOptions, "store">) =>
   Effect.gen(function* () {
     const engine = yield* WorkflowEngine
+    // By lease: the engine resumes executions by the lease alone.
     const runs: Runs = new WeakMap()
     const options: EngineJournal.Options = {
       engine,
@@ -78,7 +79,7 @@ const make = ({ name = "mcp/tasks", ...limits }: Omit<WorkflowOptions, "store">)
               isStopping: () => Deferred.isDoneUnsafe(stopped)
             }
             yield* engine.register(workflow, Execution.make(options, workflow, serving))
-            // Before the end of the registration, which waits for the executions.
+            // Runs before the registration ends, which waits for the executions.
             yield* Effect.addFinalizer(() => Deferred.succeed(stopped, undefined))
             registered.openUnsafe()
             return yield* startingMissed(options.journal, server, tasks.start)
@@ -91,8 +92,9 @@ const make = ({ name = "mcp/tasks", ...limits }: Omit<WorkflowOptions, "store">)
   })
 
 /**
- * Tasks on Effect's workflow engine, for programs that have one: in memory, or on a cluster. A step is an activity, an answer a durable
- * deferred, the end of a sleep a durable clock. The page about long work says which promises the engine cannot keep.
+ * Runs tasks on Effect's workflow engine, in memory or on a cluster, for programs that already use one. A step becomes an activity, an
+ * answer a durable deferred, and the end of a sleep a durable clock. The page on long-running work lists the guarantees that the engine
+ * can't provide.
  *
  * @example
  * ```ts

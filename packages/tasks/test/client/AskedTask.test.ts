@@ -24,7 +24,7 @@ const greet = (options?: Parameters<typeof Elicitation.form>[2]) =>
 const asTask = { task: { ttl: "1 hour" } } as const
 const accepted = { action: "accept" as const, content: { name: "Ada" } }
 
-/** A client by hand: what it answers is a table, what it is asked is kept. */
+/** A manual client: a table defines its answers, and its questions are recorded. */
 const scripted = Effect.fnUntraced(function* (
   answers: { readonly [method: string]: (params: any) => Effect.Effect<unknown, McpError.McpError> },
   {
@@ -38,7 +38,7 @@ const scripted = Effect.fnUntraced(function* (
   yield* Context.get(server, McpServer.McpServer).connect(far)
   const asked: Array<{ readonly method: string; readonly params: any }> = []
   const notes: Array<string> = []
-  // Cancels do not reach the handlers of a peer.
+  // Cancellations do not reach the handlers of a peer.
   const noted = Transport.tap(near, (inbound) => {
     if (inbound._tag === "Message" && "method" in inbound.message && !("id" in inbound.message)) {
       notes.push(inbound.message.method)
@@ -74,9 +74,9 @@ const state = (status: string, more: object = {}) => ({
 })
 const created = () => Effect.succeed({ task: state("working") })
 
-describe("a question as a task", () => {
+describe("Questions as tasks", () => {
   it.effect(
-    "A question as a task is read as often as the client says, and its answer is fetched",
+    "A question task is polled at the client's interval, and its answer is fetched",
     () =>
       Effect.gen(function* () {
         let status = "working"
@@ -105,7 +105,7 @@ describe("a question as a task", () => {
     verifies("tasks.get.poll-interval", "tasks.get.until-terminal", "tasks.related.not-in-requests")
   )
 
-  it.effect("A question as a task fails as the client's task fails: refused, cancelled, malformed", () =>
+  it.effect("A question task fails like the client's task: rejected, cancelled or malformed", () =>
     Effect.gen(function* () {
       const textOf = Effect.fnUntraced(function* (answers: Parameters<typeof scripted>[0]) {
         const { call } = yield* scripted({ "elicitation/create": created, ...answers })
@@ -119,16 +119,16 @@ describe("a question as a task", () => {
       assert.include(yield* textOf(failed), "Not now")
       const cancelled = () => Effect.succeed(state("cancelled", { statusMessage: "Closed" }))
       assert.include(yield* textOf({ "tasks/get": cancelled }), "Closed")
-      assert.include(yield* textOf({ "tasks/get": () => Effect.succeed({}) }), "is no task")
+      assert.include(yield* textOf({ "tasks/get": () => Effect.succeed({}) }), "is not a task")
       assert.include(
         yield* textOf({ "elicitation/create": () => Effect.succeed({ task: { taskId: 1 } }) }),
-        "is no task"
+        "is not a task"
       )
     })
   )
 
   it.effect(
-    "A question as a task is cancelled by a request when the handler is interrupted",
+    "Interrupting the handler cancels its question task with a request",
     () =>
       Effect.gen(function* () {
         const { call, methods } = yield* scripted({
@@ -144,7 +144,7 @@ describe("a question as a task", () => {
   )
 
   it.effect(
-    "A question interrupted before its task is known is cancelled by a request once the task is known, and by no notification",
+    "A question interrupted before its task is known is cancelled with a request afterwards, not a notification",
     () =>
       Effect.gen(function* () {
         const known = yield* Deferred.make<void>()
@@ -167,7 +167,7 @@ describe("a question as a task", () => {
   )
 
   it.effect(
-    "A question is no task where the client does not run such tasks, nor where the client answers at once",
+    "A question is not a task if the client does not support such tasks or answers immediately",
     () =>
       Effect.gen(function* () {
         const answers = { "elicitation/create": () => Effect.succeed(accepted) }
@@ -190,8 +190,8 @@ describe("a question as a task", () => {
   )
 })
 
-describe.each(Revision.all)("questions as tasks in $version", (revision) => {
-  it.effect("A handler that asks as a task has the answer of the client, with or without a receiver of tasks", () =>
+describe.each(Revision.all)("Questions as tasks in $version", (revision) => {
+  it.effect("A handler that asks as a task gets the client's answer, with or without a task receiver", () =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<void>()
       const user = Elicitation.layer({ form: () => Effect.as(Deferred.await(answer), accepted) })

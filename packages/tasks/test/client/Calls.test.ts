@@ -1,4 +1,4 @@
-/** Calls of this repository's client at a server with `Tasks`, over memory and HTTP: the caller sees a call like any. */
+/** Calls of our client to a server with `Tasks`, over memory and HTTP. To the caller, they look like any call. */
 import { TaskCancelled } from "@effect-mcp/client/ClientError"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import { Elicitation, Progress, Tool, Tools } from "@effect-mcp/core"
@@ -21,7 +21,7 @@ const Report = Tool.make("report", {
 type Version = "2025-11-25" | "2026-07-28"
 type Features = Layer.Layer<never, never, McpServer.Registries>
 
-/** Ways to connect; their clients have what the context gives. */
+/** Ways to connect. Their clients answer with the services in the context. */
 const wires = {
   memory: (features: Features, version: Version) => Effect.orDie(McpTest.connect(features, version)),
   HTTP: (features: Features, version: Version) =>
@@ -47,9 +47,9 @@ const user = Elicitation.layer({
 
 for (const [wire, connect] of Object.entries(wires)) {
   for (const version of ["2025-11-25", "2026-07-28"] as const) {
-    describe(`calls in ${version} over ${wire} that become tasks`, () => {
+    describe(`Calls in ${version} over ${wire} that become tasks`, () => {
       it.live(
-        "A call that becomes a task gives its output, with the messages of the task and the answers of the client",
+        "A task call returns its output, the task's messages and the client's answers",
         () =>
           Effect.gen(function* () {
             const handler = Tools.layer(
@@ -67,7 +67,7 @@ for (const [wire, connect] of Object.entries(wires)) {
         wire === "HTTP" && version === "2026-07-28" ? verifies("tasks-extension.http.name") : {}
       )
 
-      it.live("A call that becomes a task fails with what the tool declares, with its error, or as cancelled", () =>
+      it.live("A task call fails with the tool's declared failure, with its error, or as cancelled", () =>
         Effect.gen(function* () {
           const interrupted = yield* Deferred.make<void>()
           const handler = Tools.layer(Report, ({ topic }) =>
@@ -89,7 +89,7 @@ for (const [wire, connect] of Object.entries(wires)) {
         }).pipe(Effect.scoped)
       )
 
-      it.live("A call that becomes a task is cancelled with its caller, and its handler is interrupted", () =>
+      it.live("A task call is cancelled with its caller, and its handler is interrupted", () =>
         Effect.gen(function* () {
           const seen = yield* Deferred.make<void>()
           const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
@@ -107,7 +107,7 @@ for (const [wire, connect] of Object.entries(wires)) {
         }).pipe(Effect.scoped)
       )
 
-      it.live("A call that becomes a task is found again by the id of the task", () =>
+      it.live("A task call can be found again by its task id", () =>
         Effect.gen(function* () {
           const open = yield* Deferred.make<void>()
           const handler = Tools.layer(Report, () => Effect.as(Deferred.await(open), { pages: 2 }))

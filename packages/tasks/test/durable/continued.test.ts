@@ -11,8 +11,8 @@ import { file, open } from "../support/sqlite.ts"
 const Name = Schema.Struct({ name: Schema.String })
 const answer = (name: string) => ({ action: "accept", content: { name } })
 
-describe("continued calls", () => {
-  it.effect("A call that asked before it became a task keeps those answers and steps in the next process", () =>
+describe("Continued calls", () => {
+  it.effect("A call that asked before becoming a task keeps its answers and steps in the next process", () =>
     Effect.gen(function* () {
       const path = yield* file
       let steps = 0
@@ -33,7 +33,7 @@ describe("continued calls", () => {
           }),
         { beginsTask: true }
       )
-      /** A process: its own store on the file, and a client of it. */
+      /** A process with its own store on the file, and its client. */
       const start = Effect.gen(function* () {
         const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
         const { context } = yield* Scope.provide(open({ file: path }), scope)
@@ -65,40 +65,38 @@ describe("continued calls", () => {
     })
   )
 
-  it.effect(
-    "A task whose server stops is continued by another server at once, after a step that runs for at most `drain`",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* open({ file: yield* file, lease: 3_600_000 })
-        for (const [drain, seconds] of [
-          ["10 seconds", 10],
-          [0, 0]
-        ] as const) {
-          const began: Array<string> = []
-          const started = Effect.fnUntraced(function* (own: string) {
-            const step = Effect.andThen(
-              Effect.sync(() => began.push(own)),
-              Effect.sleep("1 minute")
-            )
-            const slow = tool("slow", "optional", () => Effect.as(Once.run("step", Schema.Void, step), own))
-            const tasks = Layer.provide(Tasks.layerStore({ drain }), Layer.succeedContext(store.context))
-            const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
-            const server = yield* Scope.provide(serve(Layer.merge(slow, tasks)), scope)
-            return { client: yield* Scope.provide(connect(server), scope), scope }
-          })
-          const a = yield* started("a")
-          const { taskId } = yield* a.client.call("slow")
-          const b = yield* started("b")
-          const closing = yield* Effect.forkChild(Scope.close(a.scope, Exit.void), { startImmediately: true })
-          if (seconds > 0) yield* TestClock.adjust(seconds * 1000 - 1)
-          assert.deepStrictEqual(began, ["a"])
-          yield* TestClock.adjust("1 second")
-          assert.isDefined(closing.pollUnsafe())
-          assert.deepStrictEqual(began, ["a", "b"])
-          yield* TestClock.adjust("1 minute")
-          assert.strictEqual((yield* b.client.get(taskId))["result"].content[0].text, "b")
-          yield* Scope.close(b.scope, Exit.void)
-        }
-      })
+  it.effect("A stopping server hands its task to another server at once, after a step of at most `drain`", () =>
+    Effect.gen(function* () {
+      const store = yield* open({ file: yield* file, lease: 3_600_000 })
+      for (const [drain, seconds] of [
+        ["10 seconds", 10],
+        [0, 0]
+      ] as const) {
+        const began: Array<string> = []
+        const started = Effect.fnUntraced(function* (own: string) {
+          const step = Effect.andThen(
+            Effect.sync(() => began.push(own)),
+            Effect.sleep("1 minute")
+          )
+          const slow = tool("slow", "optional", () => Effect.as(Once.run("step", Schema.Void, step), own))
+          const tasks = Layer.provide(Tasks.layerStore({ drain }), Layer.succeedContext(store.context))
+          const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
+          const server = yield* Scope.provide(serve(Layer.merge(slow, tasks)), scope)
+          return { client: yield* Scope.provide(connect(server), scope), scope }
+        })
+        const a = yield* started("a")
+        const { taskId } = yield* a.client.call("slow")
+        const b = yield* started("b")
+        const closing = yield* Effect.forkChild(Scope.close(a.scope, Exit.void), { startImmediately: true })
+        if (seconds > 0) yield* TestClock.adjust(seconds * 1000 - 1)
+        assert.deepStrictEqual(began, ["a"])
+        yield* TestClock.adjust("1 second")
+        assert.isDefined(closing.pollUnsafe())
+        assert.deepStrictEqual(began, ["a", "b"])
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual((yield* b.client.get(taskId))["result"].content[0].text, "b")
+        yield* Scope.close(b.scope, Exit.void)
+      }
+    })
   )
 })

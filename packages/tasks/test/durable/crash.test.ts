@@ -1,4 +1,6 @@
-/** A node dies at every point of a task: the result is the same, a body runs twice at most, and an effect with a key once. */
+/**
+ * A node dies at every point of a task: the result is the same, a body runs at most twice, and an effect with a key once.
+ */
 import * as Sqlite from "@effect-mcp/tasks/sqlite"
 import { Elicitation, Once, Progress } from "@effect-mcp/core"
 import { CrashPoints } from "@effect-mcp/testing"
@@ -7,7 +9,7 @@ import { Context, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { file } from "../support/sqlite.ts"
 
-/** A service that does a thing once per key. */
+/** A service that does something once per key. */
 class Keyed extends Context.Service<Keyed, Set<string>>()("Keyed") {}
 
 const step = (name: string) =>
@@ -46,13 +48,13 @@ const check = <W>(services: Layer.Layer<W | Keyed>) =>
     assert.deepStrictEqual(runs[0]?.exit, Exit.succeed("one two three four"))
   })
 
-describe("crashes of a node", () => {
+describe("Node crashes", () => {
   const title =
-    "A task whose node dies around any write has the same result, runs a body twice at most, and has each keyed effect once"
+    "A task whose node crashes around any write has the same result, runs a body at most twice and each keyed effect once"
   it.effect(`${title} (in memory)`, () => check(world))
   it.effect(`${title} (on SQLite)`, () => check(Layer.merge(world, sqlite)))
 
-  it.effect("A task whose node dies in or after a transaction has what the transaction wrote once", () =>
+  it.effect("A transaction's writes are applied exactly once if the task's node crashes around it", () =>
     Effect.gen(function* () {
       const pay = (name: string) =>
         Effect.flatMap(SqlClient, (sql) =>

@@ -1,11 +1,11 @@
-/** One killed process, so that `npm test` sees a takeover. The whole suites are in `process/`. */
+/** One killed process, so that `npm test` covers a takeover. The full suites are in `process/`. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { call, ended, start } from "../support/process.ts"
 import { file } from "../support/sqlite.ts"
 
-describe("tasks in a SQLite file", () => {
-  it.live("A task whose process is killed ends in the next process", () =>
+describe("Tasks in a SQLite file", () => {
+  it.live("A task whose process is killed finishes in the next process", () =>
     Effect.gen(function* () {
       const place = yield* file
       const first = yield* start("sqlite", place)

@@ -1,6 +1,6 @@
 /**
- * The tests of the package tasks, where each store in memory is one on the workflow engine. Those that are left out are about claims,
- * or that a handler starts within the request that makes its task.
+ * The tests of tasks, with each in-memory store replaced by one on the workflow engine. Tests that depend on claims are skipped, and tests
+ * of handlers that must start within the request that creates their task.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -24,16 +24,17 @@ vi.mock(import("../../src/store/memory.ts"), async (original) => {
 vi.mock(import("@effect/vitest"), async (original) => {
   const vitest = await original()
   const leftOut = new Set([
-    // A second server on one engine in memory: the engine ends a task with the server that ran it. `process.test.ts` has a cluster.
-    "A task at the shutdown of its node records the step that runs, begins none, and continues on another node at once",
-    "A step has the same key in every attempt, and the caller that made the task, without claims that are not kept",
-    // Steps and attempts are not those of claims: the engine has none. `engine.test.ts` has what is there instead.
-    "changed handlers",
-    "A supervisor gives a task up that was claimed ten times and recorded nothing new",
+    // They need a second server on one in-memory engine, but the engine ends a task with its server. `process.test.ts` has a cluster.
+    "A node shutting down records its task's running step, starts no other, and hands the task over at once",
+    "A step has the same key and caller in every attempt, without transient claims",
+    // Steps and attempts work differently without claims; `engine.test.ts` covers them.
+    "Changed handlers",
+    "A supervisor abandons a task after ten claims without new records",
+    "A journal whose claim returns no Effect is called again",
     // The handler starts a turn after the answer.
-    "A call that ends within `taskAfter` is answered without a task, and a longer call by its task, which runs once",
-    "A call that middleware refuses after its task was made cancels the task",
-    "A task over HTTP is read by all clients that know its id, and the header Mcp-Name must name it"
+    "A call within `taskAfter` is answered without a task, and a longer one with its task",
+    "A call rejected by middleware after its task was created cancels the task",
+    "A task over HTTP is readable by all clients that know its id, and Mcp-Name must name it"
   ])
   const chosen = <T extends (...args: Array<never>) => unknown>(register: T): T =>
     new Proxy(register, {

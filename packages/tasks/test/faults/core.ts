@@ -97,12 +97,12 @@ export const coreFaults: ReadonlyArray<Fault> = [
   // ---- bounds
   row(
     "any number of requests may wait for results",
-    source("server/ResultWaits"),
+    source("server/ResultWaiters"),
     "exceededBy(caller, 1) !== undefined",
     "exceededBy(undefined, 1) !== undefined",
     methods
   ),
-  // ---- what a task sends
+  // ---- messages of a task
   row(
     "a question does not say of which task it is",
     ofTask,
@@ -184,10 +184,10 @@ export const coreFaults: ReadonlyArray<Fault> = [
     routes
   ),
   row(
-    "a tool that runs only as a task is listed for all",
+    "a tool that only runs as a task is listed for all",
     source("server/ListedTools"),
-    "list.tools.filter((tool) => !isRequired(tool))",
-    "list.tools",
+    "isRequired(tool) && !mayHaveTasks",
+    "isRequired(tool) && !tool",
     "packages/tasks/test/server/ListedTools.test.ts"
   ),
   row(

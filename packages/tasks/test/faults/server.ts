@@ -1,7 +1,8 @@
-/** Faults in what a server with tasks answers. */
+/** Faults in the answers of a server with tasks. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const creation = "packages/tasks/test/server/Creation.test.ts"
+const handleTools = "packages/tasks/test/server/HandleTools.test.ts"
 const methods = "packages/tasks/test/server/Methods.test.ts"
 const ofTask = "packages/tasks/src/server/TaskRoutes.ts"
 const sessions = "packages/tasks/test/server/Routes.test.ts"
@@ -111,7 +112,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
     ids: ["tasks-extension.declared.per-request"]
   },
   {
-    name: "The error for a tool that runs only as a task names the capability of 2025-11-25",
+    name: "The error for a tool that only runs as a task names the capability of 2025-11-25",
     file: "packages/tasks/src/server/Decision.ts",
     from: "Extension.declarationOf(TasksExtension, revision, {})",
     to: "{ tasks: {} }",
@@ -119,17 +120,17 @@ export const serverFaults: ReadonlyArray<Fault> = [
     ids: ["tasks-extension.declared.required"]
   },
   {
-    name: "A task asks again what its request was answered",
-    file: "packages/tasks/src/server/Creation.ts",
-    from: "{ ...call, before }",
-    to: "call",
+    name: "A task repeats a question that its request was already answered",
+    file: "packages/tasks/src/server/CallMiddleware.ts",
+    from: ": created(service, { ...call, before }",
+    to: ": created(service, call",
     test: creation,
     ids: ["tasks-extension.creation.after-rounds"]
   },
   {
     name: "A tool that is hidden from the caller becomes a task",
     file: "packages/server/src/features/ToolRegistry.ts",
-    from: "return entry !== undefined && visible(entry, principal) ? entry : undefined",
+    from: "return entry !== undefined && sees(entry, principal) ? entry : undefined",
     to: "return entry",
     test: creation
   },
@@ -150,7 +151,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
     ids: ["tasks-extension.get.failed"]
   },
   {
-    name: "The error of a task is another than that of the call",
+    name: "The error of a task differs from the call's error",
     file: "packages/tasks/src/model/Wire2026.ts",
     from: "error: { code, message,",
     to: "error: { code: -32603, message,",
@@ -190,7 +191,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
     ids: ["tasks-extension.get.all-questions"]
   },
   {
-    name: "An update that was taken is answered by an error",
+    name: "An update that was accepted gets an error",
     file: "packages/tasks/src/server/Methods.ts",
     from: "Effect.as(answered, {})",
     to: "Effect.andThen(answered, Effect.fail(unknownTask))",
@@ -198,7 +199,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
     ids: ["tasks-extension.update.acknowledged"]
   },
   {
-    name: "An update with an unknown key is refused",
+    name: "An update with an unknown key is rejected",
     file: "packages/tasks/src/server/Methods.ts",
     from: "Effect.as(answered, {})",
     to: "Effect.flatMap(answered, (keys) => (keys.length < answers.length ? Effect.fail(unknownTask) : Effect.succeed({})))",
@@ -218,7 +219,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
     ]
   },
   {
-    name: "A cancel leaves the task as it is",
+    name: "A cancellation leaves the task unchanged",
     file: "packages/tasks/src/server/Methods.ts",
     from: "service.store.cancel(taskId, owner)",
     to: "service.store.get(taskId, owner)",
@@ -226,7 +227,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
     ids: ["tasks-extension.get.cancelled"]
   },
   {
-    name: "A cancel of a task that has ended is an error",
+    name: "A cancellation of a task that has ended is an error",
     file: "packages/tasks/src/server/Methods.ts",
     from: "service.store.cancel(taskId, owner)",
     to: "Effect.map(service.store.cancel(taskId, owner), Option.filter(({ outcome }) => outcome === undefined))",
@@ -284,8 +285,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "The error for an undeclared extension does not name it",
     file: "packages/server/src/dispatch/ExtensionMethods.ts",
-    from: "needs a client that declares the extension ${extension.id}",
-    to: "needs a client that declares an extension",
+    from: "requires a client that declares the extension ${extension.id}",
+    to: "requires a client that declares an extension",
     test: methods,
     ids: ["tasks-extension.errors.informative"]
   },
@@ -295,5 +296,47 @@ export const serverFaults: ReadonlyArray<Fault> = [
     from: ".slice(0, maxFollowed), isOwn)",
     to: ".slice(0, maxFollowed), () => Effect.succeed(true))",
     test: methods
+  },
+  {
+    name: "A client with tasks may call the tools for clients without tasks",
+    file: "packages/tasks/src/server/HandleTools.ts",
+    from: "Decision.followsTasks(request) || ",
+    to: "",
+    test: handleTools
+  },
+  {
+    name: "A client with tasks sees the tools for clients without tasks",
+    file: "packages/tasks/src/server/ListedTools.ts",
+    from: "isTask.size > 0 && !followsTasks(request)",
+    to: "isTask.size > 0",
+    test: handleTools
+  },
+  {
+    name: "A model answers for a user whom the client could ask",
+    file: "packages/tasks/src/server/HandledCall.ts",
+    from: "  clientCapabilities.elicitation === undefined",
+    to: "  true",
+    test: handleTools
+  },
+  {
+    name: "A model answers for its user although the server did not allow that",
+    file: "packages/tasks/src/server/HandledCall.ts",
+    from: "  askModel &&\n",
+    to: "",
+    test: "packages/tasks/test/server/HandledCall.test.ts"
+  },
+  {
+    name: "A call returns a handle to a client that follows tasks",
+    file: "packages/tasks/src/server/Decision.ts",
+    from: 'support === "forbidden" || followsTasks(request) ? undefined',
+    to: 'support === "forbidden" ? undefined',
+    test: "packages/tasks/test/server/HandledCall.test.ts"
+  },
+  {
+    name: "A form is answered with content that does not match its schema",
+    file: "packages/tasks/src/server/FormAnswer.ts",
+    from: "compiled.success(content)",
+    to: "[]",
+    test: handleTools
   }
 ]

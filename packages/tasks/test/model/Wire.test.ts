@@ -1,4 +1,4 @@
-/** Both wire forms of a task: what is written is what the schemas of the two generations allow. */
+/** Both wire forms of a task match the schemas of the two generations. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
@@ -21,7 +21,7 @@ const Positive = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1e9 })
 
 const question = { method: "com.example/pick", params: {} }
 
-/** Any task that a store may hold: one that has ended has no open question. */
+/** Any task that a store may contain. A task that has ended has no open question. */
 const tasks: Arbitrary.Arbitrary<Task> = Arbitrary.map(
   Arbitrary.schema(
     Schema.Struct({
@@ -62,9 +62,9 @@ const failedTool: TaskOutcome = {
 }
 const error: TaskOutcome = { _tag: "Error", code: -32603, message: "Broken" }
 
-describe("a task on the wire", () => {
+describe("Wire format of tasks", () => {
   it.prop(
-    "A time is written as ISO 8601, whichever times were written before it",
+    "Times are written as ISO 8601, even if stored in an older format",
     { times: Schema.Array(Schema.Union([Time, Schema.Literals([0, 32, 64])])) },
     ({ times }) => {
       const expected = times.map((millis) => new Date(millis).toISOString())
@@ -73,7 +73,7 @@ describe("a task on the wire", () => {
   )
 
   it.effect.prop(
-    "The wire form of a task in 2025-11-25 fits the schema and has the status of the task",
+    "A 2025-11-25 task matches the schema and has its own status on the wire",
     { task: tasks },
     ({ task }) =>
       Effect.gen(function* () {
@@ -87,7 +87,7 @@ describe("a task on the wire", () => {
   )
 
   it.effect.prop(
-    "The wire form of a task in the extension fits the schema and has the members of its status alone",
+    "An extension task matches the schema and has only its status's members on the wire",
     { task: tasks },
     ({ task }) =>
       Effect.gen(function* () {
@@ -109,13 +109,13 @@ describe("a task on the wire", () => {
       })
   )
 
-  it("A tool's own failure is `failed` in 2025-11-25 with its text, and `completed` in the extension", () => {
+  it("A tool's own failure is `failed` with its text in 2025-11-25, and `completed` in the extension", () => {
     const { status, statusMessage } = Wire2025.write(task(failedTool))
     assert.deepStrictEqual([status, statusMessage], ["failed", "No disk"])
     assert.strictEqual(Wire2026.write(task(failedTool)).status, "completed")
   })
 
-  it("A JSON-RPC error is `failed` in both wire forms, with its message", () => {
+  it("A JSON-RPC error is `failed` with its message in both wire formats", () => {
     assert.deepStrictEqual(
       [Wire2025.write(task(error)).status, Wire2025.write(task(error)).statusMessage],
       ["failed", "Broken"]

@@ -1,4 +1,4 @@
-/** What the audit log of tasks keeps in memory. */
+/** Memory used by the audit log of tasks. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { setFlagsFromString } from "node:v8"
@@ -15,8 +15,8 @@ const heap = (): number => {
   return process.memoryUsage().heapUsed
 }
 
-describe("The audit log of tasks", () => {
-  it.effect("The audit log of tasks keeps nothing of leases that end without a report since their renewal fails", () =>
+describe("Task audit log", () => {
+  it.effect("The audit log keeps nothing about leases that end unreported because their renewal fails", () =>
     Effect.gen(function* () {
       const { journal } = yield* Audit.make(yield* TaskStore, {
         ...(yield* Journal),
@@ -34,7 +34,7 @@ describe("The audit log of tasks", () => {
       })
       const before = heap()
       for (let count = 0; count < 20; count++) yield* journal.claim("a", ["tool"], 100)
-      // 20 MB of owners were seen.
+      // It has seen 20 MB of owners.
       assert.isBelow(heap() - before, 4_000_000)
     }).pipe(Effect.provide(Memory.layer()))
   )

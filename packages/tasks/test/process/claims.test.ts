@@ -1,4 +1,4 @@
-/** Processes that claim the same tasks at once. */
+/** Processes that claim the same tasks concurrently. */
 import { scaled } from "@effect-mcp/spec/Scale"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
@@ -41,9 +41,9 @@ const claimer = (kind: string, place: string) =>
   })
 
 for (const { kind, missing, open, place } of kinds) {
-  describe(`tasks on ${kind}`, needs(missing === undefined, missing ?? ""), () => {
+  describe(`Tasks on ${kind}`, needs(missing === undefined, missing ?? ""), () => {
     it.live(
-      "Each task that is due is claimed once by processes that claim at once",
+      "Concurrent processes claim each due task once",
       () =>
         Effect.gen(function* () {
           const where = yield* place

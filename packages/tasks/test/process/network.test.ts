@@ -1,4 +1,4 @@
-/** A network before Postgres that cuts, delays and swallows. */
+/** A network in front of Postgres that cuts, delays and drops. */
 import { needs } from "@effect-mcp/spec/skip"
 import { Once } from "@effect-mcp/core"
 import { Tasks } from "@effect-mcp/tasks"
@@ -15,8 +15,8 @@ const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, p
 const stepOf = (key: string) => ({ _tag: "Step" as const, key, value: key })
 const keys = Array.from({ length: 40 }, (_, index) => `step ${index}`)
 
-describe("tasks on Postgres over a bad network", needs(missing === undefined, missing ?? ""), () => {
-  it.live("A task records each step once where connections are cut and answers come late", () =>
+describe("Tasks on Postgres over a bad network", needs(missing === undefined, missing ?? ""), () => {
+  it.live("A task records each step once despite cut connections and late answers", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const proxy = yield* Proxy.make(url)
@@ -25,7 +25,7 @@ describe("tasks on Postgres over a bad network", needs(missing === undefined, mi
       yield* proxy.delay(5)
       let cuts = 0
       for (const [index, key] of keys.entries()) {
-        // In the middle of the statement, whose answer is on its way.
+        // In the middle of the statement, while its answer is on the way.
         const cut = index % 4 === 0 ? Effect.delay(proxy.cut, index / 4) : Effect.succeed(0)
         const [recorded, count] = yield* Effect.all([journal.record(lease, stepOf(key)), cut], { concurrency: 2 })
         assert.deepStrictEqual(recorded, stepOf(key))
@@ -38,7 +38,7 @@ describe("tasks on Postgres over a bad network", needs(missing === undefined, mi
     }).pipe(Effect.scoped)
   )
 
-  it.live("A node holds its lock before it runs any task", () =>
+  it.live("A node takes its lock before it runs any task", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const { journal } = yield* open(name)
@@ -51,7 +51,7 @@ describe("tasks on Postgres over a bad network", needs(missing === undefined, mi
     }).pipe(Effect.scoped)
   )
 
-  it.live("A task stops on a node that the database does not hear any more, before another node continues it", () =>
+  it.live("A node that lost its database stops its task before another node continues it", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const proxy = yield* Proxy.make(url)
@@ -74,7 +74,7 @@ describe("tasks on Postgres over a bad network", needs(missing === undefined, mi
       }
       const lease = { lease: 1500 }
       const a = yield* connect(yield* node(yield* open(name, lease, proxy.url), "a", began))
-      // What was swallowed is never answered: at the end of the test the connections are made anew.
+      // Dropped messages are never answered, so the connections are replaced at the end of the test.
       yield* Effect.addFinalizer(() => Effect.andThen(proxy.delay(0), proxy.cut))
       yield* a.call("wait")
       yield* Deferred.await(began)

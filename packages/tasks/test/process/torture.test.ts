@@ -1,4 +1,4 @@
-/** Processes that are killed at any time while they run tasks, until all tasks are done. */
+/** Processes that are killed at random while they run tasks, until all tasks are done. */
 import { isNightly } from "@effect-mcp/spec/Scale"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
@@ -18,9 +18,9 @@ const kinds = [
 
 for (const { kind, place, reason } of kinds) {
   const skipped = reason ?? (isNightly ? undefined : "only in the nightly run")
-  describe(`tasks on ${kind}`, needs(skipped === undefined, skipped ?? ""), () => {
+  describe(`Tasks on ${kind}`, needs(skipped === undefined, skipped ?? ""), () => {
     it.live(
-      "Tasks end right after tens of kills, each step recorded once, and no more bodies again than steps were cut off",
+      "Tasks finish correctly after dozens of kills, with each step recorded once and few reruns",
       () =>
         Effect.gen(function* () {
           const where = yield* place
@@ -32,7 +32,7 @@ for (const { kind, place, reason } of kinds) {
             if (kill === 0) {
               for (let task = 0; task < tasks; task++) ids.push(yield* call(server, { count, millis: 20 }))
             }
-            // A kill more may find no task left to run.
+            // A last kill may find no running task.
             yield* Effect.raceFirst(server.line("start"), Effect.sleep("5 seconds"))
             yield* Effect.sleep(Math.random() * 150)
             yield* server.signal("SIGKILL")

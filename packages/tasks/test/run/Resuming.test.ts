@@ -1,4 +1,4 @@
-/** Tasks that are continued: after they were parked, after their server ended, on another node, over one store. */
+/** Tasks that continue after they were parked, after their server ended, or on another node, over one store. */
 import { Elicitation, Once, Principal } from "@effect-mcp/core"
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import { isSuspension } from "@effect-mcp/server/internal/Replay"
@@ -22,7 +22,7 @@ const principal: Principal.Principal["Service"] = {
   claims: { iss: "https://issuer", secret: "s" }
 }
 
-/** A server on the store of the test, in a scope of its own, with a client that names itself. */
+/** A server on the store of the test, in a separate scope, and a client that names itself. */
 const node = Effect.fnUntraced(function* (...tools: ReadonlyArray<ReturnType<typeof tool>>) {
   const store = yield* Effect.context<TaskStore | Journal>()
   const tasks = Layer.provide(Tasks.layerStore(), Layer.succeedContext(store))
@@ -34,45 +34,43 @@ const node = Effect.fnUntraced(function* (...tools: ReadonlyArray<ReturnType<typ
 
 const textOf = (task: Seen) => task["result"]?.content?.[0]?.text ?? task["error"]?.message
 
-describe("continued tasks", () => {
-  it.effect(
-    "A task is parked after 30 seconds in which it only waits for an answer, and runs again with it; steps run once",
-    () =>
-      Effect.gen(function* () {
-        const seen: Array<string> = []
-        const { client } = yield* node(
-          tool("ask", "optional", () =>
-            Effect.gen(function* () {
-              seen.push("start")
-              const n = yield* Once.run(
-                "count",
-                Schema.Int,
-                Effect.sync(() => seen.push("step"))
-              )
-              const { ok } = yield* confirm
-              return `${n} ${ok}`
-            }).pipe(
-              Effect.onExit((exit) =>
-                Effect.sync(() => Exit.isFailure(exit) && seen.push(`suspended ${isSuspension(exit.cause)}`))
-              )
+describe("Continued tasks", () => {
+  it.effect("A task is parked after waiting 30 seconds for an answer and resumes with it, running steps once", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const { client } = yield* node(
+        tool("ask", "optional", () =>
+          Effect.gen(function* () {
+            seen.push("start")
+            const n = yield* Once.run(
+              "count",
+              Schema.Int,
+              Effect.sync(() => seen.push("step"))
+            )
+            const { ok } = yield* confirm
+            return `${n} ${ok}`
+          }).pipe(
+            Effect.onExit((exit) =>
+              Effect.sync(() => Exit.isFailure(exit) && seen.push(`suspended ${isSuspension(exit.cause)}`))
             )
           )
         )
-        const { taskId } = yield* client.call("ask")
-        yield* TestClock.adjust("29 seconds")
-        assert.deepStrictEqual(seen, ["start", "step"])
-        yield* TestClock.adjust("12 seconds")
-        assert.deepStrictEqual(seen, ["start", "step", "suspended true"])
-        assert.strictEqual((yield* client.get(taskId))["status"], "input_required")
-        yield* TestClock.adjust("2 hours")
-        yield* client.update(taskId, { sure: ok })
-        yield* TestClock.adjust(1)
-        assert.deepStrictEqual(seen, ["start", "step", "suspended true", "start"])
-        assert.strictEqual(textOf(yield* client.get(taskId)), "2 true")
-      }).pipe(Effect.provide(Memory.layer()))
+      )
+      const { taskId } = yield* client.call("ask")
+      yield* TestClock.adjust("29 seconds")
+      assert.deepStrictEqual(seen, ["start", "step"])
+      yield* TestClock.adjust("12 seconds")
+      assert.deepStrictEqual(seen, ["start", "step", "suspended true"])
+      assert.strictEqual((yield* client.get(taskId))["status"], "input_required")
+      yield* TestClock.adjust("2 hours")
+      yield* client.update(taskId, { sure: ok })
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(seen, ["start", "step", "suspended true", "start"])
+      assert.strictEqual(textOf(yield* client.get(taskId)), "2 true")
+    }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task is parked during a long sleep, and sleeps only the rest when it continues", () =>
+  it.effect("A task is parked during a long sleep and only sleeps the rest after it continues", () =>
     Effect.gen(function* () {
       let starts = 0
       const { client } = yield* node(
@@ -95,7 +93,7 @@ describe("continued tasks", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task is not parked while one of its fibers works beside the question, or one of its steps runs", () =>
+  it.effect("A task is not parked while another fiber works alongside the question or a step runs", () =>
     Effect.gen(function* () {
       let starts = 0
       const { client } = yield* node(
@@ -125,7 +123,7 @@ describe("continued tasks", () => {
   )
 
   it.effect(
-    "A task at the shutdown of its node records the step that runs, begins none, and continues on another node at once",
+    "A node shutting down records its task's running step, starts no other, and hands the task over at once",
     () =>
       Effect.gen(function* () {
         const bodies: Array<string> = []
@@ -162,38 +160,36 @@ describe("continued tasks", () => {
       }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect(
-    "A step has the same key in every attempt, and the caller that made the task, without claims that are not kept",
-    () =>
-      Effect.gen(function* () {
-        const seen: Array<unknown> = []
-        const began = yield* Deferred.make<void>()
-        const pay = tool("pay", "optional", () =>
-          Effect.gen(function* () {
-            const { claims, scopes, subject } = yield* Principal.Principal
-            const body = Effect.gen(function* () {
-              seen.push([yield* Once.key, subject, scopes, claims])
-              yield* Deferred.succeed(began, undefined)
-              return yield* seen.length === 1 ? Effect.never : Effect.succeed("paid")
-            })
-            return yield* Once.run("charge", Schema.String, body)
+  it.effect("A step has the same key and caller in every attempt, without transient claims", () =>
+    Effect.gen(function* () {
+      const seen: Array<unknown> = []
+      const began = yield* Deferred.make<void>()
+      const pay = tool("pay", "optional", () =>
+        Effect.gen(function* () {
+          const { claims, scopes, subject } = yield* Principal.Principal
+          const body = Effect.gen(function* () {
+            seen.push([yield* Once.key, subject, scopes, claims])
+            yield* Deferred.succeed(began, undefined)
+            return yield* seen.length === 1 ? Effect.never : Effect.succeed("paid")
           })
-        )
-        const a = yield* node(pay)
-        const b = yield* node(pay)
-        const { taskId } = yield* a.client.call("pay")
-        yield* Deferred.await(began)
-        const closing = yield* Effect.forkChild(a.close, { startImmediately: true })
-        yield* TestClock.adjust("10 seconds")
-        assert.isDefined(closing.pollUnsafe())
-        yield* TestClock.adjust(1)
-        assert.strictEqual(textOf(yield* b.client.get(taskId)), "paid")
-        const one = [`${String(taskId)}/charge`, "ada", ["write"], { iss: "https://issuer" }]
-        assert.deepStrictEqual(seen, [one, one])
-      }).pipe(Effect.provide(Memory.layer()))
+          return yield* Once.run("charge", Schema.String, body)
+        })
+      )
+      const a = yield* node(pay)
+      const b = yield* node(pay)
+      const { taskId } = yield* a.client.call("pay")
+      yield* Deferred.await(began)
+      const closing = yield* Effect.forkChild(a.close, { startImmediately: true })
+      yield* TestClock.adjust("10 seconds")
+      assert.isDefined(closing.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.strictEqual(textOf(yield* b.client.get(taskId)), "paid")
+      const one = [`${String(taskId)}/charge`, "ada", ["write"], { iss: "https://issuer" }]
+      assert.deepStrictEqual(seen, [one, one])
+    }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task is claimed only by a node that has its tool", () =>
+  it.effect("A task is only claimed by a node with its tool", () =>
     Effect.gen(function* () {
       const journal = yield* Journal
       const store = yield* TaskStore
@@ -210,7 +206,7 @@ describe("continued tasks", () => {
   )
 })
 
-/** A task that recorded this, parked on a node that is gone. */
+/** A task with this record, parked on a node that is gone. */
 const left = Effect.fnUntraced(function* (entry: Entry) {
   const { client: a, close } = yield* node(tool("left", "optional", () => Effect.never))
   const { taskId } = yield* a.call("left")
@@ -222,83 +218,74 @@ const left = Effect.fnUntraced(function* (entry: Entry) {
   return taskId
 })
 
-describe("changed handlers", () => {
-  it.effect(
-    "A changed handler fails the task where a recorded value does not fit the schema of its step any more",
-    () =>
-      Effect.gen(function* () {
-        const taskId = yield* left({ _tag: "Step", key: "step:count", value: "many" })
-        const count = Once.run("count", Schema.Int, Effect.succeed(1))
-        const { client } = yield* node(tool("left", "optional", () => Effect.map(count, String)))
-        yield* TestClock.adjust("1 second")
-        assert.include(textOf(yield* client.get(taskId)), "Journal mismatch: what the step count recorded")
-      }).pipe(Effect.provide(Memory.layer()))
+describe("Changed handlers", () => {
+  it.effect("A changed handler fails the task if a recorded value no longer matches its step's schema", () =>
+    Effect.gen(function* () {
+      const taskId = yield* left({ _tag: "Step", key: "step:count", value: "many" })
+      const count = Once.run("count", Schema.Int, Effect.succeed(1))
+      const { client } = yield* node(tool("left", "optional", () => Effect.map(count, String)))
+      yield* TestClock.adjust("1 second")
+      assert.include(textOf(yield* client.get(taskId)), "Journal mismatch: what the step count recorded")
+    }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect(
-    "A changed handler that never reaches a recorded step ends the task with its result, and a log line names the step",
-    () => {
-      const logged: Array<string> = []
-      const logger = Logger.make(({ message }) => void logged.push(String(message)))
-      return Effect.gen(function* () {
-        const taskId = yield* left({ _tag: "Step", key: "step:old", value: 1 })
-        const { client } = yield* node(tool("left", "optional", () => Effect.succeed("new")))
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual(textOf(yield* client.get(taskId)), "new")
-        assert.include(logged.join(), "step:old")
-      }).pipe(Effect.provide(Layer.merge(Logger.layer([logger]), Memory.layer())))
-    }
-  )
+  it.effect("A changed handler that skips a recorded step ends the task with its result and logs the step", () => {
+    const logged: Array<string> = []
+    const logger = Logger.make(({ message }) => void logged.push(String(message)))
+    return Effect.gen(function* () {
+      const taskId = yield* left({ _tag: "Step", key: "step:old", value: 1 })
+      const { client } = yield* node(tool("left", "optional", () => Effect.succeed("new")))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(textOf(yield* client.get(taskId)), "new")
+      assert.include(logged.join(), "step:old")
+    }).pipe(Effect.provide(Layer.merge(Logger.layer([logger]), Memory.layer())))
+  })
 })
 
-describe("the supervisor of a node", () => {
-  it.effect(
-    "A supervisor that cannot renew stops its tasks after two thirds of a lease, before another node may claim them",
-    () =>
-      Effect.gen(function* () {
-        const journal = yield* Journal
-        const reason = yield* Deferred.make<string | undefined>()
-        const failing = Layer.succeed(Journal, { ...journal, renew: () => Effect.die(new Error("no database")) })
-        const handler: () => ReturnType<Parameters<typeof tool>[2]> = () =>
-          Effect.onExit(Effect.never, (exit) =>
-            Deferred.succeed(reason, Exit.isFailure(exit) ? CancelReason.of(exit.cause) : undefined)
-          )
-        const { client } = yield* Effect.provide(node(tool("run", "optional", handler)), failing)
-        const { taskId } = yield* client.call("run")
-        yield* TestClock.adjust("6 seconds")
-        assert.isFalse(yield* Deferred.isDone(reason))
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual(yield* Deferred.await(reason), "The lease of the task could not be renewed")
-        assert.deepStrictEqual(yield* journal.claim("other", ["run"], 1), [])
-        yield* TestClock.adjust("4 seconds")
-        yield* quiesce
-        assert.strictEqual((yield* client.get(taskId))["status"], "working")
-      }).pipe(Effect.provide(Memory.layer()))
+describe("Node supervisor", () => {
+  it.effect("A supervisor that cannot renew stops its tasks after two thirds of a lease", () =>
+    Effect.gen(function* () {
+      const journal = yield* Journal
+      const reason = yield* Deferred.make<string | undefined>()
+      const failing = Layer.succeed(Journal, { ...journal, renew: () => Effect.die(new Error("no database")) })
+      const handler: () => ReturnType<Parameters<typeof tool>[2]> = () =>
+        Effect.onExit(Effect.never, (exit) =>
+          Deferred.succeed(reason, Exit.isFailure(exit) ? CancelReason.of(exit.cause) : undefined)
+        )
+      const { client } = yield* Effect.provide(node(tool("run", "optional", handler)), failing)
+      const { taskId } = yield* client.call("run")
+      yield* TestClock.adjust("6 seconds")
+      assert.isFalse(yield* Deferred.isDone(reason))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* Deferred.await(reason), "The task's lease could not be renewed")
+      assert.deepStrictEqual(yield* journal.claim("other", ["run"], 1), [])
+      yield* TestClock.adjust("4 seconds")
+      yield* quiesce
+      assert.strictEqual((yield* client.get(taskId))["status"], "working")
+    }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect(
-    "A supervisor counts the time of a lease from the start of a renewal, also where the answer comes late",
-    () =>
-      Effect.gen(function* () {
-        const journal = yield* Journal
-        const stopped = yield* Deferred.make<void>()
-        let renewals = 0
-        const renew: typeof journal.renew = (node, leases) =>
-          renewals++ === 0
-            ? Effect.andThen(journal.renew(node, leases), Effect.delay(Effect.succeed([]), "3 seconds"))
-            : Effect.never
-        const handler = () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
-        const late = Layer.succeed(Journal, { ...journal, renew })
-        const { client } = yield* Effect.provide(node(tool("run", "optional", handler)), late)
-        yield* client.call("run")
-        yield* TestClock.adjust("9900 millis")
-        assert.isFalse(yield* Deferred.isDone(stopped))
-        yield* TestClock.adjust("200 millis")
-        yield* Deferred.await(stopped)
-      }).pipe(Effect.provide(Memory.layer()))
+  it.effect("A lease counts from the start of its renewal, even if the answer is late", () =>
+    Effect.gen(function* () {
+      const journal = yield* Journal
+      const stopped = yield* Deferred.make<void>()
+      let renewals = 0
+      const renew: typeof journal.renew = (node, leases) =>
+        renewals++ === 0
+          ? Effect.andThen(journal.renew(node, leases), Effect.delay(Effect.succeed([]), "3 seconds"))
+          : Effect.never
+      const handler = () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
+      const late = Layer.succeed(Journal, { ...journal, renew })
+      const { client } = yield* Effect.provide(node(tool("run", "optional", handler)), late)
+      yield* client.call("run")
+      yield* TestClock.adjust("9900 millis")
+      assert.isFalse(yield* Deferred.isDone(stopped))
+      yield* TestClock.adjust("200 millis")
+      yield* Deferred.await(stopped)
+    }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A supervisor gives a task up that was claimed ten times and recorded nothing new", () =>
+  it.effect("A supervisor abandons a task after ten claims without new records", () =>
     Effect.gen(function* () {
       const journal = yield* Journal
       const store = yield* TaskStore

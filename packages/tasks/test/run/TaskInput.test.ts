@@ -18,7 +18,7 @@ const yes = result({ action: "accept", content: { ok: true } })
 
 const capabilities = { elicitation: { form: {} }, roots: {} }
 
-/** The input of a run of a new task, with what its client sees. */
+/** The input of a run of a new task, and the client's view of it. */
 const run = Effect.fnUntraced(function* (revision: Revision.Revision) {
   const store = yield* TaskStore
   const journal = yield* Journal
@@ -48,8 +48,8 @@ const run = Effect.fnUntraced(function* (revision: Revision.Revision) {
 const form = { message: "Sure?", requestedSchema: { type: "object" as const, properties: {} } }
 
 for (const revision of revisions) {
-  describe(`the input of a task in ${revision.version}`, () => {
-    it.effect("A question of a task is open until it is answered, and its answer is decoded", () =>
+  describe(`Task input in ${revision.version}`, () => {
+    it.effect("A task's question stays open until it is answered, and its answer is decoded", () =>
       Effect.gen(function* () {
         const { answer, client, open } = yield* run(revision)
         const asked = yield* Effect.forkChild(client.ask("elicitation/create", form, { key: "sure" }), {
@@ -62,21 +62,19 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect(
-      "A second question of the same name, and a question after an answer that does not decode, get keys of their own",
-      () =>
-        Effect.gen(function* () {
-          const { answer, client, open } = yield* run(revision)
-          const ask = client.ask("elicitation/create", form, { key: "sure" })
-          const both = yield* Effect.forkChild(Effect.all([ask, ask], { concurrency: 2 }), { startImmediately: true })
-          assert.deepStrictEqual(yield* open, ["sure", "sure#2"])
-          yield* answer("sure", result({ action: "maybe" }))
-          yield* quiesce
-          assert.deepStrictEqual(yield* open, ["sure#2", "sure#3"])
-          yield* answer("sure#2", yes)
-          yield* answer("sure#3", yes)
-          assert.strictEqual((yield* Fiber.join(both)).length, 2)
-        }).pipe(Effect.provide(Memory.layer()))
+    it.effect("A duplicate question name and a question after an undecodable answer get separate keys", () =>
+      Effect.gen(function* () {
+        const { answer, client, open } = yield* run(revision)
+        const ask = client.ask("elicitation/create", form, { key: "sure" })
+        const both = yield* Effect.forkChild(Effect.all([ask, ask], { concurrency: 2 }), { startImmediately: true })
+        assert.deepStrictEqual(yield* open, ["sure", "sure#2"])
+        yield* answer("sure", result({ action: "maybe" }))
+        yield* quiesce
+        assert.deepStrictEqual(yield* open, ["sure#2", "sure#3"])
+        yield* answer("sure#2", yes)
+        yield* answer("sure#3", yes)
+        assert.strictEqual((yield* Fiber.join(both)).length, 2)
+      }).pipe(Effect.provide(Memory.layer()))
     )
 
     it.effect("An answer that never decodes fails the question after three attempts", () =>
@@ -93,7 +91,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("A refusal of the client declines the question, and an error of the client fails the question", () =>
+    it.effect("A client's refusal declines the question, and a client's error fails it", () =>
       Effect.gen(function* () {
         const { answer, client } = yield* run(revision)
         const ask = (key: string) =>
@@ -106,7 +104,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("A question for a capability that the client did not declare is not recorded", () =>
+    it.effect("A question for an undeclared capability is not recorded", () =>
       Effect.gen(function* () {
         const { client, open } = yield* run(revision)
         const failed = client.ask("sampling/createMessage", { messages: [], maxTokens: 1 })
@@ -115,67 +113,63 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect(
-      "A question of an extension waits for its answer, is asked again where that does not decode, and fails by its error",
-      () =>
-        Effect.gen(function* () {
-          const { answer, client, open } = yield* run(revision)
-          const question: ClientInput.ExtensionQuestion<number> = {
-            method: "com.example/pick",
-            params: { from: 3 },
-            decode: (answer) => {
-              const picked = isJsonObject(answer) ? answer["picked"] : undefined
-              return typeof picked === "number"
-                ? Effect.succeed(picked)
-                : Effect.fail(new Tool.InvalidValue({ message: "no number" }))
-            }
+    it.effect("An extension question waits, is repeated if its answer does not decode, and fails with its error", () =>
+      Effect.gen(function* () {
+        const { answer, client, open } = yield* run(revision)
+        const question: ClientInput.ExtensionQuestion<number> = {
+          method: "com.example/pick",
+          params: { from: 3 },
+          decode: (answer) => {
+            const picked = isJsonObject(answer) ? answer["picked"] : undefined
+            return typeof picked === "number"
+              ? Effect.succeed(picked)
+              : Effect.fail(new Tool.InvalidValue({ message: "no number" }))
           }
-          const ask = (key: string) =>
-            Effect.forkChild(client.askExtension(question, { key }), { startImmediately: true })
-          const [first, second] = [yield* ask("pick"), yield* ask("other")]
-          assert.deepStrictEqual(yield* open, ["pick", "other"])
-          yield* answer("pick", result({ picked: "two" }))
-          yield* quiesce
-          assert.deepStrictEqual(yield* open, ["other", "pick#2"])
-          yield* answer("pick#2", result({ picked: 2 }))
-          yield* answer("other", { _tag: "Error", code: -32001, message: "busy" })
-          assert.strictEqual(yield* Fiber.join(first), 2)
-          assert.include(yield* Effect.flip(Fiber.join(second)), { code: -32001, message: "busy" })
-          const inStep = client.once("pick", Schema.Int, client.askExtension(question))
-          assert.include((yield* Effect.flip(inStep)).message, "must not ask")
-        }).pipe(Effect.provide(Memory.layer()))
+        }
+        const ask = (key: string) =>
+          Effect.forkChild(client.askExtension(question, { key }), { startImmediately: true })
+        const [first, second] = [yield* ask("pick"), yield* ask("other")]
+        assert.deepStrictEqual(yield* open, ["pick", "other"])
+        yield* answer("pick", result({ picked: "two" }))
+        yield* quiesce
+        assert.deepStrictEqual(yield* open, ["other", "pick#2"])
+        yield* answer("pick#2", result({ picked: 2 }))
+        yield* answer("other", { _tag: "Error", code: -32001, message: "busy" })
+        assert.strictEqual(yield* Fiber.join(first), 2)
+        assert.include(yield* Effect.flip(Fiber.join(second)), { code: -32001, message: "busy" })
+        const inStep = client.once("pick", Schema.Int, client.askExtension(question))
+        assert.include((yield* Effect.flip(inStep)).message, "must not ask")
+      }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect(
-      "A later run on another node gets the recorded steps and answers, and asks the questions that are open",
-      () =>
-        Effect.gen(function* () {
-          const { again, answer, client, open } = yield* run(revision)
-          let steps = 0
-          const handler = (client: Effect.Success<typeof again>) =>
-            Effect.gen(function* () {
-              const n = yield* client.once(
-                "count",
-                Schema.Int,
-                Effect.sync(() => ++steps)
-              )
-              const { action } = yield* client.ask("elicitation/create", form, { key: "sure" })
-              const last = yield* client.ask("elicitation/create", form, { key: "last" })
-              return [n, action, last.action]
-            })
-          const first = yield* Effect.forkChild(handler(client), { startImmediately: true })
-          yield* answer("sure", yes)
-          yield* quiesce
-          yield* Fiber.interrupt(first)
-          const second = yield* Effect.forkChild(handler(yield* again), { startImmediately: true })
-          assert.deepStrictEqual(yield* open, ["last"])
-          yield* answer("last", yes)
-          assert.deepStrictEqual(yield* Fiber.join(second), [1, "accept", "accept"])
-          assert.strictEqual(steps, 1)
-        }).pipe(Effect.provide(Memory.layer()))
+    it.effect("A later run on another node gets the recorded steps and answers, and asks the open questions", () =>
+      Effect.gen(function* () {
+        const { again, answer, client, open } = yield* run(revision)
+        let steps = 0
+        const handler = (client: Effect.Success<typeof again>) =>
+          Effect.gen(function* () {
+            const n = yield* client.once(
+              "count",
+              Schema.Int,
+              Effect.sync(() => ++steps)
+            )
+            const { action } = yield* client.ask("elicitation/create", form, { key: "sure" })
+            const last = yield* client.ask("elicitation/create", form, { key: "last" })
+            return [n, action, last.action]
+          })
+        const first = yield* Effect.forkChild(handler(client), { startImmediately: true })
+        yield* answer("sure", yes)
+        yield* quiesce
+        yield* Fiber.interrupt(first)
+        const second = yield* Effect.forkChild(handler(yield* again), { startImmediately: true })
+        assert.deepStrictEqual(yield* open, ["last"])
+        yield* answer("last", yes)
+        assert.deepStrictEqual(yield* Fiber.join(second), [1, "accept", "accept"])
+        assert.strictEqual(steps, 1)
+      }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("A changed question is asked again, whatever its key and however its text collides", () =>
+    it.effect("A changed question is asked again, regardless of its key and even if its text collides", () =>
       Effect.gen(function* () {
         for (const key of [undefined, "sure"]) {
           for (const [shown, done] of colliding) {
@@ -201,7 +195,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("A step must not ask, and two steps of one name are a defect", () =>
+    it.effect("A step that asks, or two steps with the same name, are a defect", () =>
       Effect.gen(function* () {
         const { client } = yield* run(revision)
         const asking = client.once("ask", Schema.Unknown, client.ask("roots/list", undefined))
@@ -212,7 +206,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("Roots are asked once for all parts of a handler that want them", () =>
+    it.effect("Roots are requested once for all parts of a handler that need them", () =>
       Effect.gen(function* () {
         const { answer, client, open } = yield* run(revision)
         const roots = client.ask("roots/list", undefined)

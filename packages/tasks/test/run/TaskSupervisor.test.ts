@@ -30,7 +30,7 @@ const attempt = (handler: Effect.Effect<{ readonly [key: string]: unknown }, Mcp
   return { handler, activity: new RunActivity(), canPark: true, about }
 }
 
-/** A task whose handler runs under a supervisor of its own scope. */
+/** A task whose handler runs under a supervisor in a separate scope. */
 const start = Effect.fnUntraced(function* (
   handler: Effect.Effect<{ readonly [key: string]: unknown }, McpError.McpError>,
   observer?: Observer
@@ -54,8 +54,8 @@ const waiting = Effect.map(Deferred.make<string | undefined>(), (reason) => ({
 
 const outcome = ({ outcome }: Task) => outcome
 
-describe("a task under a supervisor", () => {
-  it.effect("A task ends with the result of its handler and is then forgotten by the supervisor", () =>
+describe("Supervised tasks", () => {
+  it.effect("A task ends with its handler's result, and the supervisor forgets it", () =>
     Effect.gen(function* () {
       const { fiber, seen, supervisor } = yield* start(Effect.succeed({ content: [] }))
       yield* Fiber.await(fiber)
@@ -64,7 +64,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task ends with the error of its handler, and with -32603 without details where the handler dies", () =>
+  it.effect("A task ends with its handler's error, or with a bare -32603 on a defect", () =>
     Effect.gen(function* () {
       const failed = yield* start(Effect.fail(McpError.invalidParams("No such city")))
       yield* Fiber.await(failed.fiber)
@@ -75,7 +75,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A logger that throws at the death of a handler leaves its task ended", () =>
+  it.effect("A task ends even if a logger throws on its handler's defect", () =>
     Effect.gen(function* () {
       const logger = Logger.make(() => {
         throw new Error("No room")
@@ -86,7 +86,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("An observer of runs that throws leaves the task the result of its handler", () =>
+  it.effect("A task keeps its handler's result even if a run observer throws", () =>
     Effect.gen(function* () {
       const taskRun = () => {
         throw new Error("No connection")
@@ -97,7 +97,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A cancelled task is interrupted with the reason of the cancel and stays cancelled", () =>
+  it.effect("A cancelled task is interrupted with the cancellation reason and stays cancelled", () =>
     Effect.gen(function* () {
       const { handler, reason } = yield* waiting
       const { fiber, seen, store, task } = yield* start(handler)
@@ -108,7 +108,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task that is past its time to live is interrupted by the next sweep with that reason", () =>
+  it.effect("A task past its time to live is interrupted by the next sweep with that reason", () =>
     Effect.gen(function* () {
       const { handler, reason } = yield* waiting
       const { fiber, seen } = yield* start(handler)
@@ -119,7 +119,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task is interrupted by the shutdown of its server, and another node continues it at once", () =>
+  it.effect("A server shutdown interrupts its task, and another node continues it at once", () =>
     Effect.gen(function* () {
       const { handler, reason } = yield* waiting
       const { lease, scope, seen } = yield* start(handler)
@@ -132,7 +132,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task keeps its lease while it runs, and is interrupted where another node has taken it over", () =>
+  it.effect("A running task keeps its lease, and is interrupted if another node takes it over", () =>
     Effect.gen(function* () {
       const { handler, reason } = yield* waiting
       const journal = yield* Journal
@@ -151,7 +151,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task writes at most one message a second, the latest", () =>
+  it.effect("A task writes at most one message per second: the latest", () =>
     Effect.gen(function* () {
       const { lease, seen, supervisor } = yield* start(Effect.never)
       const written: Array<string | undefined> = []

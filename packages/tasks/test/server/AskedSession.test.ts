@@ -1,4 +1,4 @@
-/** Which of several routes a question of a task takes, by what the session of each declared. */
+/** Which of several routes a question of a task takes, depending on the declarations of each session. */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -23,7 +23,7 @@ const form: Question = {
   params: { message: "Your name?", requestedSchema: { type: "object", properties: {} } }
 }
 
-/** A store with one task that runs, and the routes of it. */
+/** A store with one running task, and the routes of the task. */
 const make = Effect.gen(function* () {
   const context = yield* Layer.build(Memory.layer())
   const store = Context.get(context, TaskStore)
@@ -42,7 +42,7 @@ const make = Effect.gen(function* () {
   return { store, routes, task, now, ask, answer, waiting }
 })
 
-/** A session, with the methods that it was asked; its questions stay open. `hangUp`: its client reads no more. */
+/** A session and the methods it was asked; its questions stay open. `hangUp` makes its client stop reading. */
 const sessionOf = Effect.fnUntraced(function* (capabilities: ClientCapabilities) {
   const asked: Array<string> = []
   const left = yield* Latch.make()
@@ -58,7 +58,7 @@ const sessionOf = Effect.fnUntraced(function* (capabilities: ClientCapabilities)
   const wire = { notify: () => {}, ready: Effect.void, isRead: () => isRead, left: left.await }
   let waits = 0
   const read = Effect.suspend(() => {
-    // A wait that ends at once again and again would never let the test fail.
+    // A wait that ended at once again and again would never let the test fail.
     return isRead && waits++ < 1000 ? Effect.void : Effect.never
   })
   const connection: RequestConnection = { ...wire, scope, read, input, rootsChanges: undefined }
@@ -71,26 +71,24 @@ const sessionOf = Effect.fnUntraced(function* (capabilities: ClientCapabilities)
   return { asked, hangUp, destination, waits: () => waits }
 })
 
-it.effect(
-  "A question is not asked twice where its client may resume the request and another session cannot be asked",
-  () =>
-    Effect.gen(function* () {
-      const { ask, waiting } = yield* make
-      const able = yield* sessionOf({ elicitation: {} })
-      const mute = yield* sessionOf({ roots: {} })
-      yield* waiting(able.destination)
-      yield* waiting(mute.destination)
-      yield* ask("name", form)
-      yield* quiesce
-      yield* able.hangUp
-      yield* quiesce
-      assert.deepStrictEqual(able.asked, ["elicitation/create"])
-      assert.deepStrictEqual(mute.asked, [])
-    })
+it.effect("A question is not asked twice if its client may resume and another session cannot be asked", () =>
+  Effect.gen(function* () {
+    const { ask, waiting } = yield* make
+    const able = yield* sessionOf({ elicitation: {} })
+    const mute = yield* sessionOf({ roots: {} })
+    yield* waiting(able.destination)
+    yield* waiting(mute.destination)
+    yield* ask("name", form)
+    yield* quiesce
+    yield* able.hangUp
+    yield* quiesce
+    assert.deepStrictEqual(able.asked, ["elicitation/create"])
+    assert.deepStrictEqual(mute.asked, [])
+  })
 )
 
 it.effect(
-  "Each question of a task goes to a session that declared what it needs, the stream of a session or a request",
+  "A task's question goes to a session with the needed capability, on a session or request stream",
   () =>
     Effect.gen(function* () {
       const { ask, routes, task, waiting } = yield* make
@@ -110,7 +108,7 @@ it.effect(
   verifies("lifecycle.operation.capabilities-respected")
 )
 
-it.effect("A question waits where the only stream is that of a session that cannot be asked", () =>
+it.effect("A question waits if the only stream belongs to a session that cannot be asked", () =>
   Effect.gen(function* () {
     const { ask, routes, store, task, waiting } = yield* make
     const mute = yield* sessionOf({ roots: {} })
@@ -119,7 +117,7 @@ it.effect("A question waits where the only stream is that of a session that cann
     yield* ask("name", form)
     yield* quiesce
     assert.deepStrictEqual(mute.asked, [])
-    // A stream that is read already is no new route.
+    // A stream that is already read is not a new route.
     assert.strictEqual(mute.waits(), 0)
     const able = yield* sessionOf({ elicitation: {} })
     yield* waiting(able.destination)
@@ -131,33 +129,31 @@ it.effect("A question waits where the only stream is that of a session that cann
   })
 )
 
-it.effect(
-  "A session that can be asked takes the place of one that is read and can be asked none of the questions",
-  () =>
-    Effect.gen(function* () {
-      const { answer, ask, now, routes, task } = yield* make
-      const first = yield* sessionOf({ roots: {} })
-      const second = yield* sessionOf({ elicitation: {} })
-      yield* routes.join(task, owner, first.destination)
-      routes.begin(task.id)
-      yield* ask("roots", roots)
-      yield* quiesce
-      yield* routes.join(yield* now, owner, second.destination)
-      yield* ask("name", form)
-      yield* quiesce
-      assert.deepStrictEqual(second.asked, [])
-      yield* answer("roots", { roots: [] })
-      yield* routes.join(yield* now, owner, second.destination)
-      yield* quiesce
-      assert.deepStrictEqual(first.asked, ["roots/list"])
-      assert.deepStrictEqual(second.asked, ["elicitation/create"])
-      yield* routes.join(yield* now, owner, first.destination)
-      yield* quiesce
-      assert.deepStrictEqual(first.asked, ["roots/list"])
-    })
+it.effect("An askable session replaces one that reads but supports none of the questions", () =>
+  Effect.gen(function* () {
+    const { answer, ask, now, routes, task } = yield* make
+    const first = yield* sessionOf({ roots: {} })
+    const second = yield* sessionOf({ elicitation: {} })
+    yield* routes.join(task, owner, first.destination)
+    routes.begin(task.id)
+    yield* ask("roots", roots)
+    yield* quiesce
+    yield* routes.join(yield* now, owner, second.destination)
+    yield* ask("name", form)
+    yield* quiesce
+    assert.deepStrictEqual(second.asked, [])
+    yield* answer("roots", { roots: [] })
+    yield* routes.join(yield* now, owner, second.destination)
+    yield* quiesce
+    assert.deepStrictEqual(first.asked, ["roots/list"])
+    assert.deepStrictEqual(second.asked, ["elicitation/create"])
+    yield* routes.join(yield* now, owner, first.destination)
+    yield* quiesce
+    assert.deepStrictEqual(first.asked, ["roots/list"])
+  })
 )
 
-it.effect("A ping of a task is sent in a session that declared nothing", () =>
+it.effect("A task's ping is sent in a session that declared nothing", () =>
   Effect.gen(function* () {
     const { ask, waiting } = yield* make
     const mute = yield* sessionOf({})

@@ -1,4 +1,4 @@
-/** A run of a task that earlier runs recorded for: what it does with records that its handler does not come to. */
+/** A run of a task with earlier records, some of which its handler does not reach. */
 import { Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
@@ -20,8 +20,8 @@ const client = { facts, before: { answers: {}, steps: {} }, trace: undefined }
 const about = { tool: "tool", owner: "ada", createdAt: 0, attempt: 2, client }
 const input = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
 
-describe("a run of a task that has records", () => {
-  it.effect("A logger that throws at a record that the handler does not come to leaves the task its result", () =>
+describe("Task runs with records", () => {
+  it.effect("A task keeps its result even if a logger throws on an unreached record", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const logger = Logger.make(({ message }) => {

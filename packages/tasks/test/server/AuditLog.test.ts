@@ -1,4 +1,4 @@
-/** The audit log of tasks: which lines the loggers of a server get, and that no client gets any. */
+/** The audit log of tasks: the lines that a server's loggers receive, and that no client receives any. */
 import { Once } from "@effect-mcp/core"
 import type { Principal } from "@effect-mcp/core/Principal"
 import * as Middleware from "@effect-mcp/server/Middleware"
@@ -30,7 +30,7 @@ const expireOne = Effect.fnUntraced(function* (client: Effect.Success<ReturnType
   yield* quiesce
 })
 
-/** The lines of tasks that loggers get, and a layer that has them. */
+/** The lines about tasks, and a layer that records them. */
 const recording = () => {
   const lines: Array<readonly [message: string, annotations: { readonly [name: string]: unknown }]> = []
   const logger = Logger.make(({ fiber, message }) => {
@@ -42,53 +42,51 @@ const recording = () => {
 }
 const wait = tool("wait", "optional", () => Effect.never)
 
-describe("The audit log of tasks", () => {
-  it.effect(
-    "The audit log of tasks has creation, reading, end and refusal of tasks of 2026-07-28, with their owners",
-    () =>
-      Effect.gen(function* () {
-        const { layer, take } = recording()
-        const go = yield* Deferred.make<void>()
-        const done = tool("done", "optional", () => Effect.as(Deferred.await(go), "secret result"))
-        const features = Layer.mergeAll(wait, done, Tasks.layer({ perOwner: 2, ttl: "1 hour" }))
-        const server = yield* Effect.provide(Client.serve(features), layer)
-        const client = yield* Client.connect(server, { principal: ada })
-        const id = (yield* client.call("done", { word: "secret argument" }))["taskId"]
-        const made = { "mcp.task.id": id, "mcp.task.owner": owner }
-        assert.deepStrictEqual(take(), [["A task was created", { ...made, "mcp.task.tool": "done" }]])
-        yield* client.get(id)
-        assert.deepStrictEqual(take(), [["A task was read", made]])
-        yield* Deferred.succeed(go, undefined)
-        yield* quiesce
-        assert.deepStrictEqual(take(), [["A task has ended", { ...made, "mcp.task.end": "result" }]])
+describe("Task audit log", () => {
+  it.effect("The audit log covers creation, reads, ends and rejections of 2026-07-28 tasks, with owners", () =>
+    Effect.gen(function* () {
+      const { layer, take } = recording()
+      const go = yield* Deferred.make<void>()
+      const done = tool("done", "optional", () => Effect.as(Deferred.await(go), "secret result"))
+      const features = Layer.mergeAll(wait, done, Tasks.layer({ perOwner: 2, ttl: "1 hour" }))
+      const server = yield* Effect.provide(Client.serve(features), layer)
+      const client = yield* Client.connect(server, { principal: ada })
+      const id = (yield* client.call("done", { word: "secret argument" }))["taskId"]
+      const made = { "mcp.task.id": id, "mcp.task.owner": owner }
+      assert.deepStrictEqual(take(), [["A task was created", { ...made, "mcp.task.tool": "done" }]])
+      yield* client.get(id)
+      assert.deepStrictEqual(take(), [["A task was read", made]])
+      yield* Deferred.succeed(go, undefined)
+      yield* quiesce
+      assert.deepStrictEqual(take(), [["A task has ended", { ...made, "mcp.task.end": "result" }]])
 
-        const stranger = yield* Client.connect(server)
-        yield* stranger.refused("tasks/get", { taskId: id })
-        const [[message, { "mcp.task.owner": by, ...rest }] = ["", {}]] = take()
-        assert.strictEqual(message, "A task was refused: it is unknown to its caller")
-        assert.match(String(by), /^connection \w+$/)
-        assert.deepStrictEqual(rest, { "mcp.task.id": id })
+      const stranger = yield* Client.connect(server)
+      yield* stranger.refused("tasks/get", { taskId: id })
+      const [[message, { "mcp.task.owner": by, ...rest }] = ["", {}]] = take()
+      assert.strictEqual(message, "A task was rejected: it is unknown to the caller")
+      assert.match(String(by), /^connection \w+$/)
+      assert.deepStrictEqual(rest, { "mcp.task.id": id })
 
-        const waiting = (yield* client.call("wait"))["taskId"]
-        const expiring = (yield* client.call("wait"))["taskId"]
-        take()
-        yield* client.refused("tools/call", { name: "wait", arguments: {} })
-        assert.deepStrictEqual(
-          take().map(([message, { "mcp.task.owner": by }]) => [message.slice(0, 18), by]),
-          [["A task was refused", owner]]
-        )
-        yield* client.request("tasks/cancel", { taskId: waiting })
-        yield* quiesce
-        assert.deepStrictEqual(take(), [["A task was cancelled", { ...made, "mcp.task.id": waiting }]])
-        yield* TestClock.adjust("2 hours")
-        yield* quiesce
-        assert.deepStrictEqual(take(), [
-          ["A task has ended", { ...made, "mcp.task.id": expiring, "mcp.task.end": "expired" }]
-        ])
-      })
+      const waiting = (yield* client.call("wait"))["taskId"]
+      const expiring = (yield* client.call("wait"))["taskId"]
+      take()
+      yield* client.refused("tools/call", { name: "wait", arguments: {} })
+      assert.deepStrictEqual(
+        take().map(([message, { "mcp.task.owner": by }]) => [message.slice(0, 19), by]),
+        [["A task was rejected", owner]]
+      )
+      yield* client.request("tasks/cancel", { taskId: waiting })
+      yield* quiesce
+      assert.deepStrictEqual(take(), [["A task was cancelled", { ...made, "mcp.task.id": waiting }]])
+      yield* TestClock.adjust("2 hours")
+      yield* quiesce
+      assert.deepStrictEqual(take(), [
+        ["A task has ended", { ...made, "mcp.task.id": expiring, "mcp.task.end": "expired" }]
+      ])
+    })
   )
 
-  it.effect("The audit log has the end of a task that expires while it is parked, once, with its owner", () =>
+  it.effect("A parked task's expiry is recorded once, with its owner", () =>
     Effect.gen(function* () {
       const { layer, take } = recording()
       const sleeps = tool("sleeps", "optional", () => Effect.as(Once.sleep("night", "3 hours"), "slept"))
@@ -97,7 +95,7 @@ describe("The audit log of tasks", () => {
       const id = (yield* client.call("sleeps"))["taskId"]
       yield* quiesce
       take()
-      // Long enough to be parked: no fiber runs for the task when its time is over.
+      // Long enough to be parked, so that no fiber runs for the task when its time ends.
       yield* TestClock.adjust("30 minutes")
       yield* TestClock.adjust("2 hours")
       yield* quiesce
@@ -106,51 +104,49 @@ describe("The audit log of tasks", () => {
     })
   )
 
-  // Above: calls that become tasks at once, and calls within middleware of the program.
+  // Cases: calls that become tasks at once, and calls within middleware of the program.
   const around = Middleware.layer((_request, next) => next)
   for (const [ways, more] of [
     ["at once", Layer.empty],
     ["within middleware", around]
   ] as const) {
-    it.effect(
-      `A task that begins ${ways} is known and runs once, though observers and loggers throw at all of it`,
-      () =>
-        Effect.gen(function* () {
-          let runs = 0
-          const states: Array<string> = []
-          const counted = tool("counted", "optional", () => Effect.sync(() => `Run ${++runs}`))
-          const observer = Observer.layer(
-            Effect.succeed({
-              task: ({ state }) => {
-                states.push(state)
-                throw new Error("No connection")
-              }
-            })
-          )
-          const logger = Logger.make(() => {
-            throw new Error("No room")
+    it.effect(`A task that starts ${ways} is known and runs once, even if observers and loggers always throw`, () =>
+      Effect.gen(function* () {
+        let runs = 0
+        const states: Array<string> = []
+        const counted = tool("counted", "optional", () => Effect.sync(() => `Run ${++runs}`))
+        const observer = Observer.layer(
+          Effect.succeed({
+            task: ({ state }) => {
+              states.push(state)
+              throw new Error("No connection")
+            }
           })
-          const features = Layer.mergeAll(counted, more, Tasks.layer())
-          const server = yield* Effect.provide(Client.serve(features), Layer.merge(observer, Logger.layer([logger])))
-          const client = yield* Session.connect(server, { principal: ada })
-          const { taskId } = yield* client.start("counted")
-          yield* quiesce
-          assert.strictEqual((yield* client.get(taskId))["status"], "completed")
-          assert.deepStrictEqual((yield* client.result(taskId))["content"], [{ type: "text", text: "Run 1" }])
-          yield* TestClock.adjust("1 minute")
-          yield* quiesce
-          assert.strictEqual(runs, 1)
-          assert.deepStrictEqual(states, ["created", "completed"])
-          const listed = (yield* client.request("tasks/list"))["tasks"]
-          assert.deepStrictEqual(
-            listed.map(({ taskId }: { readonly taskId: string }) => taskId),
-            [taskId]
-          )
+        )
+        const logger = Logger.make(() => {
+          throw new Error("No room")
         })
+        const features = Layer.mergeAll(counted, more, Tasks.layer())
+        const server = yield* Effect.provide(Client.serve(features), Layer.merge(observer, Logger.layer([logger])))
+        const client = yield* Session.connect(server, { principal: ada })
+        const { taskId } = yield* client.start("counted")
+        yield* quiesce
+        assert.strictEqual((yield* client.get(taskId))["status"], "completed")
+        assert.deepStrictEqual((yield* client.result(taskId))["content"], [{ type: "text", text: "Run 1" }])
+        yield* TestClock.adjust("1 minute")
+        yield* quiesce
+        assert.strictEqual(runs, 1)
+        assert.deepStrictEqual(states, ["created", "completed"])
+        const listed = (yield* client.request("tasks/list"))["tasks"]
+        assert.deepStrictEqual(
+          listed.map(({ taskId }: { readonly taskId: string }) => taskId),
+          [taskId]
+        )
+      })
     )
   }
 
-  it.effect("The expiry of a parked task is told after an observer threw at one before", () =>
+  it.effect("A parked task's expiry is reported after an observer threw on an earlier one", () =>
     Effect.gen(function* () {
       const states: Array<string> = []
       const observer = Observer.layer(
@@ -168,24 +164,24 @@ describe("The audit log of tasks", () => {
     })
   )
 
-  it.effect("The expiry of a parked task is logged after a logger threw at one before, and at the report of that", () =>
+  it.effect("A parked task's expiry is logged after a logger threw on an earlier one and its report", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const logger = Logger.make(({ message }) => {
         const text = String(message)
-        if (!/^(A task has ended|An audit log|The expiry|The store)/.test(text)) return
+        if (!/^(A task has ended|A task audit log|Reporting an expired|The task store)/.test(text)) return
         lines.push(text.slice(0, 16))
         if (lines.length < 3) throw new Error("No room")
       })
       const client = yield* Client.connect(yield* Effect.provide(serveNights, Logger.layer([logger])))
       yield* expireOne(client)
       yield* expireOne(client)
-      assert.deepStrictEqual(lines, ["A task has ended", "An audit log or ", "A task has ended"])
+      assert.deepStrictEqual(lines, ["A task has ended", "A task audit log", "A task has ended"])
     })
   )
 
   it.effect(
-    "The audit log has the tasks of 2025-11-25, and their client gets no line",
+    "The audit log covers 2025-11-25 tasks without sending their client a line",
     () =>
       Effect.gen(function* () {
         const { layer, take } = recording()

@@ -1,4 +1,6 @@
-/** The end of a server with tasks that run: beside the layer of tasks, before it or after it, its tools may be made. */
+/**
+ * The end of a server with running tasks. Its tools may be created next to the layer of tasks, before it or after it.
+ */
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -11,14 +13,14 @@ import { tool } from "../support/tools.ts"
 const around = Middleware.layer((_, next) => next, { tasks: "execution" })
 const orders = {
   "beside the layer of tasks": (features: Parameters<typeof Client.serve>[0]) => Layer.merge(features, Tasks.layer()),
-  "before the layer of tasks": (features: Parameters<typeof Client.serve>[0]) =>
+  "built before the task layer": (features: Parameters<typeof Client.serve>[0]) =>
     Layer.provideMerge(Tasks.layer(), features),
-  "after the layer of tasks": (features: Parameters<typeof Client.serve>[0]) =>
+  "built after the task layer": (features: Parameters<typeof Client.serve>[0]) =>
     Layer.provideMerge(features, Tasks.layer())
 }
 
-describe.each(Object.entries(orders))("the end of a server whose tools are made %s", (_, order) => {
-  it.effect("A server ends while tasks run, and interrupts them", () =>
+describe.each(Object.entries(orders))("Shutdown of servers with tools %s", (_, order) => {
+  it.effect("A server shuts down while tasks run, and interrupts them", () =>
     Effect.gen(function* () {
       const ended = yield* Deferred.make<void>()
       const wait = tool("wait", "optional", () => Effect.ensuring(Effect.never, Deferred.succeed(ended, undefined)))

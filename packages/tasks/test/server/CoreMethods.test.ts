@@ -1,4 +1,4 @@
-/** The methods of 2025-11-25: what a task looks like, its result, the list, a cancel, and to which caller it belongs. */
+/** The methods of 2025-11-25: the form of a task, its result, the list, cancellation, and its owner. */
 import { Progress, Tools } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
@@ -28,9 +28,9 @@ const gated = (name: string) =>
   }))
 
 for (const { name, open } of transports) {
-  describe(`tasks of 2025-11-25 ${name}`, () => {
+  describe(`2025-11-25 tasks ${name}`, () => {
     it.effect(
-      "A task is the answer to its call at once, and tasks/get reads it with its times and time to live",
+      "A call is answered immediately with its task, which tasks/get reads with its times and time to live",
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(wait))
@@ -53,7 +53,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "The result of a task is exactly the answer of the call without a task, and names the task",
+      "A task's result equals the answer of a call without a task, and names the task",
       () =>
         Effect.gen(function* () {
           const meta = tool("meta", "optional", () =>
@@ -78,7 +78,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "A task gives the same JSON-RPC error as its result as the call gives without a task",
+      "A task returns the same JSON-RPC error as a call without a task",
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(refusing))
@@ -92,7 +92,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "A task of a tool that reports a failure is failed, with the text of the failure as its message",
+      "A task of a tool that reports a failure is failed, with the tool's text as message",
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(broken))
@@ -104,7 +104,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "A task keeps tasks/result waiting until the task has ended",
+      "tasks/result waits until the task has ended",
       () =>
         Effect.gen(function* () {
           const { end, layer } = yield* gated("gated")
@@ -122,7 +122,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "A task is cancelled before tasks/cancel is answered, and stops; its result is an error, and a second cancel -32602",
+      "tasks/cancel stops the task before it is answered, and a second one fails with -32602",
       () =>
         Effect.gen(function* () {
           let stopped = false
@@ -153,7 +153,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "A cancelled task stays cancelled though its handler ends later",
+      "A cancelled task stays cancelled even if its handler ends later",
       () =>
         Effect.gen(function* () {
           const gate = yield* Deferred.make<string>()
@@ -171,7 +171,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "A task is answered before its handler ends, and a cancel notification for its call does not cancel it",
+      "A task is answered before its handler ends, and cancelling its call does not cancel it",
       () =>
         Effect.gen(function* () {
           const { end, layer } = yield* gated("slow")
@@ -190,7 +190,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "An unknown task gets -32602, whatever the metadata of the request says",
+      "An unknown task fails with -32602, whatever the request's metadata",
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(wait))
@@ -215,12 +215,12 @@ for (const { name, open } of transports) {
   })
 }
 
-describe("the capability `tasks`", () => {
+describe("The `tasks` capability", () => {
   const all = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
   const { list: _list, ...unlisted } = all
 
   it.effect(
-    "The capability `tasks` names calls of tools and cancels, and lists where the server knows its caller",
+    "The `tasks` capability has tool calls, cancellation, and lists if the server knows its caller",
     () =>
       Effect.gen(function* () {
         const server = yield* serve(withTasks(hello))
@@ -235,7 +235,7 @@ describe("the capability `tasks`", () => {
     verifies("tasks.capability.declared", "tasks.security.list-undeclared")
   )
 
-  it.effect("The capability `tasks` is no part of other revisions, and its methods do not exist there", () =>
+  it.effect("Other revisions have neither the `tasks` capability nor its methods", () =>
     Effect.gen(function* () {
       const client = yield* inMemory(withTasks(hello), { version: "2025-06-18" })
       assert.notProperty(client.initialized["capabilities"], "tasks")
@@ -246,7 +246,7 @@ describe("the capability `tasks`", () => {
   )
 
   it.effect(
-    "The capability `tasks` is absent without the feature, and `task` in a call is ignored",
+    "Without the feature, the `tasks` capability is missing and `task` in a call is ignored",
     () =>
       Effect.gen(function* () {
         const client = yield* inMemory(hello)
@@ -260,9 +260,9 @@ describe("the capability `tasks`", () => {
   )
 })
 
-describe("the list of tasks", () => {
+describe("Task lists", () => {
   it.effect(
-    "The list of tasks has every task of the caller, in pages, and no task of another caller",
+    "A task list contains all of the caller's tasks, in pages, and no others",
     () =>
       Effect.gen(function* () {
         const server = yield* serve(withTasks(hello, { perOwner: 1000 }))
@@ -299,7 +299,7 @@ describe("the list of tasks", () => {
   )
 
   it.effect(
-    "The list of tasks refuses a cursor that the server did not give",
+    "A task list rejects a cursor that the server did not issue",
     () =>
       Effect.gen(function* () {
         const client = yield* inMemory(withTasks(hello))
@@ -312,9 +312,9 @@ describe("the list of tasks", () => {
   )
 })
 
-describe("tasks of other callers", () => {
+describe("Other callers' tasks", () => {
   it.effect(
-    "A task of another principal, of the same name at another issuer, or of another connection is unknown",
+    "A task from another principal, issuer or connection is unknown",
     () =>
       Effect.gen(function* () {
         const server = yield* serve(withTasks(wait))
@@ -339,7 +339,7 @@ describe("tasks of other callers", () => {
   )
 
   it.effect(
-    "A task over HTTP without principals is known by an id of 256 random bits alone",
+    "Without principals, an HTTP task is identified only by a 256-bit random id",
     () =>
       Effect.gen(function* () {
         const client = yield* overHttp(withTasks(wait))
@@ -353,9 +353,9 @@ describe("tasks of other callers", () => {
   )
 })
 
-describe("bounds", () => {
+describe("Limits", () => {
   it.effect(
-    "The time to live of a task is what its client asks for, up to the maximum, and at least a second",
+    "A task's time to live is the requested one, between a second and the maximum",
     () =>
       Effect.gen(function* () {
         const client = yield* inMemory(withTasks(wait, { ttl: "1 hour", maxTtl: "2 hours" }))
@@ -380,7 +380,7 @@ describe("bounds", () => {
   )
 
   it.effect(
-    "A task ends at its time to live, and is forgotten later",
+    "A task ends at its time to live and is forgotten later",
     () =>
       Effect.gen(function* () {
         const client = yield* inMemory(withTasks(wait))
@@ -397,7 +397,7 @@ describe("bounds", () => {
   )
 
   it.effect(
-    "A caller has at most as many running tasks as the limit says, until one of them ends",
+    "A caller over the limit of running tasks is rejected until one of them ends",
     () =>
       Effect.gen(function* () {
         const client = yield* inMemory(withTasks(wait, { perOwner: 1 }))
@@ -410,7 +410,7 @@ describe("bounds", () => {
     verifies("tasks.limits.concurrent")
   )
 
-  it.effect("A caller at the limit of ended tasks gets a new task once the result of an ended task was given", () =>
+  it.effect("A caller at the limit of ended tasks gets a new one once an ended task's result was read", () =>
     Effect.gen(function* () {
       const { end, layer } = yield* gated("gated")
       const client = yield* inMemory(withTasks(Layer.merge(hello, layer), { kept: 2 }))
@@ -429,36 +429,34 @@ describe("bounds", () => {
     })
   )
 
-  it.effect(
-    "A caller has at most as many requests that wait for results as the limit says, until one of them ends",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* serve(withTasks(wait, { maxWaits: 2 }))
-        const client = yield* connect(server)
-        const { taskId } = yield* client.start("wait")
-        const waits = [1, 2].map(() => Effect.forkChild(client.result(taskId), { startImmediately: true }))
-        const [first] = yield* Effect.all(waits)
-        yield* quiesce
-        const { code, message } = yield* client.refused("tasks/result", { taskId })
-        assert.strictEqual(code, McpError.LimitExceeded)
-        assert.strictEqual(message, "More than 2 requests of this caller wait for results of tasks")
-        const other = yield* connect(server)
-        const own = yield* other.start("wait")
-        const waiting = yield* Effect.forkChild(other.result(own["taskId"]), { startImmediately: true })
-        yield* quiesce
-        assert.isUndefined(waiting.pollUnsafe())
-        yield* Fiber.interrupt(first!)
-        yield* quiesce
-        const third = yield* Effect.forkChild(client.result(taskId), { startImmediately: true })
-        yield* quiesce
-        assert.isUndefined(third.pollUnsafe())
-      })
+  it.effect("A caller with too many pending result requests is rejected until one of them ends", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(withTasks(wait, { maxWaits: 2 }))
+      const client = yield* connect(server)
+      const { taskId } = yield* client.start("wait")
+      const waits = [1, 2].map(() => Effect.forkChild(client.result(taskId), { startImmediately: true }))
+      const [first] = yield* Effect.all(waits)
+      yield* quiesce
+      const { code, message } = yield* client.refused("tasks/result", { taskId })
+      assert.strictEqual(code, McpError.LimitExceeded)
+      assert.strictEqual(message, "More than 2 requests of this caller are waiting for task results")
+      const other = yield* connect(server)
+      const own = yield* other.start("wait")
+      const waiting = yield* Effect.forkChild(other.result(own["taskId"]), { startImmediately: true })
+      yield* quiesce
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* Fiber.interrupt(first!)
+      yield* quiesce
+      const third = yield* Effect.forkChild(client.result(taskId), { startImmediately: true })
+      yield* quiesce
+      assert.isUndefined(third.pollUnsafe())
+    })
   )
 })
 
-describe("calls with `task`", () => {
+describe("Calls with `task`", () => {
   it.effect(
-    "A call with `task` of a tool that forbids it, and a call without `task` of a tool that requires it, get -32601",
+    "A call with `task` to a forbidding tool, or without it to a requiring one, fails with -32601",
     () =>
       Effect.gen(function* () {
         const plain = tool("plain", undefined, () => Effect.succeed("Plain"))
@@ -472,7 +470,7 @@ describe("calls with `task`", () => {
         const required = yield* client.refused("tools/call", { name: "only" })
         assert.deepInclude(required, {
           code: McpError.MethodNotFound,
-          message: "The tool only runs only as a task: call it with `task` in the params"
+          message: "The tool only only runs as a task: call it with `task` in the params"
         })
         const result = yield* client.request("tools/call", { name: "plain" })
         assert.strictEqual(result["content"][0].text, "Plain")
@@ -482,19 +480,17 @@ describe("calls with `task`", () => {
     verifies("tasks.tool.forbidden-error", "tasks.tool.required-error", "tasks.error.informative")
   )
 
-  it.effect(
-    "A call with `task` becomes a task at once, though the handler begins it later; `begin` does nothing there",
-    () =>
-      Effect.gen(function* () {
-        let runs = 0
-        const begins = tool("begins", "optional", () => Effect.as(Tasks.begin, `Run ${++runs}`), { beginsTask: true })
-        const client = yield* inMemory(withTasks(begins))
-        const { taskId } = yield* client.start("begins")
-        assert.strictEqual((yield* client.result(taskId))["content"][0].text, "Run 1")
-      })
+  it.effect("A call with `task` becomes a task at once, so `begin` in the handler has no effect", () =>
+    Effect.gen(function* () {
+      let runs = 0
+      const begins = tool("begins", "optional", () => Effect.as(Tasks.begin, `Run ${++runs}`), { beginsTask: true })
+      const client = yield* inMemory(withTasks(begins))
+      const { taskId } = yield* client.start("begins")
+      assert.strictEqual((yield* client.result(taskId))["content"][0].text, "Run 1")
+    })
   )
 
-  it.effect("A call with `task` in revisions without tasks is an ordinary call: the member is ignored", () =>
+  it.effect("A call with `task` in a revision without tasks is an ordinary call", () =>
     Effect.gen(function* () {
       for (const version of ["2025-06-18", "2026-07-28"] as const) {
         const client = yield* McpTest.connect(withTasks(hello), version)
@@ -506,7 +502,7 @@ describe("calls with `task`", () => {
   )
 
   it.effect(
-    "A call with `task` has -32603 as its result after a defect of its handler",
+    "A call with `task` results in -32603 after a handler defect",
     () =>
       Effect.gen(function* () {
         const dies = tool("dies", "optional", () => Effect.die(new Error("secret")))
@@ -519,7 +515,7 @@ describe("calls with `task`", () => {
   )
 })
 
-it.effect("The message of progress is the status message of the task", () =>
+it.effect("A progress message becomes the task's status message", () =>
   Effect.gen(function* () {
     const work = tool("work", "optional", () =>
       Effect.andThen(Progress.report(1, { message: "half way" }), Effect.never)

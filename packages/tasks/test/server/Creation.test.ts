@@ -1,4 +1,4 @@
-/** When a call becomes a task, and what the client gets then. */
+/** When a call becomes a task, and the answer that the client then gets. */
 import { CancelReason, Elicitation, Once, Progress, RequestContext, Tools } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
@@ -7,6 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Schema, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import * as Memory from "../../src/store/memory.ts"
+import { Journal } from "../../src/store/Journal.ts"
 import { TaskStore } from "../../src/store/TaskStore.ts"
 import * as Tasks from "../../src/Tasks.ts"
 import { connect, declared, id, serve, session, undeclared } from "../support/client.ts"
@@ -17,9 +18,9 @@ const withTasks = (features: Parameters<typeof serve>[0], options?: Parameters<t
 const hello = tool("hello", "optional", () => Effect.succeed("Hello"))
 const text = (result: { readonly [key: string]: any }) => result["content"][0].text
 
-describe("calls that become tasks", () => {
+describe("Calls that become tasks", () => {
   it.effect(
-    "A call that becomes a task is answered by a flat task, which is readable at once and ends with the result of the call",
+    "A task call is answered with a task that is readable at once and ends with the call's result",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(hello))
@@ -43,7 +44,7 @@ describe("calls that become tasks", () => {
   )
 
   it.effect(
-    "A call that becomes a task is answered once its store has made the task, however long that takes",
+    "A task call is answered once its store has created the task, however long that takes",
     () =>
       Effect.gen(function* () {
         const stored = yield* Deferred.make<void>()
@@ -67,8 +68,52 @@ describe("calls that become tasks", () => {
     verifies("tasks-extension.creation.consistent")
   )
 
+  it.effect.each([
+    ["throws", () => assert.fail("thrown")],
+    ["returns a rejected promise", (): any => Promise.reject(new Error("rejected"))],
+    ["returns undefined", (): any => undefined],
+    ["dies", (): any => Effect.die("no store")]
+  ] as ReadonlyArray<readonly [string, () => Effect.Effect<any>]>)(
+    "A store whose functions %s fails only the requests that need it",
+    ([, call]) =>
+      Effect.gen(function* () {
+        const broken = Layer.effectContext(
+          Effect.map(Layer.build(Memory.layer()), (context) => {
+            const store = Context.get(context, TaskStore)
+            return Context.add(context, TaskStore, { ...store, create: call, get: call, answer: call, cancel: call })
+          })
+        )
+        const plain = tool("plain", undefined, () => Effect.succeed("here"))
+        const client = yield* session(Layer.mergeAll(hello, plain, Layer.provide(Tasks.layerStore(), broken)))
+        const failed = { code: -32603, message: "Internal error" }
+        assert.deepInclude(yield* Effect.flip(client.call("hello")), failed)
+        assert.deepInclude(yield* Effect.flip(client.get("t1")), failed)
+        assert.deepInclude(yield* Effect.flip(client.request("tasks/cancel", { taskId: "t1" })), failed)
+        assert.isDefined((yield* client.call("plain"))["content"])
+      })
+  )
+
+  it.effect("A journal whose claim returns no Effect is called again", () =>
+    Effect.gen(function* () {
+      let claims = 0
+      const broken = Layer.effectContext(
+        Effect.map(Layer.build(Memory.layer()), (context) => {
+          const journal = Context.get(context, Journal)
+          const claim = (): any => void claims++
+          return Context.add(context, Journal, { ...journal, claim, due: Effect.sleep("1 second") })
+        })
+      )
+      yield* session(Layer.merge(hello, Layer.provide(Tasks.layerStore(), broken)))
+      for (let seconds = 0; seconds < 5; seconds++) {
+        yield* TestClock.adjust("1 second")
+        yield* quiesce
+      }
+      assert.isAbove(claims, 1)
+    })
+  )
+
   it.effect(
-    "A call that becomes a task gets an id of 256 random bits",
+    "A task call gets a 256-bit random id",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(hello))
@@ -83,14 +128,14 @@ describe("calls that become tasks", () => {
     verifies("tasks-extension.security.unguessable")
   )
 
-  it.effect("A call that becomes a task gets the time to live and the interval of the options", () =>
+  it.effect("A task call gets the time to live and interval from the options", () =>
     Effect.gen(function* () {
       const client = yield* session(withTasks(hello, { ttl: "1 minute", pollInterval: "5 seconds" }))
       assert.deepInclude(yield* client.call("hello"), { ttlMs: 60_000, pollIntervalMs: 5000 })
     })
   )
 
-  it.effect("A call is refused by -31429 beyond the limit of tasks of one caller, until one of them has ended", () =>
+  it.effect("A call over its caller's task limit fails with -31429 until one of them ends", () =>
     Effect.gen(function* () {
       const client = yield* session(
         withTasks(
@@ -107,33 +152,31 @@ describe("calls that become tasks", () => {
     })
   )
 
-  it.effect(
-    "A handler in a task runs without the wire of its request: its context has the known facts, and its progress is the message",
-    () =>
-      Effect.gen(function* () {
-        const seen = yield* Deferred.make<string>()
-        const work = tool("work", "optional", () =>
-          Effect.gen(function* () {
-            const { clientInfo, http, method, outbound, revision } = yield* RequestContext.RequestContext
-            yield* Progress.report(1, { message: "half way" })
-            outbound.notify("notifications/message", { level: "error", data: "lost" })
-            yield* Deferred.succeed(seen, `${clientInfo?.name} ${method} ${revision.version} ${http === undefined}`)
-            return yield* Effect.never
-          })
-        )
-        const client = yield* session(withTasks(work))
-        const { taskId } = yield* client.call("work")
-        assert.strictEqual(yield* Deferred.await(seen), "test tools/call 2026-07-28 true")
-        yield* TestClock.adjust("1 second")
-        assert.deepInclude(yield* client.get(taskId), { status: "working", statusMessage: "half way" })
-        assert.deepStrictEqual(client.notifications, [])
-      })
+  it.effect("A handler in a task runs without its request's connection, and its progress becomes the message", () =>
+    Effect.gen(function* () {
+      const seen = yield* Deferred.make<string>()
+      const work = tool("work", "optional", () =>
+        Effect.gen(function* () {
+          const { clientInfo, http, method, outbound, revision } = yield* RequestContext.RequestContext
+          yield* Progress.report(1, { message: "half way" })
+          outbound.notify("notifications/message", { level: "error", data: "lost" })
+          yield* Deferred.succeed(seen, `${clientInfo?.name} ${method} ${revision.version} ${http === undefined}`)
+          return yield* Effect.never
+        })
+      )
+      const client = yield* session(withTasks(work))
+      const { taskId } = yield* client.call("work")
+      assert.strictEqual(yield* Deferred.await(seen), "test tools/call 2026-07-28 true")
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude(yield* client.get(taskId), { status: "working", statusMessage: "half way" })
+      assert.deepStrictEqual(client.notifications, [])
+    })
   )
 })
 
-describe("calls that stay requests", () => {
+describe("Calls that stay requests", () => {
   it.effect(
-    "A call stays a request for a client that did not declare the extension in it, whatever it declared before",
+    "A call stays a request unless it declares the extension itself",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(hello))
@@ -145,7 +188,7 @@ describe("calls that stay requests", () => {
     verifies("tasks-extension.declared.per-request")
   )
 
-  it.effect("A call of a tool without `task` stays a request, and a call of an unknown name is refused", () =>
+  it.effect("A call to a tool without `task` stays a request, and an unknown name is rejected", () =>
     Effect.gen(function* () {
       const client = yield* session(withTasks(tool("plain", undefined, () => Effect.succeed("Plain"))))
       assert.strictEqual(text(yield* client.call("plain")), "Plain")
@@ -153,7 +196,7 @@ describe("calls that stay requests", () => {
     })
   )
 
-  it.effect("A call of a tool that is not visible to the caller is refused and makes no task", () =>
+  it.effect("A call to a hidden tool is rejected and creates no task", () =>
     Effect.gen(function* () {
       const hidden = tool("hidden", "required", () => Effect.succeed("Secret"), { visible: () => false })
       const client = yield* session(withTasks(hidden))
@@ -162,7 +205,7 @@ describe("calls that stay requests", () => {
   )
 
   it.effect(
-    "A call without the extension is refused by -32021, which names the extension, where its tool runs only as a task",
+    "A call to a task-only tool without the extension fails with -32021, naming the extension",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(tool("only", "required", () => Effect.succeed("Done"))))
@@ -175,7 +218,7 @@ describe("calls that stay requests", () => {
   )
 
   for (const version of ["2025-06-18", "2025-11-25"] as const) {
-    it.effect(`A call in ${version} stays a request, and a tool that runs only as a task is refused by -32601`, () =>
+    it.effect(`A call in ${version} stays a request, and a task-only tool fails with -32601`, () =>
       Effect.gen(function* () {
         const only = tool("only", "required", () => Effect.succeed("Done"))
         const client = yield* McpTest.connect(withTasks(Layer.merge(hello, only)), version)
@@ -188,12 +231,12 @@ describe("calls that stay requests", () => {
   }
 })
 
-describe("handlers that begin their task", () => {
+describe("Handlers that begin their task", () => {
   const Name = Schema.Struct({ name: Schema.String })
   const answer = { name: { action: "accept", content: { name: "Ada" } } }
 
   it.effect(
-    "A handler asks within the request before it begins its task, and continues as the task with those answers and steps",
+    "A handler can ask within the request before it begins its task, which keeps those answers and steps",
     () =>
       Effect.gen(function* () {
         let steps = 0
@@ -233,45 +276,41 @@ describe("handlers that begin their task", () => {
     verifies("tasks-extension.creation.after-rounds")
   )
 
-  it.effect(
-    "A handler is answered within the request where it ends or fails before `begin`, or the client has no tasks",
-    () =>
-      Effect.gen(function* () {
-        const early = tool("early", "optional", () => Effect.succeed("Early"), { beginsTask: true })
-        const failing = tool("failing", "optional", () => McpError.invalidParams("No"), { beginsTask: true })
-        const begins = tool("begins", "optional", () => Effect.as(Tasks.begin, "Inline"), { beginsTask: true })
-        const client = yield* session(withTasks(Layer.mergeAll(early, failing, begins)))
-        assert.strictEqual(text(yield* client.call("early")), "Early")
-        assert.strictEqual((yield* client.refused("tools/call", { name: "failing" })).message, "No")
-        assert.strictEqual(text(yield* client.call("begins", {}, undeclared)), "Inline")
-      })
+  it.effect("A handler is answered within the request if it ends before `begin` or the client has no tasks", () =>
+    Effect.gen(function* () {
+      const early = tool("early", "optional", () => Effect.succeed("Early"), { beginsTask: true })
+      const failing = tool("failing", "optional", () => McpError.invalidParams("No"), { beginsTask: true })
+      const begins = tool("begins", "optional", () => Effect.as(Tasks.begin, "Inline"), { beginsTask: true })
+      const client = yield* session(withTasks(Layer.mergeAll(early, failing, begins)))
+      assert.strictEqual(text(yield* client.call("early")), "Early")
+      assert.strictEqual((yield* client.refused("tools/call", { name: "failing" })).message, "No")
+      assert.strictEqual(text(yield* client.call("begins", {}, undeclared)), "Inline")
+    })
   )
 
-  it.effect(
-    "A handler that may begin a task is interrupted in the request with the reason, by `begin` and by a cancel",
-    () =>
-      Effect.gen(function* () {
-        const reasons: Array<string | undefined> = []
-        const noted = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-          Effect.onExit(effect, (exit) =>
-            Effect.sync(() => void (Exit.isFailure(exit) && reasons.push(CancelReason.of(exit.cause))))
-          )
-        const begins = tool("begins", "optional", () => noted(Effect.as(Tasks.begin, "Done")), { beginsTask: true })
-        const waits = tool("waits", "optional", () => noted(Effect.never), { beginsTask: true })
-        const client = yield* session(withTasks(Layer.merge(begins, waits)))
-        const { taskId } = yield* client.call("begins")
-        yield* quiesce
-        assert.strictEqual(text((yield* client.get(taskId))["result"]), "Done")
-        const call = yield* Effect.forkChild(client.call("waits"), { startImmediately: true })
-        yield* quiesce
-        call.interruptUnsafe(undefined, CancelReason.annotation("The window was closed"))
-        yield* quiesce
-        assert.deepStrictEqual(reasons, ["The call continues as a task", "The window was closed"])
-      })
+  it.effect("A handler that can begin a task is interrupted in the request by `begin` and by cancellation", () =>
+    Effect.gen(function* () {
+      const reasons: Array<string | undefined> = []
+      const noted = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+        Effect.onExit(effect, (exit) =>
+          Effect.sync(() => void (Exit.isFailure(exit) && reasons.push(CancelReason.of(exit.cause))))
+        )
+      const begins = tool("begins", "optional", () => noted(Effect.as(Tasks.begin, "Done")), { beginsTask: true })
+      const waits = tool("waits", "optional", () => noted(Effect.never), { beginsTask: true })
+      const client = yield* session(withTasks(Layer.merge(begins, waits)))
+      const { taskId } = yield* client.call("begins")
+      yield* quiesce
+      assert.strictEqual(text((yield* client.get(taskId))["result"]), "Done")
+      const call = yield* Effect.forkChild(client.call("waits"), { startImmediately: true })
+      yield* quiesce
+      call.interruptUnsafe(undefined, CancelReason.annotation("The window was closed"))
+      yield* quiesce
+      assert.deepStrictEqual(reasons, ["The call continues as a task", "The window was closed"])
+    })
   )
 })
 
-it.effect("A server that stops interrupts its tasks with that reason, and does not wait for the tools' calls", () =>
+it.effect("A stopping server interrupts its tasks with that reason, without waiting for the tool calls", () =>
   Effect.gen(function* () {
     const reason = yield* Deferred.make<string | undefined>()
     const wait = tool("wait", "optional", () =>
@@ -288,7 +327,7 @@ it.effect("A server that stops interrupts its tasks with that reason, and does n
   })
 )
 
-it.effect("A tool says whether its calls may become tasks in the revision that has a member for it", () =>
+it.effect("A tool declares optional tasks in revisions with a field for it", () =>
   Effect.gen(function* () {
     for (const [version, support] of [
       ["2025-06-18", undefined],
@@ -302,7 +341,7 @@ it.effect("A tool says whether its calls may become tasks in the revision that h
   })
 )
 
-it.effect("A tool that allows tasks answers within the request where the server has no tasks", () =>
+it.effect("A tool with optional tasks answers within the request if the server has no tasks", () =>
   Effect.gen(function* () {
     const client = yield* session(
       Layer.merge(

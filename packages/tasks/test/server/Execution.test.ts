@@ -1,4 +1,6 @@
-/** What lies around a call that becomes a task, what around its execution, and what a task keeps of its request. */
+/**
+ * Middleware around a call that becomes a task and around its execution, and the data that a task keeps of its request.
+ */
 import { Elicitation, Principal, RequestContext } from "@effect-mcp/core"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { quiesce } from "@effect-mcp/testing"
@@ -17,7 +19,7 @@ const ok = { action: "accept", content: { ok: true } }
 const hello = tool("hello", "optional", () => Effect.succeed("Hello"))
 const plain = tool("plain", undefined, () => Effect.succeed("Plain"))
 
-/** What happens, in its order. */
+/** Records events in order. */
 const diary = () => {
   const lines: Array<string> = []
   const note = (line: string) => Effect.sync(() => void lines.push(line))
@@ -31,7 +33,7 @@ const diary = () => {
   return { around, note, take: () => lines.splice(0) }
 }
 
-/** Calls a tool as a task, in the words of a generation. */
+/** Calls a tool as a task, in the form of a generation. */
 const calls = {
   "2025-11-25": (features: Parameters<typeof Client.serve>[0]) =>
     Effect.map(Session.inMemory(features), (client) => (name: string) => Effect.asVoid(client.start(name))),
@@ -39,29 +41,27 @@ const calls = {
     Effect.map(Client.session(features), (client) => (name: string) => Effect.asVoid(client.call(name)))
 }
 
-describe.each(["2025-11-25", "2026-07-28"] as const)("middleware in %s", (version) => {
-  it.effect(
-    "Middleware lies around the creation of a task or around its execution, and around execution it is the innermost",
-    () =>
-      Effect.gen(function* () {
-        const { around, note, take } = diary()
-        const work = tool("work", "optional", () => Effect.andThen(note("work"), Effect.as(Effect.sleep(5), "Done")))
-        const inner = around("execution", { tasks: "execution" })
-        const middleware = Layer.provideMerge(around("creation"), inner)
-        const call = yield* calls[version](Layer.mergeAll(work, middleware, Tasks.layer()))
-        yield* call("work")
-        yield* quiesce
-        const begun = take()
-        assert.sameMembers(begun, ["creation begins", "creation ends: Success", "execution begins", "work"])
-        assert.strictEqual(begun[0], "creation begins")
-        assert.isBelow(begun.indexOf("execution begins"), begun.indexOf("work"))
-        yield* TestClock.adjust(5)
-        yield* quiesce
-        assert.deepStrictEqual(take(), ["execution ends: Success"])
-      })
+describe.each(["2025-11-25", "2026-07-28"] as const)("Middleware in %s", (version) => {
+  it.effect("Middleware wraps a task's creation or its execution; around the execution it is innermost", () =>
+    Effect.gen(function* () {
+      const { around, note, take } = diary()
+      const work = tool("work", "optional", () => Effect.andThen(note("work"), Effect.as(Effect.sleep(5), "Done")))
+      const inner = around("execution", { tasks: "execution" })
+      const middleware = Layer.provideMerge(around("creation"), inner)
+      const call = yield* calls[version](Layer.mergeAll(work, middleware, Tasks.layer()))
+      yield* call("work")
+      yield* quiesce
+      const begun = take()
+      assert.sameMembers(begun, ["creation begins", "creation ends: Success", "execution begins", "work"])
+      assert.strictEqual(begun[0], "creation begins")
+      assert.isBelow(begun.indexOf("execution begins"), begun.indexOf("work"))
+      yield* TestClock.adjust(5)
+      yield* quiesce
+      assert.deepStrictEqual(take(), ["execution ends: Success"])
+    })
   )
 
-  it.effect("Middleware around the execution sees the principal of the task, and its failure fails the task", () =>
+  it.effect("Execution middleware sees the task's principal, and its failure fails the task", () =>
     Effect.gen(function* () {
       const seen: Array<string | undefined> = []
       const refusing = Middleware.layer(
@@ -81,7 +81,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("middleware in %s", (versio
     })
   )
 
-  it.effect("A task keeps nothing of the request that made it", () =>
+  it.effect("A task keeps nothing from the request that created it", () =>
     Effect.gen(function* () {
       setFlagsFromString("--expose-gc")
       const collect: () => void = runInNewContext("gc")
@@ -96,7 +96,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("middleware in %s", (versio
       const call = yield* calls[version](Layer.mergeAll(wait, seeing, Tasks.layer()))
       for (let n = 0; n < 10; n++) yield* call("wait")
       yield* quiesce
-      // The last request may be on a stack.
+      // The last request may still be on a stack.
       const kept = () => requests.slice(0, -1).filter((request) => request.deref() !== undefined).length
       for (let n = 0; n < 20 && kept() > 0; n++) {
         yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
@@ -107,28 +107,26 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("middleware in %s", (versio
   )
 })
 
-describe("middleware", () => {
-  it.effect(
-    "Middleware around the execution lies around each run of a task, and around a call that stays a request",
-    () =>
-      Effect.gen(function* () {
-        const { around, take } = diary()
-        const ask = tool("ask", "optional", () => Effect.map(confirm, ({ ok }) => String(ok)))
-        const client = yield* Client.session(
-          Layer.mergeAll(ask, hello, around("run", { tasks: "execution" }), Tasks.layer())
-        )
-        const { taskId } = yield* client.call("ask")
-        yield* TestClock.adjust("45 seconds")
-        assert.deepStrictEqual(take(), ["run begins", "run ends: Failure"])
-        yield* client.update(taskId, { sure: ok })
-        yield* TestClock.adjust(1)
-        assert.deepStrictEqual(take(), ["run begins", "run ends: Success"])
-        yield* client.call("hello", {}, Client.undeclared)
-        assert.deepStrictEqual(take(), ["run begins", "run ends: Success"])
-      })
+describe("Task middleware", () => {
+  it.effect("Execution middleware wraps each run of a task, and a call that stays a request", () =>
+    Effect.gen(function* () {
+      const { around, take } = diary()
+      const ask = tool("ask", "optional", () => Effect.map(confirm, ({ ok }) => String(ok)))
+      const client = yield* Client.session(
+        Layer.mergeAll(ask, hello, around("run", { tasks: "execution" }), Tasks.layer())
+      )
+      const { taskId } = yield* client.call("ask")
+      yield* TestClock.adjust("45 seconds")
+      assert.deepStrictEqual(take(), ["run begins", "run ends: Failure"])
+      yield* client.update(taskId, { sure: ok })
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(take(), ["run begins", "run ends: Success"])
+      yield* client.call("hello", {}, Client.undeclared)
+      assert.deepStrictEqual(take(), ["run begins", "run ends: Success"])
+    })
   )
 
-  it.effect("The middleware of tasks lies around no call of a tool without `task`", () =>
+  it.effect("Task middleware does not wrap calls to a tool without `task`", () =>
     Effect.gen(function* () {
       const places: Array<Middleware.Place | undefined> = []
       const spied = Layer.effect(

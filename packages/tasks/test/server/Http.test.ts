@@ -1,4 +1,4 @@
-/** Tasks over HTTP: the header that names a task, statuses, and the tasks of callers without a name. */
+/** Tasks over HTTP: the header that names a task, statuses, and the tasks of anonymous callers. */
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, it } from "@effect/vitest"
@@ -22,7 +22,7 @@ const addressed = HttpRouter.middleware((handler) =>
   })
 ).layer
 
-/** Sends one request to a fetch handler; gives its status and answer. */
+/** Sends one request to a fetch handler, and returns its status and answer. */
 const clientOf = Effect.fnUntraced(function* (served: typeof features) {
   const server = Layer.fresh(McpServer.layer({ name: "test", version: "1.0.0", features: served }))
   const app = Layer.provide(McpServer.layerHttp({ path: "/mcp" }), [server, addressed])
@@ -57,7 +57,7 @@ const clientOf = Effect.fnUntraced(function* (served: typeof features) {
 
 const client = clientOf(features)
 
-it.live("Tasks of an anonymous caller count for its address, and hanging ones leave room for other addresses", () =>
+it.live("Anonymous tasks count against their address, and stuck ones leave room for other addresses", () =>
   Effect.gen(function* () {
     const send = yield* clientOf(
       Layer.merge(
@@ -70,7 +70,7 @@ it.live("Tasks of an anonymous caller count for its address, and hanging ones le
     yield* hang("2001:db8::2")
     assert.strictEqual((yield* hang("2001:db8::3")).code, -31_429)
     assert.isDefined((yield* hang("192.0.2.1")).result.taskId)
-    // The id is the right to the task, from any address.
+    // The id grants access to the task, from any address.
     const { taskId } = first.result
     const cancelled = yield* send("tasks/cancel", { taskId }, taskId, declared, "192.0.2.1")
     assert.strictEqual(cancelled.code, undefined)
@@ -78,7 +78,7 @@ it.live("Tasks of an anonymous caller count for its address, and hanging ones le
   })
 )
 
-it.live("A task over HTTP is read by all clients that know its id, and the header Mcp-Name must name it", () =>
+it.live("A task over HTTP is readable by all clients that know its id, and Mcp-Name must name it", () =>
   Effect.gen(function* () {
     const send = yield* client
     const { result } = yield* send("tools/call", { name: "hello", arguments: {} }, "hello")

@@ -1,4 +1,4 @@
-/** Which callers see a tool that runs only as a task. */
+/** Which callers see a tool that only runs as a task. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -13,7 +13,7 @@ const features = Layer.mergeAll(tool("only", "required", done), tool("either", "
 const namesOf = (result: { readonly [key: string]: any }) =>
   result["tools"].map(({ name }: { readonly name: string }) => name)
 
-it.effect("A tool that runs only as a task is listed for callers that can have tasks", () =>
+it.effect("A task-only tool is listed for callers that support tasks", () =>
   Effect.gen(function* () {
     const server = yield* serve(features)
     for (const [version, names] of [
@@ -32,7 +32,7 @@ it.effect("A tool that runs only as a task is listed for callers that can have t
 )
 
 it.effect(
-  "A list of tools that depends on what its client declared is private, whatever the hint says",
+  "A tool list that depends on client declarations is private, regardless of the hint",
   () =>
     Effect.gen(function* () {
       const caching: McpServer.Options<never, never>["caching"] = { tools: { timeToLive: "1 minute", scope: "public" } }

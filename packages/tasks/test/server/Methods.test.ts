@@ -19,7 +19,7 @@ const ask = (key: string) => Elicitation.form(`Who is ${key}?`, Schema.Struct({ 
 
 describe("tasks/get", () => {
   it.effect(
-    "The method tasks/get gives a running task its message, and a task that ended by an error its status and that error",
+    "tasks/get returns a running task with its message, and a failed one with its error",
     () =>
       Effect.gen(function* () {
         const failed = tool("failed", "optional", () =>
@@ -45,7 +45,7 @@ describe("tasks/get", () => {
   )
 
   it.effect(
-    "The method tasks/get gives a tool's failure as the result of a completed task",
+    "tasks/get returns a tool's failure as the result of a completed task",
     () =>
       Effect.gen(function* () {
         const failing = tool("failing", "optional", () => Effect.fail(new Tools.ToolFailure({ message: "No" })))
@@ -59,30 +59,28 @@ describe("tasks/get", () => {
   )
 })
 
-it.effect(
-  "A task whose result is longer than tasks keep fails and says so; an error keeps no such data or message",
-  () =>
-    Effect.gen(function* () {
-      const long = "x".repeat(1000)
-      const features = Layer.mergeAll(
-        tool("short", "optional", () => Effect.succeed("short")),
-        tool("long", "optional", () => Effect.succeed(long)),
-        tool("failing", "optional", () =>
-          Effect.fail(new McpError.McpError({ code: -32042, message: "No", data: long }))
-        ),
-        tool("verbose", "optional", () => Effect.fail(new McpError.McpError({ code: -32042, message: long }))),
-        Tasks.layer({ resultBytes: 500 })
-      )
-      const client = yield* session(features)
-      const ended = (name: string) => Effect.flatMap(client.call(name), ({ taskId }) => client.get(taskId))
-      assert.strictEqual((yield* ended("short"))["status"], "completed")
-      const { error, status } = yield* ended("long")
-      assert.strictEqual(status, "failed")
-      assert.strictEqual(error.code, McpError.LimitExceeded)
-      assert.match(error.message, /^The result of the task has 10\d\d bytes, and tasks keep 500: return less$/)
-      assert.deepStrictEqual((yield* ended("failing"))["error"], { code: -32_042, message: "No" })
-      assert.isBelow((yield* ended("verbose"))["error"].message.length, 500)
-    })
+it.effect("A task with an oversized result fails with the reason, and errors are truncated", () =>
+  Effect.gen(function* () {
+    const long = "x".repeat(1000)
+    const features = Layer.mergeAll(
+      tool("short", "optional", () => Effect.succeed("short")),
+      tool("long", "optional", () => Effect.succeed(long)),
+      tool("failing", "optional", () =>
+        Effect.fail(new McpError.McpError({ code: -32042, message: "No", data: long }))
+      ),
+      tool("verbose", "optional", () => Effect.fail(new McpError.McpError({ code: -32042, message: long }))),
+      Tasks.layer({ resultBytes: 500 })
+    )
+    const client = yield* session(features)
+    const ended = (name: string) => Effect.flatMap(client.call(name), ({ taskId }) => client.get(taskId))
+    assert.strictEqual((yield* ended("short"))["status"], "completed")
+    const { error, status } = yield* ended("long")
+    assert.strictEqual(status, "failed")
+    assert.strictEqual(error.code, McpError.LimitExceeded)
+    assert.match(error.message, /^The task's result has 10\d\d bytes, but the limit is 500: return less$/)
+    assert.deepStrictEqual((yield* ended("failing"))["error"], { code: -32_042, message: "No" })
+    assert.isBelow((yield* ended("verbose"))["error"].message.length, 500)
+  })
 )
 
 describe("tasks/update", () => {
@@ -93,7 +91,7 @@ describe("tasks/update", () => {
   )
 
   it.effect(
-    "The method tasks/update answers some or all open questions and ignores other keys; each update gets an empty result",
+    "tasks/update answers some or all open questions, ignores other keys and returns an empty result",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(both))
@@ -124,7 +122,7 @@ describe("tasks/update", () => {
   )
 
   it.effect(
-    "The method tasks/update asks again under a new key after an answer that does not fit",
+    "tasks/update asks again under a new key after an invalid answer",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(tool("one", "optional", () => Effect.as(ask("a"), "Done"))))
@@ -140,7 +138,7 @@ describe("tasks/update", () => {
     )
   )
 
-  it.effect("The method tasks/update refuses answers that are no objects", () =>
+  it.effect("tasks/update rejects non-object answers", () =>
     Effect.gen(function* () {
       const client = yield* session(withTasks(both))
       const { taskId } = yield* client.call("both")
@@ -153,7 +151,7 @@ describe("tasks/update", () => {
 
 describe("tasks/cancel", () => {
   it.effect(
-    "The method tasks/cancel interrupts the handler and gets an empty result, also for a task that has ended",
+    "tasks/cancel interrupts the handler and returns an empty result, even for an ended task",
     () =>
       Effect.gen(function* () {
         const reason = yield* Deferred.make<string | undefined>()
@@ -187,9 +185,9 @@ describe("tasks/cancel", () => {
   )
 })
 
-describe("requests about tasks", () => {
+describe("Task requests", () => {
   it.effect(
-    "A request about a task gets -32021 where it does not declare the extension, also for an id that is unknown",
+    "A task request without the extension fails with -32021, even for an unknown id",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(wait))
@@ -208,7 +206,7 @@ describe("requests about tasks", () => {
   )
 
   it.effect(
-    "A request about a task gets the same -32602 for an unknown id and for a task of another caller",
+    "A task request fails with the same -32602 for an unknown id and for another caller's task",
     () =>
       Effect.gen(function* () {
         const server = yield* serve(withTasks(wait))
@@ -241,7 +239,7 @@ describe("requests about tasks", () => {
     )
   )
 
-  it.effect("A request of an anonymous connection finds no task of another connection", () =>
+  it.effect("An anonymous connection's task request finds no task of another connection", () =>
     Effect.gen(function* () {
       const server = yield* serve(withTasks(wait))
       const [one, two] = [yield* connect(server), yield* connect(server)]
@@ -250,7 +248,7 @@ describe("requests about tasks", () => {
     })
   )
 
-  it.effect("A request by a method of 2025-11-25 gets -32601 in 2026-07-28", () =>
+  it.effect("A task request with a 2025-11-25 method fails with -32601 in 2026-07-28", () =>
     Effect.gen(function* () {
       const client = yield* session(withTasks(wait))
       for (const method of ["tasks/result", "tasks/list"]) {
@@ -260,8 +258,8 @@ describe("requests about tasks", () => {
   )
 })
 
-describe("subscriptions to tasks", () => {
-  it.effect("A subscription that tells the end of a task counts as a read: the task makes room for the next", () =>
+describe("Task subscriptions", () => {
+  it.effect("A subscription reporting a task's end counts as a read, so that the task makes room", () =>
     Effect.gen(function* () {
       const go = yield* Latch.make(false)
       const gated = tool("gated", "optional", () => Effect.as(go.await, "Done"))
@@ -278,7 +276,7 @@ describe("subscriptions to tasks", () => {
   )
 
   it.effect(
-    "A subscription gives each state of the caller's own tasks as tasks/get does, and neither progress nor log messages",
+    "A subscription emits each state of the caller's tasks like tasks/get, without progress or logs",
     () =>
       Effect.gen(function* () {
         const latch = yield* Latch.make()
@@ -317,7 +315,7 @@ describe("subscriptions to tasks", () => {
   )
 
   it.effect(
-    "A subscription to tasks is refused by -32021 where the request does not declare the extension",
+    "A task subscription fails with -32021 if the request does not declare the extension",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(wait))
@@ -330,7 +328,7 @@ describe("subscriptions to tasks", () => {
   )
 })
 
-it.effect("The extension is declared in 2026-07-28, without a capability `tasks` beside it", () =>
+it.effect("The extension is declared in 2026-07-28 without a `tasks` capability", () =>
   Effect.gen(function* () {
     const client = yield* session(withTasks(wait))
     const { capabilities } = yield* client.request("server/discover")

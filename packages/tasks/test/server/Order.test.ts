@@ -1,4 +1,4 @@
-/** The writes of a server over a pipe: what a task sends follows the answer that makes it. */
+/** The writes of a server over a pipe: messages of a task follow the answer that creates it. */
 import { Duplex, Elicitation } from "@effect-mcp/core"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -7,7 +7,7 @@ import * as Tasks from "../../src/Tasks.ts"
 import { serve } from "../support/client.ts"
 import { tool } from "../support/tools.ts"
 
-/** A wire whose other end gives chunks and gets writes. */
+/** A wire whose other end sends chunks and receives writes. */
 const wire = Effect.gen(function* () {
   const writes: Array<string> = []
   const encoder = new TextEncoder()
@@ -39,8 +39,8 @@ const initialize = {
 }
 const call = (id: number) => ({ id, method: "tools/call", params: { name: "text", arguments: {}, task: {} } })
 
-describe("messages of a task", () => {
-  it.effect("The end of a task is told after the answer that makes it", () =>
+describe("Task message order", () => {
+  it.effect("A task's end is sent after the answer that creates it", () =>
     Effect.gen(function* () {
       const text = tool("text", "optional", () => Effect.succeed("Done"))
       const server = yield* serve(Layer.merge(text, Tasks.layer()))
@@ -64,7 +64,7 @@ describe("messages of a task", () => {
     })
   )
 
-  it.effect("A question of a task leaves in a write of its own, after the answer that names the task", () =>
+  it.effect("A task's question is written separately, after the answer that names the task", () =>
     Effect.gen(function* () {
       const Name = Schema.Struct({ name: Schema.String })
       const asking = tool("text", "optional", () => Effect.map(Elicitation.form("Who?", Name), ({ name }) => name))

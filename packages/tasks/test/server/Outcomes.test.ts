@@ -1,4 +1,4 @@
-/** How tasks end by what their handlers do. */
+/** How tasks end, depending on their handlers. */
 import { Principal, Tools } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Middleware from "@effect-mcp/server/Middleware"
@@ -31,7 +31,7 @@ const tools = Layer.mergeAll(
   ...Object.entries(handlers).map(([name, handler]) => tool(name, "optional", handler))
 )
 
-/** What the caller of each tool gets, without ids and times. */
+/** The result for the caller of each tool, without ids and times. */
 const outcomes = Effect.fnUntraced(function* (features: Parameters<typeof Session.inMemory>[0]) {
   called = 0
   const client = yield* Session.inMemory(features)
@@ -53,8 +53,8 @@ const outcomes = Effect.fnUntraced(function* (features: Parameters<typeof Sessio
   )
 })
 
-describe("the outcome of a task", () => {
-  it.effect("A task ends as its handler does, and its client is told once", () =>
+describe("Task outcomes", () => {
+  it.effect("A task ends like its handler, and its client is notified once", () =>
     Effect.gen(function* () {
       const seen = yield* outcomes(Layer.merge(tools, Tasks.layer({ resultBytes: 500 })))
       assert.strictEqual(called, 2)
@@ -71,7 +71,7 @@ describe("the outcome of a task", () => {
     })
   )
 
-  it.effect("A handler is called for the principal that middleware around its execution gives", () =>
+  it.effect("A handler runs as the principal provided by its execution middleware", () =>
     Effect.gen(function* () {
       const visible: NonNullable<Tools.Options["visible"]> = ({ subject }) => subject !== "eve"
       const hidden = tool("hidden", "optional", () => Effect.succeed("Seen"), { visible })

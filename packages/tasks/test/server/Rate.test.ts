@@ -1,4 +1,6 @@
-/** How often one caller may send requests about tasks: on by default, and never too low for clients that keep to the interval. */
+/**
+ * The rate limit of requests about tasks, per caller: on by default, and never too low for clients that respect the interval.
+ */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -17,7 +19,7 @@ interface Caller {
   readonly request: (method: string, params?: object) => Effect.Effect<unknown, unknown>
 }
 
-/** How many of so many requests are refused by the rate; any other failure counts as an answer. */
+/** Number of requests rejected by the rate limit. Any other failure counts as an answer. */
 const refusedOf = (caller: Caller, method: string, taskId: unknown, count: number) =>
   Effect.gen(function* () {
     let refused = 0
@@ -31,7 +33,7 @@ const refusedOf = (caller: Caller, method: string, taskId: unknown, count: numbe
     return refused
   })
 
-/** A server with the options, a caller with a task, and one that is told apart from it. */
+/** A server with the options, a caller with a task, and another caller. */
 const callers = {
   "2025-11-25": (options?: Tasks.Options, server = {}) =>
     Effect.gen(function* () {
@@ -51,10 +53,10 @@ const methods = {
   "2026-07-28": ["tasks/get", "tasks/update", "tasks/cancel"]
 }
 
-describe.each(["2025-11-25", "2026-07-28"] as const)("requests about tasks in %s", (version) => {
+describe.each(["2025-11-25", "2026-07-28"] as const)("Task requests in %s", (version) => {
   for (const method of methods[version]) {
     it.effect(
-      `A caller that spends its burst of ${method} requests is refused with the time to wait, and other callers are not`,
+      `A caller over its burst of ${method} requests is rejected with a retry time, and others are not`,
       () =>
         Effect.gen(function* () {
           const { caller, other } = yield* callers[version]()
@@ -72,19 +74,17 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("requests about tasks in %s
     )
   }
 
-  it.effect(
-    "Requests about tasks are never refused to a caller that reads 64 tasks as often as the interval says",
-    () =>
-      Effect.gen(function* () {
-        const { caller, taskId } = yield* callers[version]({ pollInterval: "10 millis" })
-        for (let time = 0; time < 1000; time += 10) {
-          assert.strictEqual(yield* refusedOf(caller, "tasks/get", taskId, 64), 0)
-          yield* TestClock.adjust(10)
-        }
-      })
+  it.effect("A caller polling 64 tasks at the interval is never rejected", () =>
+    Effect.gen(function* () {
+      const { caller, taskId } = yield* callers[version]({ pollInterval: "10 millis" })
+      for (let time = 0; time < 1000; time += 10) {
+        assert.strictEqual(yield* refusedOf(caller, "tasks/get", taskId, 64), 0)
+        yield* TestClock.adjust(10)
+      }
+    })
   )
 
-  it.effect("Requests about tasks have the limit that the server names, or none", () =>
+  it.effect("Task requests use the rate limit set by the server, or none", () =>
     Effect.gen(function* () {
       const few = yield* callers[version]({}, { rateLimit: { "tasks/get": 1 } })
       assert.strictEqual(yield* refusedOf(few.caller, "tasks/get", few.taskId, 5), 3)

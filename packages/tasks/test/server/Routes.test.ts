@@ -1,4 +1,4 @@
-/** Where the questions and notifications of a task leave in a session. */
+/** Where the questions and notifications of a task are sent in a session. */
 import { Elicitation, Extension, Extensions, Progress, Roots } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Schemas from "effect/Schema"
@@ -32,10 +32,10 @@ const related = (taskId: unknown) => ({ [relatedKey]: { taskId } })
 const begin = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.tap(Effect.forkChild(effect, { startImmediately: true }), () => quiesce)
 
-describe("questions of tasks", () => {
+describe("Task questions", () => {
   for (const { name, open } of transports) {
     it.effect(
-      `A question of a task goes to an open tasks/result, with its task in _meta; the task is input_required until the answer (${name})`,
+      `A task's question goes to an open tasks/result with its task in _meta, and sets input_required (${name})`,
       () =>
         Effect.gen(function* () {
           const latch = yield* Latch.make()
@@ -66,23 +66,21 @@ describe("questions of tasks", () => {
       )
     )
 
-    it.effect(
-      `A question of a task is sent on the stream of the session where no request waits for the result (${name})`,
-      () =>
-        Effect.gen(function* () {
-          const client = yield* open(withTasks(asking))
-          yield* client.open
-          const { taskId } = yield* client.start("asking")
-          const asked = yield* client.nextAsked
-          assert.strictEqual(asked.via, name === "in memory" ? "wire" : "get")
-          assert.deepStrictEqual(asked.params._meta, related(taskId))
-          yield* asked.answer(accept("Ada"))
-          assert.strictEqual(text(yield* client.result(taskId)), "Hello Ada")
-          assert.lengthOf(client.asked, 1)
-        })
+    it.effect(`A task's question is sent on the session stream if no request waits for the result (${name})`, () =>
+      Effect.gen(function* () {
+        const client = yield* open(withTasks(asking))
+        yield* client.open
+        const { taskId } = yield* client.start("asking")
+        const asked = yield* client.nextAsked
+        assert.strictEqual(asked.via, name === "in memory" ? "wire" : "get")
+        assert.deepStrictEqual(asked.params._meta, related(taskId))
+        yield* asked.answer(accept("Ada"))
+        assert.strictEqual(text(yield* client.result(taskId)), "Hello Ada")
+        assert.lengthOf(client.asked, 1)
+      })
     )
 
-    it.effect(`A question of a task is not asked again by requests that wait for the result later (${name})`, () =>
+    it.effect(`A task's question is not repeated by later requests waiting for the result (${name})`, () =>
       Effect.gen(function* () {
         const client = yield* open(withTasks(asking))
         yield* client.open
@@ -95,29 +93,27 @@ describe("questions of tasks", () => {
       })
     )
 
-    it.effect(
-      `A question of a task is asked again, with another id, after the tasks/result that carried it was given up (${name})`,
-      () =>
-        Effect.gen(function* () {
-          const latch = yield* Latch.make()
-          const later = tool("later", "optional", () => Effect.andThen(latch.await, ask))
-          const client = yield* open(withTasks(later))
-          const { taskId } = yield* client.start("later")
-          const first = yield* begin(client.result(taskId))
-          yield* latch.open
-          const asked = yield* client.nextAsked
-          yield* Fiber.interrupt(first)
-          const second = yield* begin(client.result(taskId))
-          const again = yield* client.nextAsked
-          assert.notStrictEqual(again.id, asked.id)
-          assert.deepStrictEqual(again.params, asked.params)
-          yield* again.answer(accept("Bob"))
-          yield* asked.answer(accept("Ada"))
-          assert.strictEqual(text(yield* Fiber.join(second)), "Bob")
-        })
+    it.effect(`A task's question is repeated with another id after its tasks/result was abandoned (${name})`, () =>
+      Effect.gen(function* () {
+        const latch = yield* Latch.make()
+        const later = tool("later", "optional", () => Effect.andThen(latch.await, ask))
+        const client = yield* open(withTasks(later))
+        const { taskId } = yield* client.start("later")
+        const first = yield* begin(client.result(taskId))
+        yield* latch.open
+        const asked = yield* client.nextAsked
+        yield* Fiber.interrupt(first)
+        const second = yield* begin(client.result(taskId))
+        const again = yield* client.nextAsked
+        assert.notStrictEqual(again.id, asked.id)
+        assert.deepStrictEqual(again.params, asked.params)
+        yield* again.answer(accept("Bob"))
+        yield* asked.answer(accept("Ada"))
+        assert.strictEqual(text(yield* Fiber.join(second)), "Bob")
+      })
     )
 
-    it.effect(`A question of a task that the client refuses fails in the handler, as in a request (${name})`, () =>
+    it.effect(`A task's question rejected by the client fails in the handler, as in a request (${name})`, () =>
       Effect.gen(function* () {
         const client = yield* open(withTasks(asking))
         yield* client.open
@@ -140,7 +136,7 @@ describe("questions of tasks", () => {
   }
 
   it.effect(
-    "A question of a task waits over HTTP until the client opens the stream of its session, or waits for the result",
+    "Over HTTP, a task's question waits until the client opens its session stream or waits for the result",
     () =>
       Effect.gen(function* () {
         const client = yield* overHttp(withTasks(asking))
@@ -162,29 +158,27 @@ describe("questions of tasks", () => {
       })
   )
 
-  it.effect(
-    "A question of a task goes over HTTP to the newest request that waits; after its end, to the request before",
-    () =>
-      Effect.gen(function* () {
-        const latch = yield* Latch.make()
-        const later = tool("later", "optional", () => Effect.andThen(latch.await, ask))
-        const client = yield* overHttp(withTasks(later))
-        const other = yield* client.again
-        const { taskId } = yield* client.start("later")
-        const mine = yield* begin(client.result(taskId))
-        const theirs = yield* begin(other.result(taskId))
-        yield* latch.open
-        const asked = yield* other.nextAsked
-        assert.lengthOf(client.asked, 0)
-        yield* Fiber.interrupt(theirs)
-        const again = yield* client.nextAsked
-        assert.deepStrictEqual(again.params, asked.params)
-        yield* again.answer(accept("Ada"))
-        assert.strictEqual(text(yield* Fiber.join(mine)), "Ada")
-      })
+  it.effect("Over HTTP, a task's question goes to the newest waiting request, then to the one before", () =>
+    Effect.gen(function* () {
+      const latch = yield* Latch.make()
+      const later = tool("later", "optional", () => Effect.andThen(latch.await, ask))
+      const client = yield* overHttp(withTasks(later))
+      const other = yield* client.again
+      const { taskId } = yield* client.start("later")
+      const mine = yield* begin(client.result(taskId))
+      const theirs = yield* begin(other.result(taskId))
+      yield* latch.open
+      const asked = yield* other.nextAsked
+      assert.lengthOf(client.asked, 0)
+      yield* Fiber.interrupt(theirs)
+      const again = yield* client.nextAsked
+      assert.deepStrictEqual(again.params, asked.params)
+      yield* again.answer(accept("Ada"))
+      assert.strictEqual(text(yield* Fiber.join(mine)), "Ada")
+    })
   )
 
-  it.effect("A question sent on a stream that its client closes is asked again by the next tasks/result", () =>
+  it.effect("A question sent on a stream the client closes is repeated by the next tasks/result", () =>
     Effect.gen(function* () {
       const client = yield* overHttp(withTasks(asking))
       const close = yield* client.listen
@@ -200,47 +194,43 @@ describe("questions of tasks", () => {
     })
   )
 
-  it.effect(
-    "A question of a task is asked again by the next tasks/result where the asked client ends before its answer",
-    () =>
-      Effect.gen(function* () {
-        const client = yield* connect(yield* serve(withTasks(asking)))
-        const { taskId } = yield* client.start("asking")
-        const first = yield* client.nextAsked
-        yield* first.refuse(McpError.Interrupted, "The connection is closing")
-        const result = yield* begin(client.result(taskId))
-        const again = yield* client.nextAsked
-        yield* again.answer(accept("Ada"))
-        assert.strictEqual(text(yield* Fiber.join(result)), "Hello Ada")
-      })
+  it.effect("A task's question is repeated by the next tasks/result if the asked client leaves before answering", () =>
+    Effect.gen(function* () {
+      const client = yield* connect(yield* serve(withTasks(asking)))
+      const { taskId } = yield* client.start("asking")
+      const first = yield* client.nextAsked
+      yield* first.refuse(McpError.Interrupted, "The connection is closing")
+      const result = yield* begin(client.result(taskId))
+      const again = yield* client.nextAsked
+      yield* again.answer(accept("Ada"))
+      assert.strictEqual(text(yield* Fiber.join(result)), "Hello Ada")
+    })
   )
 
-  it.effect(
-    "A question of a task goes to a client that came back in another session, as soon as the client reads the task",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* serve(withTasks(asking))
-        const principal = { subject: "ada", scopes: [], claims: {} }
-        const { taskId } = yield* Effect.scoped(
-          Effect.gen(function* () {
-            const first = yield* connect(server, { principal })
-            const { taskId } = yield* first.start("asking")
-            yield* first.nextAsked
-            return { taskId }
-          })
-        )
-        const again = yield* connect(server, { principal })
-        yield* quiesce
-        assert.lengthOf(again.asked, 0)
-        assert.strictEqual((yield* again.get(taskId))["status"], "input_required")
-        const asked = yield* again.nextAsked
-        yield* asked.answer(accept("Ada"))
-        assert.strictEqual(text(yield* again.result(taskId)), "Hello Ada")
-        assert.lengthOf(again.asked, 1)
-      })
+  it.effect("A task's question goes to a client that returns in another session, once it reads the task", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(withTasks(asking))
+      const principal = { subject: "ada", scopes: [], claims: {} }
+      const { taskId } = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const first = yield* connect(server, { principal })
+          const { taskId } = yield* first.start("asking")
+          yield* first.nextAsked
+          return { taskId }
+        })
+      )
+      const again = yield* connect(server, { principal })
+      yield* quiesce
+      assert.lengthOf(again.asked, 0)
+      assert.strictEqual((yield* again.get(taskId))["status"], "input_required")
+      const asked = yield* again.nextAsked
+      yield* asked.answer(accept("Ada"))
+      assert.strictEqual(text(yield* again.result(taskId)), "Hello Ada")
+      assert.lengthOf(again.asked, 1)
+    })
   )
 
-  it.effect("A question over HTTP goes to the client's new session once no stream of the kept old session reads", () =>
+  it.effect("Over HTTP, a question goes to the client's new session once the old one has no open stream", () =>
     Effect.gen(function* () {
       const first = yield* overHttp(withTasks(asking))
       const hangUp = yield* first.listen
@@ -262,7 +252,7 @@ describe("questions of tasks", () => {
   )
 
   it.effect(
-    "A question of a task is not asked in a session of its owner that did not declare what the question needs",
+    "A task's question is not asked in an owner's session without the needed capability",
     () =>
       Effect.gen(function* () {
         const client = yield* overHttp(withTasks(asking))
@@ -287,7 +277,7 @@ describe("questions of tasks", () => {
     verifies("lifecycle.operation.capabilities-respected")
   )
 
-  it.effect("A session that cannot be asked does not take the stream for the questions of a task that it reads", () =>
+  it.effect("A session that cannot be asked does not take over questions of a task it reads", () =>
     Effect.gen(function* () {
       const client = yield* overHttp(withTasks(asking))
       const { taskId } = yield* client.start("asking")
@@ -304,53 +294,49 @@ describe("questions of tasks", () => {
     })
   )
 
-  it.effect(
-    "A question of a task stays with its session while a tasks/result of a session waits that cannot be asked",
-    () =>
-      Effect.gen(function* () {
-        const client = yield* overHttp(withTasks(asking))
-        const close = yield* client.listen
-        const { taskId } = yield* client.start("asking")
-        yield* client.nextAsked
-        const mute = yield* client.withCapabilities({})
-        const theirs = yield* begin(mute.result(taskId))
-        yield* close
-        yield* quiesce
-        yield* client.open
-        const again = yield* client.nextAsked
-        yield* again.answer(accept("Ada"))
-        assert.strictEqual(text(yield* Fiber.join(theirs)), "Hello Ada")
-        assert.lengthOf(mute.asked, 0)
-        assert.lengthOf(client.asked, 2)
-      })
+  it.effect("A task's question stays with its session while an unaskable session waits", () =>
+    Effect.gen(function* () {
+      const client = yield* overHttp(withTasks(asking))
+      const close = yield* client.listen
+      const { taskId } = yield* client.start("asking")
+      yield* client.nextAsked
+      const mute = yield* client.withCapabilities({})
+      const theirs = yield* begin(mute.result(taskId))
+      yield* close
+      yield* quiesce
+      yield* client.open
+      const again = yield* client.nextAsked
+      yield* again.answer(accept("Ada"))
+      assert.strictEqual(text(yield* Fiber.join(theirs)), "Hello Ada")
+      assert.lengthOf(mute.asked, 0)
+      assert.lengthOf(client.asked, 2)
+    })
   )
 
-  it.effect(
-    "A session that can be asked only the first question of a task leaves the next one to another session",
-    () =>
-      Effect.gen(function* () {
-        const both = tool("both", "optional", () => Effect.andThen(Roots.list, ask))
-        const client = yield* overHttp(withTasks(both))
-        const { taskId } = yield* client.start("both")
-        const partial = yield* client.withCapabilities({ roots: {} })
-        yield* partial.open
-        yield* quiesce
-        yield* partial.get(taskId)
-        const first = yield* partial.nextAsked
-        assert.strictEqual(first.method, "roots/list")
-        yield* first.answer({ roots: [] })
-        yield* quiesce
-        yield* client.open
-        yield* client.get(taskId)
-        const next = yield* client.nextAsked
-        assert.deepStrictEqual([next.method, next.via], ["elicitation/create", "get"])
-        yield* next.answer(accept("Ada"))
-        assert.strictEqual(text(yield* client.result(taskId)), "Ada")
-        assert.lengthOf(partial.asked, 1)
-      })
+  it.effect("A session that only supports a task's first question leaves the next one to another session", () =>
+    Effect.gen(function* () {
+      const both = tool("both", "optional", () => Effect.andThen(Roots.list, ask))
+      const client = yield* overHttp(withTasks(both))
+      const { taskId } = yield* client.start("both")
+      const partial = yield* client.withCapabilities({ roots: {} })
+      yield* partial.open
+      yield* quiesce
+      yield* partial.get(taskId)
+      const first = yield* partial.nextAsked
+      assert.strictEqual(first.method, "roots/list")
+      yield* first.answer({ roots: [] })
+      yield* quiesce
+      yield* client.open
+      yield* client.get(taskId)
+      const next = yield* client.nextAsked
+      assert.deepStrictEqual([next.method, next.via], ["elicitation/create", "get"])
+      yield* next.answer(accept("Ada"))
+      assert.strictEqual(text(yield* client.result(taskId)), "Ada")
+      assert.lengthOf(partial.asked, 1)
+    })
   )
 
-  it.effect("A question of a task is withdrawn when the task is cancelled", () =>
+  it.effect("Cancelling a task withdraws its question", () =>
     Effect.gen(function* () {
       const client = yield* inMemory(withTasks(asking))
       const { taskId } = yield* client.start("asking")
@@ -363,7 +349,7 @@ describe("questions of tasks", () => {
     })
   )
 
-  it.effect("A question of an extension travels with its task in _meta as questions of MCP do", () =>
+  it.effect("An extension question is sent with its task in _meta, like built-in questions", () =>
     Effect.gen(function* () {
       const client = yield* inMemory(withTasks(picking), { capabilities: { experimental: { [notes]: {} } } })
       const { taskId } = yield* client.start("picking")
@@ -375,7 +361,7 @@ describe("questions of tasks", () => {
     })
   )
 
-  it.effect("A question of an extension is not asked in a session of the task's owner that did not declare it", () =>
+  it.effect("An extension question is not asked in an owner's session that did not declare it", () =>
     Effect.gen(function* () {
       const client = yield* overHttp(withTasks(picking), { capabilities: { experimental: { [notes]: {} } } })
       const { taskId } = yield* client.start("picking")
@@ -390,7 +376,7 @@ describe("questions of tasks", () => {
   )
 })
 
-describe("progress of a task", () => {
+describe("Task progress", () => {
   const reports = tool("reports", "optional", () =>
     Effect.gen(function* () {
       yield* Progress.report(1, { total: 2, message: "half" })
@@ -404,7 +390,7 @@ describe("progress of a task", () => {
 
   for (const { name, open } of transports) {
     it.effect(
-      `Progress of a task uses the token of its call after the answer, with the task in _meta, and ends with it (${name})`,
+      `A task's progress uses its call's token, with the task in _meta, and ends with it (${name})`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(reports))
@@ -424,7 +410,7 @@ describe("progress of a task", () => {
     )
   }
 
-  it.effect("Progress of a task is not sent without a token, nor where the client reads no stream", () =>
+  it.effect("A task's progress is not sent without a token, or if the client reads no stream", () =>
     Effect.gen(function* () {
       const silent = yield* inMemory(withTasks(reports))
       yield* silent.start("reports")
@@ -441,7 +427,7 @@ describe("progress of a task", () => {
   )
 
   it.effect(
-    "Progress of a task ends with its time to live",
+    "A task's progress ends with its time to live",
     () =>
       Effect.gen(function* () {
         const ticks = tool("ticks", "optional", () =>
@@ -462,10 +448,10 @@ describe("progress of a task", () => {
   )
 })
 
-describe("the status of a task", () => {
+describe("Task status", () => {
   for (const { name, open } of transports) {
     it.effect(
-      `The status of a task is sent when it changes, as tasks/get gives it and without the task in _meta (${name})`,
+      `A task's status is sent when it changes, like tasks/get and without the task in _meta (${name})`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(asking))
@@ -489,7 +475,7 @@ describe("the status of a task", () => {
   }
 
   it.effect(
-    "A read of a task over HTTP is answered without a stream, also while notifications of the task are due",
+    "Reading a task over HTTP is answered without a stream, even while notifications are pending",
     () =>
       Effect.gen(function* () {
         const client = yield* overHttp(withTasks(asking))
@@ -503,7 +489,7 @@ describe("the status of a task", () => {
   )
 })
 
-it.effect("A task sends no notification and no question before its client knows the task", () =>
+it.effect("A task sends no notification or question before its client knows the task", () =>
   Effect.gen(function* () {
     const eager = tool("eager", "optional", () => Effect.andThen(Progress.report(1), ask))
     const client = yield* inMemory(withTasks(eager))

@@ -1,4 +1,4 @@
-/** What remains of the routes of a task when its session, its last reader or the task itself ends. */
+/** The routes of a task are released when its session, its last reader or the task itself ends. */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -12,7 +12,7 @@ import { TaskStore } from "../../src/store/TaskStore.ts"
 
 const owner = "ada"
 
-/** A store with one task, the routes of it, and a session. */
+/** A store with one task, the task's routes, and a session. */
 const make = Effect.gen(function* () {
   const store = Context.get(yield* Layer.build(Memory.layer()), TaskStore)
   const routes = yield* Routes.make(store)
@@ -33,7 +33,7 @@ const make = Effect.gen(function* () {
   return { store, routes, task, scope, destination, join }
 })
 
-it.effect("The routes of a task end with the task", () =>
+it.effect("A task's routes end with the task", () =>
   Effect.gen(function* () {
     const { join, routes, store, task } = yield* make
     yield* join
@@ -44,7 +44,7 @@ it.effect("The routes of a task end with the task", () =>
   })
 )
 
-it.effect("The routes of a task end with its session, where no request waits for the result", () =>
+it.effect("A task's routes end with its session if no request waits for the result", () =>
   Effect.gen(function* () {
     const { join, destination, routes, scope, task } = yield* make
     yield* join
@@ -58,7 +58,7 @@ it.effect("The routes of a task end with its session, where no request waits for
   })
 )
 
-it.effect("The routes of a task that ends before they are made are not kept", () =>
+it.effect("Routes of a task that ends before they are created are not kept", () =>
   Effect.gen(function* () {
     const { join, routes, store, task } = yield* make
     yield* store.cancel(task.id, owner)
@@ -68,7 +68,7 @@ it.effect("The routes of a task that ends before they are made are not kept", ()
   })
 )
 
-it.effect("The routes of a task that joins a session after its end are not kept", () =>
+it.effect("Routes of a task that joins a session after its end are not kept", () =>
   Effect.gen(function* () {
     const { join, destination, routes, scope, store, task } = yield* make
     yield* join

@@ -1,4 +1,4 @@
-/** Calls that are answered within their request where they end soon, and calls that are not answered by their task. */
+/** Calls that are answered within their request if they end soon, and calls whose task is not their answer. */
 import { CancelReason, Elicitation, Progress, Tools } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Middleware from "@effect-mcp/server/Middleware"
@@ -15,13 +15,13 @@ import { tool } from "../support/tools.ts"
 
 const taskAfter = "1 second"
 const confirm = Elicitation.form("Sure?", Schema.Struct({ ok: Schema.Boolean }), { key: "sure" })
-/** A tool that ends after so many milliseconds. */
+/** A tool that ends after the given milliseconds. */
 const slow = (millis: number, options: Tools.Options = { taskAfter }, task: "optional" | "required" = "optional") =>
   tool("slow", task, () => Effect.as(Effect.sleep(millis), "Done"), options)
 const start = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.forkChild(call, { startImmediately: true })
 
-describe("calls with `taskAfter`", () => {
-  it.effect("A call that ends within `taskAfter` has its result also where the store forgets the task at once", () =>
+describe("Calls with `taskAfter`", () => {
+  it.effect("A call that ends within `taskAfter` returns its result even if the store forgets the task at once", () =>
     Effect.gen(function* () {
       const stores = yield* Layer.build(Memory.layer())
       const forgetful = TaskStore.of({ ...Context.get(stores, TaskStore), get: () => Effect.succeedNone })
@@ -33,32 +33,30 @@ describe("calls with `taskAfter`", () => {
     })
   )
 
-  it.effect(
-    "A call that ends within `taskAfter` is answered without a task, and a longer call by its task, which runs once",
-    () =>
-      Effect.gen(function* () {
-        let runs = 0
-        const counted = tool("slow", "optional", () => Effect.as(Effect.sleep(++runs === 1 ? 999 : 1500), `${runs}`), {
-          taskAfter
-        })
-        const client = yield* Client.session(Layer.merge(counted, Tasks.layer()))
-        const quick = yield* start(client.call("slow"))
-        yield* TestClock.adjust(998)
-        assert.isUndefined(quick.pollUnsafe())
-        yield* TestClock.adjust(1)
-        const { content, resultType } = yield* Fiber.join(quick)
-        assert.deepStrictEqual([resultType, content], ["complete", [{ type: "text", text: "1" }]])
-        const long = yield* start(client.call("slow"))
-        yield* TestClock.adjust(1000)
-        const { resultType: type, taskId } = yield* Fiber.join(long)
-        assert.strictEqual(type, "task")
-        yield* TestClock.adjust(500)
-        assert.deepStrictEqual((yield* client.get(taskId))["result"].content, [{ type: "text", text: "2" }])
-        assert.strictEqual(runs, 2)
+  it.effect("A call within `taskAfter` is answered without a task, and a longer one with its task", () =>
+    Effect.gen(function* () {
+      let runs = 0
+      const counted = tool("slow", "optional", () => Effect.as(Effect.sleep(++runs === 1 ? 999 : 1500), `${runs}`), {
+        taskAfter
       })
+      const client = yield* Client.session(Layer.merge(counted, Tasks.layer()))
+      const quick = yield* start(client.call("slow"))
+      yield* TestClock.adjust(998)
+      assert.isUndefined(quick.pollUnsafe())
+      yield* TestClock.adjust(1)
+      const { content, resultType } = yield* Fiber.join(quick)
+      assert.deepStrictEqual([resultType, content], ["complete", [{ type: "text", text: "1" }]])
+      const long = yield* start(client.call("slow"))
+      yield* TestClock.adjust(1000)
+      const { resultType: type, taskId } = yield* Fiber.join(long)
+      assert.strictEqual(type, "task")
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual((yield* client.get(taskId))["result"].content, [{ type: "text", text: "2" }])
+      assert.strictEqual(runs, 2)
+    })
   )
 
-  it.effect("A call with `taskAfter` fails as a call without a task does, by its tool or by an error", () =>
+  it.effect("A call with `taskAfter` fails like a call without a task, by its tool or with an error", () =>
     Effect.gen(function* () {
       const broken = tool("broken", "optional", () => new Tools.ToolFailure({ message: "No" }), { taskAfter })
       const error = new McpError.McpError({ code: -31_000, message: "Never", data: { why: 1 } })
@@ -74,7 +72,7 @@ describe("calls with `taskAfter`", () => {
     })
   )
 
-  it.effect("A call with `taskAfter` becomes its task at once where its handler asks", () =>
+  it.effect("A call with `taskAfter` becomes its task as soon as its handler asks", () =>
     Effect.gen(function* () {
       const asking = tool(
         "ask",
@@ -95,7 +93,7 @@ describe("calls with `taskAfter`", () => {
     })
   )
 
-  it.effect("A cancelled call with `taskAfter` ends its handler", () =>
+  it.effect("Cancelling a call with `taskAfter` ends its handler", () =>
     Effect.gen(function* () {
       const reason = yield* Deferred.make<string | undefined>()
       const waiting = tool(
@@ -115,7 +113,7 @@ describe("calls with `taskAfter`", () => {
     })
   )
 
-  it.effect("A call with `taskAfter` is a task at once where the tool runs only as a task, and in 2025-11-25", () =>
+  it.effect("A call with `taskAfter` is a task at once if the tool is task-only, and in 2025-11-25", () =>
     Effect.gen(function* () {
       const only = yield* Client.session(Layer.merge(slow(10, { taskAfter }, "required"), Tasks.layer()))
       assert.strictEqual((yield* only.call("slow"))["resultType"], "task")
@@ -124,7 +122,7 @@ describe("calls with `taskAfter`", () => {
     })
   )
 
-  it.effect("Calls that end within `taskAfter` leave room for new tasks: their tasks are forgotten first", () =>
+  it.effect("Tasks of calls that end within `taskAfter` are forgotten first to make room for new ones", () =>
     Effect.gen(function* () {
       const client = yield* Client.session(Layer.merge(slow(0), Tasks.layer({ kept: 4 })))
       for (let n = 0; n < 20; n++) {
@@ -136,8 +134,8 @@ describe("calls with `taskAfter`", () => {
   )
 })
 
-describe.each(["2025-11-25", "2026-07-28"] as const)("calls of %s that are not answered by their task", (version) => {
-  /** A server whose middleware runs a step after the task was made, and a client that calls by a task. */
+describe.each(["2025-11-25", "2026-07-28"] as const)("%s calls that are not answered with their task", (version) => {
+  /** A server whose middleware runs a step after the task was created, and a client that calls with a task. */
   const after = Effect.fnUntraced(function* (then: Effect.Effect<never, McpError.McpError>) {
     const ended = yield* Deferred.make<void>()
     const wait = tool("wait", "optional", () => Effect.ensuring(Effect.never, Deferred.succeed(ended, undefined)))
@@ -150,7 +148,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("calls of %s that are not a
     return { call: yield* start, ended: Deferred.await(ended) }
   })
 
-  it.effect("A call that is cancelled after its task was made cancels the task", () =>
+  it.effect("Cancelling a call after its task was created cancels the task", () =>
     Effect.gen(function* () {
       const { call, ended } = yield* after(Effect.never)
       const fiber = yield* start(call)
@@ -160,7 +158,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("calls of %s that are not a
     })
   )
 
-  it.effect("A call that middleware refuses after its task was made cancels the task", () =>
+  it.effect("A call rejected by middleware after its task was created cancels the task", () =>
     Effect.gen(function* () {
       const { call, ended } = yield* after(McpError.forbidden("Too late"))
       assert.deepInclude(yield* Effect.flip(call), { message: "Too late" })

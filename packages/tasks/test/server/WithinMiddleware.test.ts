@@ -1,4 +1,4 @@
-/** Calls that become tasks within middleware, held against the same calls without it. */
+/** Calls that become tasks within middleware, compared with the same calls without it. */
 import { Elicitation, Progress } from "@effect-mcp/core"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { quiesce } from "@effect-mcp/testing"
@@ -28,7 +28,7 @@ const bare = (value: unknown): unknown =>
     JSON.stringify(value, (key, value) => (["taskId", "createdAt", "lastUpdatedAt"].includes(key) ? "same" : value))
   )
 
-/** What a client of 2025-11-25 gets for a call of each tool as a task, and what the server tells by itself. */
+/** The messages that a client of 2025-11-25 receives when it calls each tool as a task. */
 const seen2025 = Effect.fnUntraced(function* (features: Parameters<typeof Session.inMemory>[0]) {
   const client = yield* Session.inMemory(features)
   const seen: Array<unknown> = []
@@ -57,7 +57,7 @@ const seen2025 = Effect.fnUntraced(function* (features: Parameters<typeof Sessio
   return bare({ seen, errors, asked, notes: client.notes, order: client.order })
 })
 
-/** The same of 2026-07-28. */
+/** The same for 2026-07-28. */
 const seen2026 = Effect.fnUntraced(function* (features: Parameters<typeof Session.inMemory>[0]) {
   const client = yield* Client.session(features)
   const seen: Array<unknown> = []
@@ -73,15 +73,15 @@ const seen2026 = Effect.fnUntraced(function* (features: Parameters<typeof Sessio
 
 const limits = { perOwner: 2 }
 
-describe("a call that becomes a task", () => {
-  it.effect("A call of 2025-11-25 becomes the same task with and without middleware", () =>
+describe("Calls that become tasks, with middleware", () => {
+  it.effect("A 2025-11-25 call becomes the same task with and without middleware", () =>
     Effect.gen(function* () {
       const alone = yield* seen2025(Layer.merge(tools, Tasks.layer(limits)))
       assert.deepStrictEqual(alone, yield* seen2025(Layer.mergeAll(tools, around, Tasks.layer(limits))))
     })
   )
 
-  it.effect("A call of 2026-07-28 becomes the same task with and without middleware", () =>
+  it.effect("A 2026-07-28 call becomes the same task with and without middleware", () =>
     Effect.gen(function* () {
       const alone = yield* seen2026(Layer.merge(tools, Tasks.layer(limits)))
       assert.deepStrictEqual(alone, yield* seen2026(Layer.mergeAll(tools, around, Tasks.layer(limits))))

@@ -1,4 +1,4 @@
-/** Waiters for changes of a task, whose looks and the store's poll meet at any moment. */
+/** Waiters for changes of a task, whose reads may coincide with the store's poll. */
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Option } from "effect"
@@ -7,15 +7,15 @@ import { Changes, type Look } from "../../src/sql/Changes.ts"
 const id = "t"
 const none: Option.Option<string> = Option.none()
 
-describe("The changes that fibers wait for", () => {
-  it.effect("A change that the poll sees during the first look of a waiter makes it look again", () =>
+describe("Change waiters", () => {
+  it.effect("A waiter reads again if a change is polled during its first read", () =>
     Effect.gen(function* () {
       const changes = new Changes()
       const read = yield* Deferred.make<void>()
       let looks = 0
       const look = Effect.suspend((): Effect.Effect<Look<string>> => {
         looks++
-        // The first look has read version 1, and ends after the poll has seen version 2.
+        // The first read returns version 1, and ends after the poll has seen version 2.
         if (looks === 1) return Effect.as(Deferred.await(read), { version: 1, found: none })
         return Effect.succeed({ version: 2, found: Option.some("answer") })
       })
@@ -28,7 +28,7 @@ describe("The changes that fibers wait for", () => {
     })
   )
 
-  it.effect("A waiter looks again where another waiter of its task has seen a newer version before the poll", () =>
+  it.effect("A waiter reads again if another waiter for its task saw a newer version before the poll", () =>
     Effect.gen(function* () {
       const changes = new Changes()
       let version = 1

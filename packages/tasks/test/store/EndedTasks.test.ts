@@ -1,4 +1,4 @@
-/** Tasks that have ended, as a store in memory holds them. */
+/** Tasks that have ended, as an in-memory store keeps them. */
 import { assert, describe, it } from "@effect/vitest"
 import type { TaskOutcome } from "../../src/model/Task.ts"
 import { endedOf } from "../../src/store/EndedTasks.ts"
@@ -26,8 +26,8 @@ const unlikeJson = {
   own: { toJSON: () => "own" }
 }
 
-describe("a task that has ended", () => {
-  it("Keeps its outcome, its last message and the size of the outcome", () => {
+describe("Ended tasks", () => {
+  it("An ended task keeps its outcome, its last message and the outcome's size", () => {
     for (const outcome of outcomes) {
       for (const message of [undefined, "Over"]) {
         const { bytes, task } = ended(outcome, message)
@@ -37,13 +37,13 @@ describe("a task that has ended", () => {
     }
   })
 
-  it("Keeps the JSON form of its result", () => {
+  it("An ended task keeps its result in JSON form", () => {
     const result = { content: [], structuredContent: unlikeJson }
     const expected: unknown = { _tag: "Result", result: JSON.parse(JSON.stringify(result)) }
     assert.deepStrictEqual(ended({ _tag: "Result", result }).task.outcome, expected)
   })
 
-  it("Keeps its result as it was at its end if the handler changes the value later", () => {
+  it("An ended task's result is unaffected by later changes to the value", () => {
     const content = [{ type: "text", text: "Before" }]
     const { task } = ended({ _tag: "Result", result: { content } })
     content.push({ type: "text", text: "Later" })

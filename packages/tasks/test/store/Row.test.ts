@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { bytesOf, newId } from "../../src/store/Row.ts"
 
 it.prop(
-  "Counts the bytes of the JSON of a value in UTF-8",
+  "Sizes count the UTF-8 bytes of a value's JSON",
   [Schema.String, Schema.Literals([1, 100])],
   ([text, times]) => {
     const value = { text: text.repeat(times) }
@@ -11,7 +11,7 @@ it.prop(
   }
 )
 
-it("Ids differ, and each has 43 characters of base64url after its letter", () => {
+it("Ids are unique, with 43 base64url characters after the initial letter", () => {
   const ids = Array.from({ length: 200 }, () => newId())
   assert.strictEqual(new Set(ids).size, ids.length)
   for (const id of ids) assert.match(id, /^t[A-Za-z0-9_-]{43}$/)

@@ -12,15 +12,15 @@ const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, p
 const result = (result: { readonly [key: string]: unknown }) => ({ _tag: "Result" as const, result })
 const question = { method: "roots/list", params: {} }
 
-describe("tasks in memory", () => {
+describe("Tasks in memory", () => {
   it.effect.prop(
-    "Tasks in memory keep the laws of a store in random histories of two nodes and two callers",
+    "Tasks in memory obey the store laws in random histories of two nodes and two callers",
     { history: TaskLaws.histories },
     ({ history }) => Effect.provide(TaskLaws.run(history), Memory.layer({ perOwner: 100 }), { local: true }),
     { arbitrary: { runs: 500, size: 40 } }
   )
 
-  it.effect("A stream of changes has the newest state, ends with the outcome, and is empty for another owner", () =>
+  it.effect("A change stream has the newest state, ends with the outcome, and is empty for another owner", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -38,7 +38,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A slow reader of changes gets the end that came before it looked again", () =>
+  it.effect("A slow reader of changes receives the end even if it came before the next read", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -57,7 +57,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("An answer reaches the fiber that waits for it, once", () =>
+  it.effect("An answer reaches the waiting fiber once", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -73,7 +73,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A node whose lease has run out cannot record, and learns that the lease is lost", () =>
+  it.effect("A node whose lease expired cannot record, and finds out that the lease is lost", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -92,7 +92,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A claim within a claim, by a fiber that the first one wakes, gets no task that is claimed already", () =>
+  it.effect("A nested claim by a fiber that the first claim woke returns no task that is already claimed", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -113,7 +113,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task that is taken within its taking has a lease of another epoch each time", () =>
+  it.effect("A task claimed during its own claim gets a lease with a new epoch each time", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -127,7 +127,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task that is parked while its answer arrives is due at once, else at its time or with an answer", () =>
+  it.effect("A task parked while its answer arrives is due at once, or else at its time or with an answer", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -152,7 +152,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task that is past its ttl has failed, is kept for a while, and is then unknown", () =>
+  it.effect("A task past its ttl fails, is kept for a while, and then is unknown", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -168,7 +168,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task that the reader of another one ends in the middle of a sweep ends once", () =>
+  it.effect("A task ended during a sweep by another task's reader ends once", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -186,14 +186,14 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ perOwner: 2 })))
   )
 
-  it.effect("A task in memory that expires while it is parked is given once", () =>
+  it.effect("A parked task that expires in memory is reported once", () =>
     Effect.gen(function* () {
       const node = { store: yield* TaskStore, journal: yield* Journal }
       yield* TaskLaws.expiry([node], TestClock.adjust("2 minutes"))
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task beyond a bound is refused with the reason, and a task that ended makes room", () =>
+  it.effect("A task over a limit is rejected with the reason, and an ended task makes room", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -211,13 +211,13 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ perOwner: 1, total: 2, inputBytes: 50, entryBytes: 80 })))
   )
 
-  it.effect("Tasks of one owner count for their callers, and are found by the owner", () =>
+  it.effect("Tasks sharing an owner count against their callers and are found by the owner", () =>
     Effect.gen(function* () {
       yield* TaskLaws.callers(yield* TaskStore, "a")
     }).pipe(Effect.provide(Memory.layer({ perOwner: 1 })))
   )
 
-  it.effect("Ended tasks of one owner are forgotten for the caller that keeps the most", () =>
+  it.effect("An owner's ended tasks are forgotten first for the caller that has the most", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const make = (caller: string) =>
@@ -231,7 +231,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ kept: 4 })))
   )
 
-  /** Makes a task that ends at once, and may be read then. */
+  /** Creates a task that ends at once, and optionally reads it. */
   const ended = Effect.fnUntraced(function* (owner: string, { bytes = 0, read = false } = {}) {
     const store = yield* TaskStore
     const journal = yield* Journal
@@ -245,7 +245,7 @@ describe("tasks in memory", () => {
       Effect.map(store.list(owner, undefined, 100), ({ tasks }) => tasks.map(({ id }) => id))
     )
 
-  it.effect("A caller keeps half of the room for ended tasks: then the first task that it has read is forgotten", () =>
+  it.effect("A caller keeps ended tasks in half of the room, and beyond that loses the first one it has read", () =>
     Effect.gen(function* () {
       const unread = yield* ended("ada")
       const read = [yield* ended("ada", { read: true }), yield* ended("ada", { read: true })]
@@ -253,10 +253,10 @@ describe("tasks in memory", () => {
       assert.deepStrictEqual(yield* known("ada"), [unread, read[1], next])
       const last = yield* ended("ada")
       assert.deepStrictEqual(yield* known("ada"), [unread, next, last])
-      // None of them was read.
+      // No task was read.
       assert.include((yield* Effect.flip(ended("ada"))).message, "leave no room")
       assert.deepStrictEqual(yield* known("ada"), [unread, next, last])
-      // Others are not in its way.
+      // Other callers are not affected.
       const bob = yield* ended("bob")
       assert.deepStrictEqual(yield* known("bob"), [bob])
       yield* TestClock.adjust("1 day")
@@ -265,7 +265,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ kept: 6 })))
   )
 
-  it.effect("A full memory makes room for a caller at the cost of the caller that keeps the most", () =>
+  it.effect("A full memory makes room for a caller at the expense of the largest caller", () =>
     Effect.gen(function* () {
       const ada = [yield* ended("ada"), yield* ended("ada")]
       const bob = yield* ended("bob")
@@ -279,7 +279,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ kept: 4 })))
   )
 
-  it.effect("The bytes of the results of ended tasks fill the memory, too", () =>
+  it.effect("Results of ended tasks also count towards the memory limit", () =>
     Effect.gen(function* () {
       yield* ended("ada", { bytes: 600 })
       assert.include((yield* Effect.flip(ended("ada"))).message, "leave no room")
@@ -288,7 +288,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ keptBytes: 1000 })))
   )
 
-  it.effect("Tasks that end keep no more bytes than the limit, however many ran at the same time", () =>
+  it.effect("Ended tasks keep at most the byte limit, however many ran concurrently", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -305,7 +305,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ keptBytes: 1000 })))
   )
 
-  it.effect("A cursor of no page is refused", () =>
+  it.effect("An invalid page cursor is rejected", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       assert.strictEqual((yield* Effect.flip(store.list("ada", "next", 10)))._tag, "UnknownCursor")

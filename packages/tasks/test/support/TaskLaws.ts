@@ -1,7 +1,7 @@
 /**
- * The laws of `TaskStore` and `Journal`: random histories of several nodes and callers against a model. A store passes them whole.
+ * The laws of `TaskStore` and `Journal`: random histories of several nodes and callers against a model. A store must pass all of them.
  *
- * Times of the model are those of the Clock: a store with a clock of its own takes `lease` and `ttl` that no history reaches.
+ * Times of the model come from the Clock. A store with its own clock needs a `lease` and `ttl` that no history reaches.
  */
 import * as Arbitrary from "effect/Arbitrary"
 import * as Clock from "effect/Clock"
@@ -14,13 +14,13 @@ import { type TaskOutcome, stateOf, type Task } from "../../src/model/Task.ts"
 import { type Entry, Journal, type Lease } from "../../src/store/Journal.ts"
 import { TaskStore } from "../../src/store/TaskStore.ts"
 
-// Some values are there more often: most histories shall come to what is rare.
+// Some values are listed more often, so that most histories reach rare states.
 const Owner = Schema.Literals(["ada", "ada", "ada", "bob"])
 const Node = Schema.Literals(["a", "b"])
 const Key = Schema.Literals(["x", "x", "y"])
-/** Which task; modulo those that exist. */
+/** Index of a task, modulo the number of tasks. */
 const Index = Schema.Literals([0, 0, 0, 1, 2])
-/** Which lease of the task, from the newest back. */
+/** Which lease of the task, counted from the newest. */
 const Age = Schema.Literals([0, 0, 0, 1])
 
 const Ask = Schema.TaggedStruct("Ask", { task: Index, age: Age, key: Key })
@@ -53,14 +53,14 @@ export const histories: Arbitrary.Arbitrary<ReadonlyArray<Command>> = Arbitrary.
   maxLength: 40
 })
 
-/** What the model knows of a task. */
+/** The model's state of a task. */
 interface Known {
   readonly id: string
   readonly owner: string
   readonly leases: Array<Lease>
   readonly entries: Map<string, unknown>
   readonly open: Set<string>
-  /** The questions that it ever asked. */
+  /** All questions it ever asked. */
   readonly asked: Array<string>
   held: boolean
   due: boolean
@@ -77,7 +77,7 @@ class Model {
     return this.tasks.length === 0 ? undefined : this.tasks[index % this.tasks.length]
   }
 
-  /** Whether a lease is the newest of a task that runs. */
+  /** True if a lease is the newest of a running task. */
   static holds({ held, leases, outcome }: Known, lease: Lease): boolean {
     return held && outcome === undefined && lease === leases.at(-1)
   }
@@ -111,7 +111,7 @@ const create = Effect.fnUntraced(function* (model: Model, { node, owner }: Extra
   })
 })
 
-/** Whether a write under a lease succeeds exactly when the lease holds. */
+/** Checks that a write under a lease succeeds exactly if the lease holds. */
 const writes = <A, E>(task: Known, lease: Lease, write: Effect.Effect<A, E>) =>
   Effect.flatMap(Effect.exit(write), (exit) =>
     Effect.as(
@@ -194,7 +194,7 @@ const under = Effect.fnUntraced(function* (
     return
   }
   if (command._tag === "Park") {
-    // "answers": of questions that the run took for open, though one may have its answer by now.
+    // "answers": questions that the run considered open, although one may have its answer by now.
     const answers = command.until === "answers" ? task.asked : []
     const wake = command.until === "now" ? undefined : { at: undefined, answers }
     const exit = yield* writes(task, lease, journal.park(lease, wake))
@@ -318,7 +318,7 @@ interface StoreProcess {
   readonly journal: Journal["Service"]
 }
 
-/** What a journal gives without a wait. */
+/** Expired tasks that a journal reports without waiting. */
 const expiredNow = Effect.fnUntraced(function* (journal: Journal["Service"]) {
   const ids: Array<string> = []
   for (;;) {
@@ -331,8 +331,8 @@ const expiredNow = Effect.fnUntraced(function* (journal: Journal["Service"]) {
 })
 
 /**
- * The bound of tasks of one caller, in a store that allows one of each (`perOwner`). Callers that share one owner count apart, and each of
- * them finds the tasks of all. Dies with the law that is broken.
+ * The bound of tasks per caller, in a store that allows one of each (`perOwner`). Callers that share an owner count separately, and each
+ * finds the tasks of all. Dies with the law that is broken.
  */
 export const callers = Effect.fnUntraced(function* (store: TaskStore["Service"], node: string) {
   const anonymous = { owner: "anonymous", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
@@ -351,9 +351,9 @@ export const callers = Effect.fnUntraced(function* (store: TaskStore["Service"],
 })
 
 /**
- * Tasks that expire: those that are parked are given once, by one of the processes. So is one whose node died, where the store outlives a node.
- * One whose node learns of it by its lease is not given. `pass` lets more than a minute pass, in which the leases of the nodes "dead" and "slow"
- * run out. Dies with the law that is broken.
+ * Tasks that expire. Parked tasks are reported once, by one of the processes. So is a task whose node died, if the store outlives a node. A
+ * task whose node learns of it by its lease is not reported. `pass` lets more than a minute pass, in which the leases of the nodes "dead"
+ * and "slow" run out. Dies with the law that is broken.
  */
 export const expiry = Effect.fnUntraced(function* (
   nodes: readonly [StoreProcess, ...Array<StoreProcess>],

@@ -1,4 +1,4 @@
-/** A client of 2026-07-28 that only sends and records: every request says itself what it declares. */
+/** A client of 2026-07-28 that only sends and records. Every request carries its declarations. */
 import * as Memory from "@effect-mcp/core/Memory"
 import * as Peer from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -9,7 +9,7 @@ import { Context, Effect, Layer } from "effect"
 
 export const id = "io.modelcontextprotocol/tasks"
 const asks = { elicitation: { form: {} }, roots: {} }
-/** What a client declares that can have tasks, and one that cannot. */
+/** The declarations of a client with tasks, and of one without. */
 export const declared = { ...asks, extensions: { [id]: {} } }
 export const undeclared = asks
 
@@ -32,7 +32,7 @@ export const connect = Effect.fnUntraced(function* (
   {
     capabilities = declared,
     principal
-  }: { readonly capabilities?: object; readonly principal?: Principal["Service"] } = {}
+  }: { readonly capabilities?: object; readonly principal?: Principal["Service"] | undefined } = {}
 ) {
   const [near, far] = yield* Memory.pair()
   yield* server.connect(far, { principal })
@@ -72,7 +72,7 @@ export const connect = Effect.fnUntraced(function* (
   }
 })
 
-/** A server with the features, and a client of it. */
+/** A server with the features, and its client. */
 export const session = (
   features: Layer.Layer<never, never, McpServer.Registries>,
   options?: Parameters<typeof connect>[1]

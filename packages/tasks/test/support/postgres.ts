@@ -1,6 +1,6 @@
 /**
- * A Postgres to test with: that of DATABASE_URL, else one on this machine that asks for no password. Each place is a schema of its own,
- * which is dropped after the test.
+ * A Postgres for tests: DATABASE_URL, or one on this machine without a password. Each place is a separate schema, which is dropped after
+ * the test.
  */
 import * as Postgres from "@effect-mcp/tasks/postgres"
 import { PgClient } from "@effect/sql-pg"
@@ -20,7 +20,7 @@ const once = (statement: string) =>
 
 const connected = await Effect.runPromiseExit(once("SELECT 1"))
 
-/** Why there is none. */
+/** Why there is no Postgres. */
 export const missing = Exit.isSuccess(connected) ? undefined : "no Postgres at DATABASE_URL or 127.0.0.1:5432"
 
 /** The name of a new schema. */
@@ -32,7 +32,7 @@ export const schema = Effect.acquireRelease(
   (name) => Effect.orDie(once(`DROP SCHEMA ${name} CASCADE`))
 )
 
-/** The client of a process whose tables are in a schema, which its connections are named by, too. */
+/** The client of a process whose tables are in a schema, which also names its connections. */
 export const clientOf = (name: string, at = url) =>
   Layer.orDie(client({ url: Redacted.make(at), applicationName: name, startupParameters: { search_path: name } }))
 

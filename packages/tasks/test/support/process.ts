@@ -1,4 +1,4 @@
-/** A server in a process of its own, as its client and the operating system see it. */
+/** A server in a separate process, as its client and the operating system see it. */
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { Deferred, Effect, Schedule, type Scope } from "effect"
 import { spawn } from "node:child_process"
@@ -6,11 +6,14 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 
 const script = fileURLToPath(new URL("server.ts", import.meta.url))
-const meta = {
+/** The declarations of a client with tasks, and of one without. */
+const able = { elicitation: { form: {} }, extensions: { "io.modelcontextprotocol/tasks": {} } }
+const unable = {}
+const metaOf = (capabilities: object) => ({
   [Meta.protocolVersion]: "2026-07-28",
   [Meta.clientInfo]: { name: "test", version: "0" },
-  [Meta.clientCapabilities]: { elicitation: { form: {} }, extensions: { "io.modelcontextprotocol/tasks": {} } }
-}
+  [Meta.clientCapabilities]: capabilities
+})
 
 export interface Seen {
   readonly [key: string]: any
@@ -19,7 +22,9 @@ export interface Seen {
 export interface Process {
   readonly pid: number
   readonly request: (method: string, params: object) => Effect.Effect<Seen>
-  /** The first line of its stderr that begins so, from now or earlier. */
+  /** Calls a tool as a client without tasks. */
+  readonly callTool: (name: string, args: object) => Effect.Effect<Seen>
+  /** The first line of its stderr with this beginning, from now or earlier. */
   readonly line: (start: string) => Effect.Effect<string>
   /** All lines so far. */
   readonly lines: ReadonlyArray<string>
@@ -27,7 +32,7 @@ export interface Process {
   readonly exited: Effect.Effect<void>
 }
 
-/** Starts the server; it is killed with the scope. `dies`: by its own hand, once it has created a task. */
+/** Starts the server; it is killed with the scope. `dies`: it kills itself once it has created a task. */
 export const start = (
   kind: string,
   place: string,
@@ -60,17 +65,20 @@ export const start = (
       // The process may be gone while a request is written.
       child.stdin.on("error", () => {})
       child.on("exit", () => Deferred.doneUnsafe(exited, Effect.void))
+      const request = (method: string, params: object, capabilities: object = able) =>
+        Effect.suspend(() => {
+          const answer = Deferred.makeUnsafe<Seen>()
+          answers.set(++id, answer)
+          const sent = { jsonrpc: "2.0", id, method, params: { ...params, _meta: metaOf(capabilities) } }
+          child.stdin.write(`${JSON.stringify(sent)}\n`)
+          return Deferred.await(answer)
+        })
       return {
         pid: child.pid ?? 0,
         lines,
         exited: Deferred.await(exited),
-        request: (method, params) =>
-          Effect.suspend(() => {
-            const answer = Deferred.makeUnsafe<Seen>()
-            answers.set(++id, answer)
-            child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta: meta } })}\n`)
-            return Deferred.await(answer)
-          }),
+        request,
+        callTool: (name, args) => request("tools/call", { name, arguments: args }, unable),
         line: (start) =>
           Effect.suspend(() => {
             const known = lines.find((line) => line.startsWith(start))
@@ -89,13 +97,16 @@ export const call = (server: Process, args: object): Effect.Effect<string> =>
 
 const endings: ReadonlyArray<unknown> = ["completed", "failed", "cancelled"]
 
-/** The task once it is over. A read without a pause would be refused by the rate limit, which is no end. */
+/** The task once it has ended. Polling without a pause would hit the rate limit. */
 export const ended = (server: Process, taskId: string): Effect.Effect<Seen> =>
   server
     .request("tasks/get", { taskId })
     .pipe(Effect.repeat({ until: ({ status }) => endings.includes(status), schedule: Schedule.spaced("10 millis") }))
 
-/** Runs a task that asks, kills its process while it waits, and gives the answer to the next process: both of them, and the task's end. */
+/**
+ * Runs a task that asks, kills its process while it waits, and sends the answer to the next process. Returns both processes, and the task's
+ * end.
+ */
 export const answeredElsewhere = Effect.fnUntraced(function* (kind: string, place: string) {
   const a = yield* start(kind, place)
   const taskId = yield* call(a, { count: 2, millis: 1, ask: true })

@@ -1,4 +1,4 @@
-/** A proxy before Postgres that cuts and delays what passes. */
+/** A proxy in front of Postgres that cuts and delays traffic. */
 import { Effect } from "effect"
 import { connect, createServer, type Socket } from "node:net"
 
@@ -6,7 +6,7 @@ export interface Proxy {
   readonly url: string
   /** Cuts the connections that are open. */
   readonly cut: Effect.Effect<number>
-  /** From now on what Postgres says is delayed, in milliseconds; infinity: it never arrives. */
+  /** Delays everything from Postgres from now on, in milliseconds. Infinity drops it. */
   readonly delay: (millis: number) => Effect.Effect<void>
 }
 

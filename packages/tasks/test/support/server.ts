@@ -1,7 +1,7 @@
 /**
- * A server in a process of its own, to be killed: `node server.ts KIND PLACE [LEASE [dies]]`, of which KIND is `sqlite`, `postgres`, `cluster-sqlite`,
- * `cluster-postgres` or `runners-postgres`. What its
- * handlers do is a line each of stderr, which a pipe keeps when its writer is killed.
+ * A server in a separate process, to be killed: `node server.ts KIND PLACE [LEASE [dies]]`, where KIND is `sqlite`, `postgres`,
+ * `cluster-sqlite`, `cluster-postgres` or `runners-postgres`. Its handlers report each action as a line on stderr, which a pipe keeps when
+ * its writer is killed.
  */
 import { NodeClusterSocket, NodeCrypto, NodeRuntime } from "@effect/platform-node"
 import { Elicitation, Once, Tool, Tools } from "@effect-mcp/core"
@@ -67,7 +67,7 @@ const steps = Tools.layer(
         })
         const once = write ? Once.transaction(sql) : Once.run
         values.push(yield* Effect.orDie(once(`step ${index}`, Schema.String, body)))
-        // The key is that of a step which this run recorded.
+        // The key belongs to the step that this run recorded.
         yield* say("recorded", index, process.pid, key)
       }
       yield* say("done", process.pid)
@@ -96,19 +96,19 @@ const database =
 const shardingConfig = {
   entityMessagePollInterval: "300 millis",
   refreshAssignmentsInterval: "300 millis",
-  // A third of it is the time in which a record must be written, on a loaded machine, too.
+  // A third of it is the time limit for writing a record, even on a loaded machine.
   shardLockRefreshInterval: "5 seconds",
   shardLockExpiration: "15 seconds"
 } as const
 
-/** The locks of Postgres are of the database, by the prefix of the tables: those of another schema would be waited for. */
+/** Postgres locks apply to the whole database by the prefix of the tables, so they would wait for other schemas. */
 const prefix = `cluster_${place.slice(-8).replaceAll(/\W/g, "_")}`
 const storage = Layer.provideMerge(
   Layer.orDie(SqlRunnerStorage.layerWith({ prefix })),
   Layer.orDie(SqlMessageStorage.layerWith({ prefix }))
 )
 
-/** A port that is free. */
+/** A free port. */
 const port = Effect.callback<number>((resume) => {
   const server = createServer().listen(0, "127.0.0.1", () => {
     const address = server.address()
@@ -123,7 +123,9 @@ const layerSharding = (settings: Partial<ShardingConfig.ShardingConfig["Service"
     Layer.provide(ShardingConfig.layer(settings))
   )
 
-/** A runner of Effect's cluster, with what it keeps in the database of the tasks: alone, or one of several that find each other there. */
+/**
+ * A runner of Effect's cluster whose state is in the tasks' database: alone, or one of several that find each other there.
+ */
 const runner =
   kind === "runners-postgres"
     ? Layer.unwrap(
@@ -141,7 +143,7 @@ const engine = ClusterWorkflowEngine.layer.pipe(
   Layer.provide(Layer.orDie(runner)),
   Layer.provide([database, NodeCrypto.layerDigest])
 )
-/** The process dies after a task was created, before its engine is told. */
+/** The process dies after a task was created, before its engine is notified. */
 const dying = Layer.effect(
   TaskStore,
   Effect.map(TaskStore, (store) => ({
@@ -155,7 +157,7 @@ const onCluster = Layer.provide(Workflow.layer({ store: kept }), engine)
 const client = Layer.effect(SqlClient, SqlClient).pipe(Layer.provide(database))
 const store = /^(?:cluster|runners)/.test(kind ?? "") ? Layer.merge(onCluster, client) : database
 
-const features = Layer.provide(Layer.merge(steps, Tasks.layerStore()), store)
+const features = Layer.provide(Layer.merge(steps, Tasks.layerStore({ handles: { answerWithin: "200 millis" } })), store)
 const server = McpServer.layer({ name: "killed", version: "1.0.0", features })
 
 McpServer.runStdio(server).pipe(Effect.provide(Logger.layer([])), NodeRuntime.runMain)

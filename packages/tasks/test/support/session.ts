@@ -9,7 +9,9 @@ import { quiesce } from "@effect-mcp/testing"
 import { Deferred, Effect, type Layer, Queue, type Scope } from "effect"
 import { serve, type Seen } from "./client.ts"
 
-/** A question of the server, and what it came on: `wire`, `get`, or the method of the request whose response it was in. */
+/**
+ * A question of the server, and its source: `wire`, `get`, or the method of the request whose response contained it.
+ */
 export interface Asked {
   readonly id: unknown
   readonly via: string
@@ -27,7 +29,7 @@ export interface Note {
 
 export interface Client {
   readonly initialized: Seen
-  /** The methods of all that arrived, in memory alone; `answer` for answers. */
+  /** The methods of all messages that arrived, only in memory; `answer` for answers. */
   readonly order: ReadonlyArray<string>
   /** Every notification that arrived. */
   readonly notes: ReadonlyArray<Note>
@@ -38,19 +40,19 @@ export interface Client {
   readonly notify: (method: string, params: object) => Effect.Effect<void>
   /** The error that a request is answered with. */
   readonly refused: (method: string, params?: object) => Effect.Effect<McpError.McpError>
-  /** Calls a tool as a task; gives the task. */
+  /** Calls a tool as a task, and returns the task. */
   readonly start: (name: string, task?: object, meta?: object) => Effect.Effect<Seen, Peer.RequestError>
   readonly get: (taskId: string) => Effect.Effect<Seen, Peer.RequestError>
   readonly result: (taskId: string) => Effect.Effect<Seen, Peer.RequestError>
-  /** Opens the stream of the session; gives what closes it. In memory it is always open. */
+  /** Opens the stream of the session, and returns an effect that closes it. In memory it is always open. */
   readonly listen: Effect.Effect<Effect.Effect<void>>
-  /** Opens it for as long as the test runs. */
+  /** Opens it until the test ends. */
   readonly open: Effect.Effect<void>
 }
 
 export interface Options {
   readonly capabilities?: object
-  readonly principal?: Principal["Service"]
+  readonly principal?: Principal["Service"] | undefined
   readonly version?: string
 }
 
@@ -62,7 +64,7 @@ const initializing = ({ capabilities = able, version = "2025-11-25" }: Options) 
   clientInfo: { name: "raw", version: "0" }
 })
 
-/** What all clients have beside their wire. */
+/** The part of a client that does not depend on its wire. */
 const clientOf = (
   inbox: Inbox,
   initialized: Seen,
@@ -102,7 +104,7 @@ class Inbox {
   }
 }
 
-/** One more client of a server, in memory. */
+/** Another client of a server, in memory. */
 export const connect = Effect.fnUntraced(function* (
   server: McpServer.McpServer["Service"],
   options: Options = {}
@@ -110,7 +112,7 @@ export const connect = Effect.fnUntraced(function* (
   const [near, far] = yield* Memory.pair()
   yield* server.connect(far, { principal: options.principal })
   const inbox = new Inbox()
-  // Progress and cancels do not reach the handlers of a peer.
+  // Progress and cancellations do not reach the handlers of a peer.
   const noted = Transport.tap(near, (inbound) => {
     if (inbound._tag !== "Message") return
     const { message } = inbound
@@ -146,7 +148,7 @@ export const connect = Effect.fnUntraced(function* (
 
 type Features = Layer.Layer<never, never, McpServer.Registries>
 
-/** A server with the features, and a client of it in memory. */
+/** A server with the features, and an in-memory client. */
 export const inMemory = (
   features: Features,
   options?: Options
@@ -155,7 +157,7 @@ export const inMemory = (
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>
 
-/** Hands each event of a body to `take`, until its end. */
+/** Passes each event of a body to `take`, until its end. */
 const readEvents = async (reader: Reader, take: (message: any) => void): Promise<void> => {
   const decoder = new TextDecoder()
   let text = ""
@@ -173,13 +175,13 @@ const readEvents = async (reader: Reader, take: (message: any) => void): Promise
 export interface HttpClient extends Client {
   /** The media type of the last response to a method. */
   readonly types: { readonly [method: string]: string | null }
-  /** One more session of the same server. */
+  /** Another session of the same server. */
   readonly again: Effect.Effect<HttpClient, Peer.RequestError>
-  /** One that declares other capabilities. */
+  /** A session that declares other capabilities. */
   readonly withCapabilities: (capabilities: object) => Effect.Effect<HttpClient, Peer.RequestError>
 }
 
-/** A server with the features behind a fetch handler, and a client with a session of its own. */
+/** A server with the features behind a fetch handler, and a client with a separate session. */
 export const overHttp = (
   features: Features,
   options: Options = {}

@@ -8,7 +8,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** The path of a new file in a folder of its own. */
+/** The path of a new file in a separate folder. */
 export const file = Effect.map(
   Effect.acquireRelease(
     Effect.promise(() => mkdtemp(join(tmpdir(), "effect-mcp-durable-"))),
@@ -17,7 +17,7 @@ export const file = Effect.map(
   (folder) => join(folder, "tasks.db")
 )
 
-/** A store of its own on a file, as another process has one. */
+/** Another store on a file, like in another process. */
 export const open = (options: Sqlite.SqliteOptions) => Effect.map(Layer.build(Sqlite.layer(options)), services)
 
 export const services = (context: Context.Context<TaskStore | Journal | SqlClient>) => ({

@@ -1,4 +1,4 @@
-/** The databases that are here, each with a way to open stores of one place as several processes have them. */
+/** The available databases, each with a way to open several stores on one place, like several processes. */
 import type { Options } from "@effect-mcp/tasks/postgres"
 import type { Journal } from "@effect-mcp/tasks/Journal"
 import type { TaskStore } from "@effect-mcp/tasks/TaskStore"
@@ -17,11 +17,11 @@ export interface Opened {
 
 export interface Database {
   readonly name: string
-  /** How many random histories it runs in a usual run. */
+  /** Number of random histories in an ordinary run. */
   readonly runs: number
   /** Why it cannot be tested here. */
   readonly missing: string | undefined
-  /** A new, empty place; the effect opens a store on it. */
+  /** Creates a new, empty place, and returns an effect that opens a store on it. */
   readonly place: Effect.Effect<(options?: Options) => Effect.Effect<Opened, never, Scope.Scope>, never, Scope.Scope>
 }
 

@@ -1,4 +1,4 @@
-/** Tasks on the workflow engine in memory: what it records, how a parked task is resumed, and what the store counts. */
+/** Tasks on the in-memory workflow engine: its records, resuming parked tasks, and the limits of the store. */
 import { Elicitation, Once } from "@effect-mcp/core"
 import * as Observer from "@effect-mcp/server/Observer"
 import { Journal } from "@effect-mcp/tasks/Journal"
@@ -18,7 +18,7 @@ import { tool } from "../support/tools.ts"
 const Ok = Schema.Struct({ ok: Schema.Boolean })
 const ask = (key: string) => Elicitation.form(`${key}?`, Ok, { key })
 const yes = { action: "accept", content: { ok: true } }
-/** What the row of a task keeps of its request. */
+/** The data that a task's row keeps of its request. */
 const facts = {
   revision: "2026-07-28",
   capabilities: {},
@@ -29,7 +29,7 @@ const facts = {
 }
 const newTask = { owner: "anonymous", input: {}, client: {}, ttl: 86_400_000, pollInterval: 1000 }
 
-/** A server on an engine of its own, and a client of it. */
+/** A server on a separate engine, and its client. */
 const start = Effect.fnUntraced(function* (
   tools: ReadonlyArray<ReturnType<typeof tool>>,
   options: Workflow.WorkflowOptions = {}
@@ -38,7 +38,7 @@ const start = Effect.fnUntraced(function* (
   const context = yield* Layer.build(stores)
   const tasks = Layer.provide(Tasks.layerStore(), Layer.succeedContext(context))
   const client = yield* connect(yield* serve(Layer.mergeAll(tasks, ...tools)))
-  // The engine has the workflow once the tools are there.
+  // The engine has the workflow once the tools exist.
   yield* TestClock.adjust("1 second")
   const journal = Context.get(context, Journal)
   return {
@@ -46,16 +46,16 @@ const start = Effect.fnUntraced(function* (
     journal,
     store: Context.get(context, TaskStore),
     engine: Context.get(context, WorkflowEngine.WorkflowEngine),
-    /** Starts a task that no request made. */
+    /** Starts a task that no request created. */
     run: (id: string) => journal.engine!.start(id)
   }
 })
 
 class Flaky extends Data.TaggedError("Flaky")<{}> {}
 
-describe("tasks on the workflow engine", () => {
+describe("Tasks on the workflow engine", () => {
   it.effect(
-    "A task on the engine asks two questions at once, is suspended, and resumes with each answer; its steps run once",
+    "An engine task asks two questions at once, suspends, and resumes with each answer, running steps once",
     () =>
       Effect.gen(function* () {
         const seen: Array<string> = []
@@ -85,7 +85,7 @@ describe("tasks on the workflow engine", () => {
       })
   )
 
-  it.effect("A task on the engine tries a step again that failed, and never again once it is recorded", () =>
+  it.effect("An engine task retries a failed step and never repeats a recorded one", () =>
     Effect.gen(function* () {
       let bodies = 0
       const step = Once.run(
@@ -110,7 +110,7 @@ describe("tasks on the workflow engine", () => {
     })
   )
 
-  it.effect("A task on the engine fails where a recorded value does not fit the schema of its step any more", () =>
+  it.effect("An engine task fails if a recorded value no longer matches its step's schema", () =>
     Effect.gen(function* () {
       let runs = 0
       const changed = tool("changed", "optional", () =>
@@ -131,7 +131,7 @@ describe("tasks on the workflow engine", () => {
     })
   )
 
-  it.effect("A task on the engine fails where a step gives more than a journal may keep", () =>
+  it.effect("An engine task fails if a step returns more than a journal can hold", () =>
     Effect.gen(function* () {
       const long = tool("long", "optional", () => Once.run("text", Schema.String, Effect.succeed("x".repeat(100))))
       const { client } = yield* start([long], { entryBytes: 50 })
@@ -144,7 +144,7 @@ describe("tasks on the workflow engine", () => {
     })
   )
 
-  it.effect("A task on the engine gets an answer that the engine has, though the store has not recorded it", () =>
+  it.effect("An engine task gets an answer known to the engine even if the store has not recorded it", () =>
     Effect.gen(function* () {
       const sure = tool("sure", "optional", () => Effect.map(ask("sure"), ({ ok }) => String(ok)))
       const { client, engine } = yield* start([sure])
@@ -162,30 +162,28 @@ describe("tasks on the workflow engine", () => {
     })
   )
 
-  it.effect(
-    "A task on the engine fails once its journal has no room for an attempt of a step, although each attempt fails",
-    () =>
-      Effect.gen(function* () {
-        let attempts = 0
-        const poll = Once.run(
-          "poll",
-          Schema.Int,
-          Effect.andThen(
-            Effect.sync(() => ++attempts),
-            new Flaky()
-          )
+  it.effect("An engine task fails once its journal has no room for another attempt of a step", () =>
+    Effect.gen(function* () {
+      let attempts = 0
+      const poll = Once.run(
+        "poll",
+        Schema.Int,
+        Effect.andThen(
+          Effect.sync(() => ++attempts),
+          new Flaky()
         )
-        const stuck = tool("stuck", "optional", () => Effect.as(Effect.orDie(Effect.retry(poll, { times: 100 })), ""))
-        const { client } = yield* start([stuck], { entries: 5 })
-        const { taskId } = yield* client.call("stuck")
-        yield* TestClock.adjust("1 second")
-        const { error, status } = yield* client.get(taskId)
-        assert.deepStrictEqual([status, attempts], ["failed", 5])
-        assert.include(error.message, "no room")
-      })
+      )
+      const stuck = tool("stuck", "optional", () => Effect.as(Effect.orDie(Effect.retry(poll, { times: 100 })), ""))
+      const { client } = yield* start([stuck], { entries: 5 })
+      const { taskId } = yield* client.call("stuck")
+      yield* TestClock.adjust("1 second")
+      const { error, status } = yield* client.get(taskId)
+      assert.deepStrictEqual([status, attempts], ["failed", 5])
+      assert.include(error.message, "no room")
+    })
   )
 
-  it.effect("A task on the engine is given up after ten runs that recorded nothing, and not before", () =>
+  it.effect("An engine task is abandoned after exactly ten runs without a record", () =>
     Effect.gen(function* () {
       let runs = 0
       const crash = tool("crash", "optional", () => Effect.sync(() => String(++runs)))
@@ -205,7 +203,7 @@ describe("tasks on the workflow engine", () => {
     })
   )
 
-  it.effect("A task on the engine counts its attempts anew once a run of it has recorded a step", () =>
+  it.effect("An engine task resets its attempt count once a run has recorded a step", () =>
     Effect.gen(function* () {
       const crash = tool("crash", "optional", () =>
         Effect.andThen(Once.run("step", Schema.Int, Effect.succeed(1)), Effect.never)
@@ -220,7 +218,7 @@ describe("tasks on the workflow engine", () => {
     })
   )
 
-  it.effect("A task on the engine whose tool is missing waits for the tool, and can be cancelled meanwhile", () =>
+  it.effect("An engine task whose tool is missing waits for it, and can be cancelled meanwhile", () =>
     Effect.gen(function* () {
       const other = tool("other", "optional", () => Effect.succeed("no"))
       const { run, store } = yield* start([other])
@@ -236,7 +234,7 @@ describe("tasks on the workflow engine", () => {
     })
   )
 
-  it.effect("A task whose node dies before the engine starts it runs on another node, once its lease is over", () =>
+  it.effect("If a node dies before the engine starts its task, another node runs the task once the lease ends", () =>
     Effect.gen(function* () {
       let runs = 0
       const late = tool("late", "optional", () => Effect.sync(() => String(++runs)))
@@ -251,7 +249,7 @@ describe("tasks on the workflow engine", () => {
     })
   )
 
-  it.effect("A task on the engine is cancelled where the program interrupts its execution", () =>
+  it.effect("An engine task is cancelled if the program interrupts its execution", () =>
     Effect.gen(function* () {
       const steps = tool("steps", "optional", () =>
         Effect.gen(function* () {
@@ -273,7 +271,7 @@ describe("tasks on the workflow engine", () => {
     })
   )
 
-  it.effect("A task on the engine that ends is told to observers with its tool and its age", () =>
+  it.effect("An ended engine task is reported to observers with its tool and age", () =>
     Effect.gen(function* () {
       const told: Array<Pick<Observer.TaskEvent, "state" | "tool" | "age">> = []
       const observer = Observer.layer(

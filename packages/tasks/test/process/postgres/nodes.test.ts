@@ -1,4 +1,6 @@
-/** Two nodes on one Postgres: what a client of the one sees of a task that the other runs. The clock stands still: no node looks by itself. */
+/**
+ * Two nodes on one Postgres: a client of one node follows a task that the other runs. The clock stands still, so no node polls.
+ */
 import { Elicitation, Once, Progress } from "@effect-mcp/core"
 import { Tasks } from "@effect-mcp/tasks"
 import { needs } from "@effect-mcp/spec/skip"
@@ -23,8 +25,8 @@ const node = Effect.fnUntraced(function* (name: string, feature: (own: string) =
   return { name: journal.node, server, end: Scope.close(scope, Exit.void) }
 })
 
-describe("tasks on Postgres between two nodes", needs(missing === undefined, missing ?? ""), () => {
-  it.effect("A task is followed in both revisions, as it changes, at another node than the node that runs it", () =>
+describe("Tasks on Postgres between two nodes", needs(missing === undefined, missing ?? ""), () => {
+  it.effect("A task can be followed in both revisions on a node other than the one running it", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [go, end] = [yield* Latch.make(false), yield* Latch.make(false)]
@@ -60,7 +62,7 @@ describe("tasks on Postgres between two nodes", needs(missing === undefined, mis
     })
   )
 
-  it.effect("A task whose node stops is continued at another node, before the next look of that node for tasks", () =>
+  it.effect("A stopping node's task continues on another node before its next poll", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const began: Array<string> = []
@@ -75,7 +77,7 @@ describe("tasks on Postgres between two nodes", needs(missing === undefined, mis
       const [a, b] = [yield* node(name, feature), yield* node(name, feature)]
       const { taskId } = yield* (yield* connect(a.server)).call("slow")
       yield* Effect.repeat(turn, { until: () => began.length === 1 })
-      // The other node has looked, and waits for its next look.
+      // The other node has polled, and waits for its next poll.
       yield* TestClock.adjust("1 second")
       yield* a.end
       yield* Effect.repeat(turn, { until: () => began.length === 2 })

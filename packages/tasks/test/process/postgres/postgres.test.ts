@@ -1,4 +1,4 @@
-/** What tasks on Postgres do between nodes. */
+/** Tasks on Postgres between nodes. */
 import * as TaskLaws from "../../support/TaskLaws.ts"
 import { PgClient } from "@effect/sql-pg"
 import { needs } from "@effect-mcp/spec/skip"
@@ -17,43 +17,41 @@ const stepOf = (key: string) => ({ _tag: "Step" as const, key, value: 1 })
 const client = (name: string) =>
   Effect.map(Layer.build(Layer.fresh(clientOf(name))), (context) => Context.get(context, PgClient.PgClient))
 
-describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () => {
-  it.effect("An answer given at one node reaches the node that waits for it by the channel, before its next look", () =>
+describe("Tasks on Postgres", needs(missing === undefined, missing ?? ""), () => {
+  it.effect("An answer given on one node reaches the waiting node through the channel, before its next poll", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [a, b] = [yield* open(name), yield* open(name)]
       const { lease, task: made } = yield* a.store.create(task, a.journal.node)
       yield* a.journal.record(lease, question)
       const waiting = yield* Effect.forkChild(a.journal.answer(lease, "q"), { startImmediately: true })
-      // The clock of the test stands still: only the channel can tell.
+      // The test clock stands still, so only the channel can notify.
       yield* b.store.answer(made.id, "ada", { q: result(1) })
       assert.deepStrictEqual(yield* Fiber.join(waiting), result(1))
     })
   )
 
-  it.live(
-    "A task is not claimed between a record and its commit: a later claim gets the task, and reads the record",
-    () =>
-      Effect.gen(function* () {
-        const name = yield* schema
-        const [a, b, sql] = [yield* open(name), yield* open(name), yield* client(name)]
-        const { lease, task: made } = yield* a.store.create(task, "a")
-        yield* a.journal.record(lease, stepOf("one"))
-        yield* sql.unsafe(`UPDATE mcp_task SET due = 0 WHERE id = '${made.id}'`)
-        const { record } = Statements.make(dialectOf(sql, "a"))
-        const write = Effect.gen(function* () {
-          const written = yield* sql.unsafe(record, [made.id, "two", "Step", "1", null, 1, made.id, 1])
-          assert.strictEqual(written.length, 1)
-          assert.deepStrictEqual(yield* b.journal.claim("b", ["tool"], 1), [])
-        })
-        yield* sql.withTransaction(write)
-        const [after] = yield* b.journal.claim("b", ["tool"], 1)
-        assert.deepStrictEqual(after?.entries, [stepOf("one"), stepOf("two")])
-        assert.strictEqual((yield* Effect.flip(a.journal.record(lease, stepOf("three"))))._tag, "Lost")
-      }).pipe(Effect.scoped)
+  it.live("A task is not claimed between a record and its commit, and a later claim reads the record", () =>
+    Effect.gen(function* () {
+      const name = yield* schema
+      const [a, b, sql] = [yield* open(name), yield* open(name), yield* client(name)]
+      const { lease, task: made } = yield* a.store.create(task, "a")
+      yield* a.journal.record(lease, stepOf("one"))
+      yield* sql.unsafe(`UPDATE mcp_task SET due = 0 WHERE id = '${made.id}'`)
+      const { record } = Statements.make(dialectOf(sql, "a"))
+      const write = Effect.gen(function* () {
+        const written = yield* sql.unsafe(record, [made.id, "two", "Step", "1", null, 1, made.id, 1])
+        assert.strictEqual(written.length, 1)
+        assert.deepStrictEqual(yield* b.journal.claim("b", ["tool"], 1), [])
+      })
+      yield* sql.withTransaction(write)
+      const [after] = yield* b.journal.claim("b", ["tool"], 1)
+      assert.deepStrictEqual(after?.entries, [stepOf("one"), stepOf("two")])
+      assert.strictEqual((yield* Effect.flip(a.journal.record(lease, stepOf("three"))))._tag, "Lost")
+    }).pipe(Effect.scoped)
   )
 
-  it.live("A task is written also when the connections of its node were cut", () =>
+  it.live("A task is written even if its node's connections were cut", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [a, sql] = [yield* open(name), yield* client(name)]
@@ -66,32 +64,30 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "A step in a transaction runs again where its connection is cut, and an idle transaction does not keep its locks",
-    () =>
-      Effect.gen(function* () {
-        const name = yield* schema
-        const { journal, sql, store } = yield* open(name, { lease: 300 })
-        const { lease } = yield* store.create(task, journal.node)
-        const record = journal.transaction(sql)
-        assert.isDefined(record)
-        yield* sql`CREATE TABLE ledger (n integer)`
-        let attempts = 0
-        const cut = Effect.gen(function* () {
-          yield* sql`INSERT INTO ledger (n) VALUES (1)`
-          if (++attempts === 1) yield* sql`SELECT pg_terminate_backend(pg_backend_pid())`
-          return 1
-        })
-        assert.deepStrictEqual(yield* record(lease, "one", cut), stepOf("one"))
-        assert.strictEqual(attempts, 2)
-        assert.deepStrictEqual(yield* sql`SELECT n FROM ledger`, [{ n: 1 }])
-        const idle = Effect.andThen(sql`INSERT INTO ledger (n) VALUES (2)`, Effect.sleep("1 second"))
-        assert.include(yield* Effect.flip(record(lease, "two", idle)), { _tag: "SqlError" })
-        assert.deepStrictEqual(yield* sql`SELECT n FROM ledger`, [{ n: 1 }])
-      }).pipe(Effect.scoped)
+  it.live("A transaction step reruns if its connection is cut, and releases its locks when idle", () =>
+    Effect.gen(function* () {
+      const name = yield* schema
+      const { journal, sql, store } = yield* open(name, { lease: 300 })
+      const { lease } = yield* store.create(task, journal.node)
+      const record = journal.transaction(sql)
+      assert.isDefined(record)
+      yield* sql`CREATE TABLE ledger (n integer)`
+      let attempts = 0
+      const cut = Effect.gen(function* () {
+        yield* sql`INSERT INTO ledger (n) VALUES (1)`
+        if (++attempts === 1) yield* sql`SELECT pg_terminate_backend(pg_backend_pid())`
+        return 1
+      })
+      assert.deepStrictEqual(yield* record(lease, "one", cut), stepOf("one"))
+      assert.strictEqual(attempts, 2)
+      assert.deepStrictEqual(yield* sql`SELECT n FROM ledger`, [{ n: 1 }])
+      const idle = Effect.andThen(sql`INSERT INTO ledger (n) VALUES (2)`, Effect.sleep("1 second"))
+      assert.include(yield* Effect.flip(record(lease, "two", idle)), { _tag: "SqlError" })
+      assert.deepStrictEqual(yield* sql`SELECT n FROM ledger`, [{ n: 1 }])
+    }).pipe(Effect.scoped)
   )
 
-  it.effect("A task does not change hands where the clock of a node jumps by an hour", () =>
+  it.effect("A task does not change hands if a node's clock jumps by an hour", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [a, b] = [yield* open(name), yield* open(name)]
@@ -102,14 +98,14 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     })
   )
 
-  it.live("Tasks of one owner on Postgres count for their callers", () =>
+  it.live("Tasks sharing an owner on Postgres count against their callers", () =>
     Effect.gen(function* () {
       const { journal, store } = yield* open(yield* schema, { perOwner: 1 })
       yield* TaskLaws.callers(store, journal.node)
     })
   )
 
-  it.live("Each task is claimed once by nodes that claim at once", () =>
+  it.live("Nodes claiming concurrently claim each task once", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [a, b] = [yield* open(name, { perOwner: 1000 }), yield* open(name)]
@@ -126,7 +122,7 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.live("Any number of nodes may make the tables of tasks at once", () =>
+  it.live("Any number of nodes can create the task tables concurrently", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const stores = yield* Effect.all(

@@ -1,4 +1,4 @@
-/** The laws of a store over databases: those that the store in memory keeps, in random histories of several nodes. */
+/** The laws of a store for databases, in random histories of several nodes, like for the in-memory store. */
 import * as TaskLaws from "../../support/TaskLaws.ts"
 import { Journal } from "@effect-mcp/tasks/Journal"
 import { TaskStore } from "@effect-mcp/tasks/TaskStore"
@@ -11,9 +11,9 @@ import { databases } from "../../support/stores.ts"
 const limits = { perOwner: 100, lease: 3_600_000 }
 
 for (const { missing, name, place, runs } of databases) {
-  describe(`tasks on ${name}`, needs(missing === undefined, missing ?? ""), () => {
+  describe(`Tasks on ${name}`, needs(missing === undefined, missing ?? ""), () => {
     it.effect.prop(
-      "Tasks in a database keep the laws of a store in random histories of two nodes and two callers",
+      "Tasks obey the store laws in random histories of two nodes and two callers",
       { history: TaskLaws.histories },
       ({ history }) =>
         Effect.gen(function* () {
@@ -24,7 +24,7 @@ for (const { missing, name, place, runs } of databases) {
     )
 
     it.effect.prop(
-      "Tasks in a database keep the laws of a store where requests and claims are of two processes",
+      "Tasks obey the store laws if requests and claims come from two processes",
       { history: TaskLaws.histories },
       ({ history }) =>
         Effect.gen(function* () {
@@ -36,11 +36,11 @@ for (const { missing, name, place, runs } of databases) {
       { arbitrary: { runs: scaled(runs, 300), size: 40 } }
     )
 
-    it.effect("A task in a database that expires while no node runs it is given once, by one of two processes", () =>
+    it.effect("A task that expires while no node runs it is reported once, by one of two processes", () =>
       Effect.gen(function* () {
         const open = yield* place
         const [a, b] = [yield* open(limits), yield* open(limits)]
-        // The store has a clock of its own.
+        // The store has a separate clock.
         const pass = Effect.gen(function* () {
           yield* a.sql`UPDATE mcp_task SET expires = 0`
           yield* a.sql`UPDATE mcp_task SET due = 0 WHERE node <> 'a'`
@@ -49,7 +49,7 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("Ended tasks are kept up to a bound: beyond it the oldest of the caller with the most is forgotten", () =>
+    it.effect("Ended tasks are limited, and the largest caller's oldest is forgotten first", () =>
       Effect.gen(function* () {
         const { journal, sql, store } = yield* (yield* place)({ ...limits, kept: 3 })
         let count = 0
@@ -58,7 +58,7 @@ for (const { missing, name, place, runs } of databases) {
           const { lease } = yield* store.create(task, "a")
           yield* journal.record(lease, { _tag: "Step", key: "s", value: 1 })
           yield* journal.settle(lease, { _tag: "Result", result: {} })
-          // Two ends may be in one millisecond.
+          // Two may end in the same millisecond.
           yield* sql`UPDATE mcp_task SET ended = ${++count} WHERE id = ${lease.task}`
           return lease.task
         })
@@ -75,7 +75,7 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("Ended tasks keep no argument or step, and no more bytes of results than the limit", () =>
+    it.effect("Ended tasks keep no arguments or steps, and no more result bytes than the limit", () =>
       Effect.gen(function* () {
         const { journal, sql, store } = yield* (yield* place)({ ...limits, keptBytes: 400 })
         const input = { secret: "x" }
@@ -97,29 +97,27 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect(
-      "A task is listed as unstarted once the lease of its creation is over and no node has leased it since",
-      () =>
-        Effect.gen(function* () {
-          const { journal, sql, store } = yield* (yield* place)(limits)
-          const task = { owner: "ada", input: {}, client: {}, ttl: 86_400_000, pollInterval: 1000 }
-          const make = (tool: string) => Effect.map(store.create({ ...task, tool }, "dead"), ({ lease }) => lease)
-          const unstarted = journal.unstarted(["tool"], 10)
-          const missed = yield* make("tool")
-          const [taken, parked, ended] = [yield* make("tool"), yield* make("tool"), yield* make("tool")]
-          yield* make("other")
-          assert.deepStrictEqual(yield* unstarted, [])
-          yield* journal.take("b", taken.task)
-          yield* journal.park(parked)
-          yield* journal.settle(ended, { _tag: "Result", result: {} })
-          yield* sql`UPDATE mcp_task SET due = 0 WHERE due IS NOT NULL`
-          assert.deepStrictEqual(yield* unstarted, [missed.task])
-          yield* journal.take("b", missed.task)
-          assert.deepStrictEqual(yield* unstarted, [])
-        }).pipe(Effect.scoped)
+    it.effect("A task is listed as unstarted if its creation lease expired and no node has leased it since", () =>
+      Effect.gen(function* () {
+        const { journal, sql, store } = yield* (yield* place)(limits)
+        const task = { owner: "ada", input: {}, client: {}, ttl: 86_400_000, pollInterval: 1000 }
+        const make = (tool: string) => Effect.map(store.create({ ...task, tool }, "dead"), ({ lease }) => lease)
+        const unstarted = journal.unstarted(["tool"], 10)
+        const missed = yield* make("tool")
+        const [taken, parked, ended] = [yield* make("tool"), yield* make("tool"), yield* make("tool")]
+        yield* make("other")
+        assert.deepStrictEqual(yield* unstarted, [])
+        yield* journal.take("b", taken.task)
+        yield* journal.park(parked)
+        yield* journal.settle(ended, { _tag: "Result", result: {} })
+        yield* sql`UPDATE mcp_task SET due = 0 WHERE due IS NOT NULL`
+        assert.deepStrictEqual(yield* unstarted, [missed.task])
+        yield* journal.take("b", missed.task)
+        assert.deepStrictEqual(yield* unstarted, [])
+      }).pipe(Effect.scoped)
     )
 
-    it.effect("The list of tasks has each task once, page by page", () =>
+    it.effect("The task list contains each task once across its pages", () =>
       Effect.gen(function* () {
         const { store } = yield* (yield* place)(limits)
         const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
@@ -132,7 +130,7 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("Lone surrogates and NUL in ids and keys of clients name no task and no question", () =>
+    it.effect("Lone surrogates and NUL in client ids and keys match no task or question", () =>
       Effect.gen(function* () {
         const { journal, store } = yield* (yield* place)(limits)
         const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
@@ -157,7 +155,7 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("A task that ends keeps no progress message", () =>
+    it.effect("An ended task keeps no progress message", () =>
       Effect.gen(function* () {
         const { journal, store } = yield* (yield* place)(limits)
         const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
@@ -173,7 +171,7 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("A broken row is left out of lists and claims, and is logged once", () =>
+    it.effect("A corrupt row is skipped by lists and claims and logged once", () =>
       Effect.gen(function* () {
         const logged: Array<unknown> = []
         const logger = Logger.make(({ message }) => void logged.push(message))
@@ -215,29 +213,24 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect(
-      "A store takes every text of a caller or handler: an id with NUL in it is unknown, other such text is kept",
-      () =>
-        Effect.gen(function* () {
-          const { journal, store } = yield* (yield* place)(limits)
-          const nul = "a\u0000b\\u0000"
-          const task = { owner: "ada", tool: "tool", input: { nul }, client: {}, ttl: 60_000, pollInterval: 1000 }
-          assert.deepStrictEqual(yield* store.get(nul, "ada"), Option.none())
-          assert.deepStrictEqual(yield* store.cancel(nul, "ada"), Option.none())
-          const { lease, task: made } = yield* store.create({ ...task, message: nul }, "a")
-          yield* journal.message(lease, nul)
-          yield* journal.record(lease, { _tag: "Step", key: nul, value: nul })
-          const question = { method: "roots/list", params: { nul } }
-          yield* journal.record(lease, { _tag: "Question", key: "q", question })
-          const answer = { _tag: "Result" as const, result: { nul } }
-          assert.deepStrictEqual(yield* store.answer(made.id, "ada", { [nul]: answer, q: answer }), Option.some(["q"]))
-          assert.deepStrictEqual(yield* journal.answer(lease, "q"), answer)
-          assert.deepStrictEqual(
-            yield* store.list("ada", undefined, 10).pipe(Effect.map(({ tasks }) => tasks.length)),
-            1
-          )
-          yield* journal.settle(lease, { _tag: "Cancelled" }, nul)
-        }).pipe(Effect.scoped)
+    it.effect("A store accepts any text from a caller or handler, and only an id with NUL is unknown", () =>
+      Effect.gen(function* () {
+        const { journal, store } = yield* (yield* place)(limits)
+        const nul = "a\u0000b\\u0000"
+        const task = { owner: "ada", tool: "tool", input: { nul }, client: {}, ttl: 60_000, pollInterval: 1000 }
+        assert.deepStrictEqual(yield* store.get(nul, "ada"), Option.none())
+        assert.deepStrictEqual(yield* store.cancel(nul, "ada"), Option.none())
+        const { lease, task: made } = yield* store.create({ ...task, message: nul }, "a")
+        yield* journal.message(lease, nul)
+        yield* journal.record(lease, { _tag: "Step", key: nul, value: nul })
+        const question = { method: "roots/list", params: { nul } }
+        yield* journal.record(lease, { _tag: "Question", key: "q", question })
+        const answer = { _tag: "Result" as const, result: { nul } }
+        assert.deepStrictEqual(yield* store.answer(made.id, "ada", { [nul]: answer, q: answer }), Option.some(["q"]))
+        assert.deepStrictEqual(yield* journal.answer(lease, "q"), answer)
+        assert.deepStrictEqual(yield* store.list("ada", undefined, 10).pipe(Effect.map(({ tasks }) => tasks.length)), 1)
+        yield* journal.settle(lease, { _tag: "Cancelled" }, nul)
+      }).pipe(Effect.scoped)
     )
   })
 }

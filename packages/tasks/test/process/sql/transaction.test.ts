@@ -1,4 +1,4 @@
-/** A step and its record in one transaction: both are in the database, or neither. */
+/** A step and its record in one transaction: either both are in the database, or neither. */
 import { Once, Tool } from "@effect-mcp/core"
 import { needs } from "@effect-mcp/spec/skip"
 import type { Lease } from "@effect-mcp/tasks/Journal"
@@ -18,11 +18,11 @@ interface World extends Opened {
   /** Runs a step that writes a row. */
   readonly run: <E = never>(lease: Lease, after?: Effect.Effect<unknown, E>) => Effect.Effect<unknown, unknown>
   readonly rows: Effect.Effect<number>
-  /** Another process at the same place. */
+  /** Another process on the same database. */
   readonly other: Effect.Effect<Opened, never, Scope.Scope>
 }
 
-/** A task that runs, and a table of the user. */
+/** A running task, and a table of the user. */
 const world = (place: Database["place"]): Effect.Effect<World, never, Scope.Scope> =>
   Effect.gen(function* () {
     const open = yield* place
@@ -43,8 +43,8 @@ const world = (place: Database["place"]): Effect.Effect<World, never, Scope.Scop
   })
 
 for (const { missing, name, place } of databases) {
-  describe(`steps in a transaction on ${name}`, needs(missing === undefined, missing ?? ""), () => {
-    it.effect("A step in a transaction is recorded with what it wrote, and does not run again", () =>
+  describe(`Transaction steps on ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.effect("A transaction step is recorded with its writes and does not run again", () =>
       Effect.gen(function* () {
         const { lease, rows, run } = yield* world(place)
         assert.deepStrictEqual(yield* run(lease), entry)
@@ -53,7 +53,7 @@ for (const { missing, name, place } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("A step in a transaction that fails is not recorded, and what it wrote is rolled back", () =>
+    it.effect("A failed transaction step is not recorded, and its writes are rolled back", () =>
       Effect.gen(function* () {
         const { lease, rows, run } = yield* world(place)
         assert.strictEqual(yield* Effect.flip(run(lease, Effect.fail("full"))), "full")
@@ -63,7 +63,7 @@ for (const { missing, name, place } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("A step in a transaction whose value has no room in the journal is rolled back", () =>
+    it.effect("A transaction step whose value does not fit the journal is rolled back", () =>
       Effect.gen(function* () {
         const { lease, rows, run } = yield* world(place)
         const error = yield* Effect.flip(run(lease, Effect.succeed("x".repeat(300))))
@@ -72,7 +72,7 @@ for (const { missing, name, place } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("A step in a transaction whose lease another node has taken is rolled back", () =>
+    it.effect("A transaction step whose lease was taken by another node is rolled back", () =>
       Effect.gen(function* () {
         const { journal, lease, other, rows, run } = yield* world(place)
         yield* journal.park(lease)
@@ -83,7 +83,7 @@ for (const { missing, name, place } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("A journal of another client refuses a step in a transaction before it runs", () =>
+    it.effect("A journal on another client rejects a transaction step before it runs", () =>
       Effect.gen(function* () {
         const { journal, other, sql } = yield* world(place)
         assert.isUndefined(journal.transaction((yield* other).sql))
@@ -91,33 +91,29 @@ for (const { missing, name, place } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect(
-      "A step in a transaction runs in a call that is neither a task nor replayed, and is refused where its record is elsewhere",
-      () =>
-        Effect.gen(function* () {
-          const { rows, sql } = yield* world(place)
-          const step = Effect.as(sql`INSERT INTO ledger (n) VALUES (1)`, "written")
-          const once = Effect.catchTag(
-            Once.transaction(sql)("s", Schema.String, step),
-            "NoTransaction",
-            ({ message }) => Effect.succeed(message)
-          )
-          const optional = tool("optional", "optional", () => Effect.orDie(once))
-          const features = Layer.merge(optional, Tasks.layer())
-          const session = yield* McpTest.connect(features, "2025-11-25")
-          assert.deepStrictEqual(
-            (yield* session.callTool(Tool.make("optional", { description: "Writes a row" }), {})).content,
-            [{ type: "text", text: "written" }]
-          )
-          assert.strictEqual(yield* rows, 1)
-          const client = yield* connect(yield* serve(features))
-          const replayed = yield* client.call("optional", {}, undeclared)
-          assert.include(replayed["content"][0].text, 'task: "required"')
-          const { taskId } = yield* client.call("optional")
-          yield* quiesce
-          assert.include((yield* client.get(taskId))["result"].content[0].text, "stored elsewhere")
-          assert.strictEqual(yield* rows, 1)
-        }).pipe(Effect.scoped)
+    it.effect("A transaction step also runs in an ordinary call, and is rejected if its record is elsewhere", () =>
+      Effect.gen(function* () {
+        const { rows, sql } = yield* world(place)
+        const step = Effect.as(sql`INSERT INTO ledger (n) VALUES (1)`, "written")
+        const once = Effect.catchTag(Once.transaction(sql)("s", Schema.String, step), "NoTransaction", ({ message }) =>
+          Effect.succeed(message)
+        )
+        const optional = tool("optional", "optional", () => Effect.orDie(once))
+        const features = Layer.merge(optional, Tasks.layer())
+        const session = yield* McpTest.connect(features, "2025-11-25")
+        assert.deepStrictEqual(
+          (yield* session.callTool(Tool.make("optional", { description: "Writes a row" }), {})).content,
+          [{ type: "text", text: "written" }]
+        )
+        assert.strictEqual(yield* rows, 1)
+        const client = yield* connect(yield* serve(features))
+        const replayed = yield* client.call("optional", {}, undeclared)
+        assert.include(replayed["content"][0].text, 'task: "required"')
+        const { taskId } = yield* client.call("optional")
+        yield* quiesce
+        assert.include((yield* client.get(taskId))["result"].content[0].text, "stored elsewhere")
+        assert.strictEqual(yield* rows, 1)
+      }).pipe(Effect.scoped)
     )
   })
 }

@@ -1,4 +1,4 @@
-/** What tasks on SQLite do over time, between processes, and at their bounds. */
+/** Tasks on SQLite over time, between processes, and at their bounds. */
 import * as TaskLaws from "../../support/TaskLaws.ts"
 import { Tasks } from "@effect-mcp/tasks"
 import { Expired } from "@effect-mcp/tasks/Task"
@@ -21,14 +21,14 @@ const question = { _tag: "Question" as const, key: "q", question: { method: "roo
 const result = (n: number) => ({ _tag: "Result" as const, result: { n } })
 const stepOf = (value: unknown) => ({ _tag: "Step" as const, key: "s", value })
 
-/** A logger that keeps its messages. */
+/** A logger that records its messages. */
 const logs = () => {
   const entries: Array<unknown> = []
   return { entries, logger: Logger.make(({ message }) => void entries.push(message)) }
 }
 
-describe("tasks on SQLite", () => {
-  it.effect("A task is there for another process after it was made, with all its records", () =>
+describe("Tasks on SQLite", () => {
+  it.effect("A task and all its records are available to another process", () =>
     Effect.gen(function* () {
       const path = yield* file
       const made = yield* Effect.scoped(
@@ -56,7 +56,7 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect("A new file is opened once another process that makes it lets it go", () =>
+  it.effect("A new file is opened once the process creating it releases it", () =>
     Effect.gen(function* () {
       const path = yield* file
       const other = new DatabaseSync(path)
@@ -72,7 +72,7 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect("Opening a file that every user can write denies them access and logs it", () =>
+  it.effect("Opening a world-writable file revokes other users' access and logs it", () =>
     Effect.gen(function* () {
       const path = yield* file
       const paths = [path, `${path}-wal`, `${path}-shm`]
@@ -89,34 +89,32 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect(
-    "A waiter in one process learns of answers, cancels and changes made in another process at its next look",
-    () =>
-      Effect.gen(function* () {
-        const path = yield* file
-        const [a, b] = [yield* open({ file: path }), yield* open({ file: path })]
-        const { lease, task: made } = yield* a.store.create(task, "a")
-        yield* a.journal.record(lease, question)
-        const states = yield* Effect.forkChild(
-          Stream.runCollect(
-            Stream.map(b.store.changes(made.id, "ada"), ({ outcome, questions }) => outcome?._tag ?? questions.size)
-          ),
-          { startImmediately: true }
-        )
-        const waiting = yield* Effect.forkChild(a.journal.answer(lease, "q"), { startImmediately: true })
-        const lost = yield* Effect.forkChild(a.journal.lost(lease), { startImmediately: true })
-        yield* quiesce
-        yield* b.store.answer(made.id, "ada", { q: result(1) })
-        yield* TestClock.adjust(500)
-        assert.deepStrictEqual(yield* Fiber.join(waiting), result(1))
-        yield* b.store.cancel(made.id, "ada")
-        yield* TestClock.adjust(100)
-        assert.strictEqual((yield* Fiber.join(lost)).reason, "cancelled")
-        assert.deepStrictEqual(yield* Fiber.join(states), [1, 0, "Cancelled"])
-      })
+  it.effect("A waiter sees another process's answers, cancellations and changes at its next poll", () =>
+    Effect.gen(function* () {
+      const path = yield* file
+      const [a, b] = [yield* open({ file: path }), yield* open({ file: path })]
+      const { lease, task: made } = yield* a.store.create(task, "a")
+      yield* a.journal.record(lease, question)
+      const states = yield* Effect.forkChild(
+        Stream.runCollect(
+          Stream.map(b.store.changes(made.id, "ada"), ({ outcome, questions }) => outcome?._tag ?? questions.size)
+        ),
+        { startImmediately: true }
+      )
+      const waiting = yield* Effect.forkChild(a.journal.answer(lease, "q"), { startImmediately: true })
+      const lost = yield* Effect.forkChild(a.journal.lost(lease), { startImmediately: true })
+      yield* quiesce
+      yield* b.store.answer(made.id, "ada", { q: result(1) })
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual(yield* Fiber.join(waiting), result(1))
+      yield* b.store.cancel(made.id, "ada")
+      yield* TestClock.adjust(100)
+      assert.strictEqual((yield* Fiber.join(lost)).reason, "cancelled")
+      assert.deepStrictEqual(yield* Fiber.join(states), [1, 0, "Cancelled"])
+    })
   )
 
-  it.effect("A task is leased by the clock of the machine: a node whose lease has run out cannot record", () =>
+  it.effect("Leases use the machine's clock, and a node whose lease expired cannot record", () =>
     Effect.gen(function* () {
       const path = yield* file
       const [a, b] = [yield* open({ file: path }), yield* open({ file: path })]
@@ -140,52 +138,48 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect(
-    "A task that is parked while its answer arrives is due at once, else at its time or when it is answered",
-    () =>
-      Effect.gen(function* () {
-        const { journal, store } = yield* open({ file: yield* file })
-        const claims = Effect.map(journal.claim("b", ["tool"], 10), (claimed) => claimed.map(({ lease }) => lease))
-        const { lease, task: made } = yield* store.create(task, "a")
-        yield* journal.record(lease, question)
-        yield* journal.park(lease, { at: 20_000, answers: ["q"] })
-        assert.deepStrictEqual(yield* claims, [])
-        yield* TestClock.adjust("20 seconds")
-        const [second] = yield* claims
-        assert.isDefined(second)
-        yield* store.answer(made.id, "ada", { q: result(1) })
-        yield* journal.park(second, { at: undefined, answers: ["q"] })
-        const [third] = yield* claims
-        assert.isDefined(third)
-        yield* journal.record(third, { ...question, key: "r" })
-        yield* journal.park(third, { at: undefined, answers: ["r"] })
-        yield* TestClock.adjust("10 seconds")
-        assert.deepStrictEqual(yield* claims, [])
-        yield* store.answer(made.id, "ada", { r: result(2) })
-        assert.strictEqual((yield* claims).length, 1)
-      })
+  it.effect("A task parked while its answer arrives is due at once, or else at its time or when answered", () =>
+    Effect.gen(function* () {
+      const { journal, store } = yield* open({ file: yield* file })
+      const claims = Effect.map(journal.claim("b", ["tool"], 10), (claimed) => claimed.map(({ lease }) => lease))
+      const { lease, task: made } = yield* store.create(task, "a")
+      yield* journal.record(lease, question)
+      yield* journal.park(lease, { at: 20_000, answers: ["q"] })
+      assert.deepStrictEqual(yield* claims, [])
+      yield* TestClock.adjust("20 seconds")
+      const [second] = yield* claims
+      assert.isDefined(second)
+      yield* store.answer(made.id, "ada", { q: result(1) })
+      yield* journal.park(second, { at: undefined, answers: ["q"] })
+      const [third] = yield* claims
+      assert.isDefined(third)
+      yield* journal.record(third, { ...question, key: "r" })
+      yield* journal.park(third, { at: undefined, answers: ["r"] })
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(yield* claims, [])
+      yield* store.answer(made.id, "ada", { r: result(2) })
+      assert.strictEqual((yield* claims).length, 1)
+    })
   )
 
-  it.effect(
-    "A task of a process that has ended is claimed before its lease is over; a task of a living process is not",
-    () =>
-      Effect.gen(function* () {
-        const { journal, store } = yield* open({ file: yield* file })
-        const ended = spawnSync(process.execPath, ["--version"]).pid
-        const here = journal.node.split(":")[0]
-        const left = yield* store.create(task, `${here}:${ended}:x`)
-        yield* store.create(task, `${here}:${process.ppid}:x`)
-        yield* store.create(task, `elsewhere:${ended}:x`)
-        yield* store.create(task, journal.node)
-        const claimed = yield* journal.claim("b", ["tool"], 10)
-        assert.deepStrictEqual(
-          claimed.map(({ lease }) => lease.task),
-          [left.task.id]
-        )
-      })
+  it.effect("A dead process's task is claimed before its lease ends, but not a living one's", () =>
+    Effect.gen(function* () {
+      const { journal, store } = yield* open({ file: yield* file })
+      const ended = spawnSync(process.execPath, ["--version"]).pid
+      const here = journal.node.split(":")[0]
+      const left = yield* store.create(task, `${here}:${ended}:x`)
+      yield* store.create(task, `${here}:${process.ppid}:x`)
+      yield* store.create(task, `elsewhere:${ended}:x`)
+      yield* store.create(task, journal.node)
+      const claimed = yield* journal.claim("b", ["tool"], 10)
+      assert.deepStrictEqual(
+        claimed.map(({ lease }) => lease.task),
+        [left.task.id]
+      )
+    })
   )
 
-  it.effect("A task of a container with the name of this machine, but processes of its own, is not claimed", () =>
+  it.effect("A task from a container with the same host name but its own processes is not claimed", () =>
     Effect.gen(function* () {
       const { journal, store } = yield* open({ file: yield* file })
       const [name = ""] = (machine ?? hostname()).split("/")
@@ -196,7 +190,7 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect("A task fails at the end of its time, is kept for a while, and is then gone with its entries", () =>
+  it.effect("A task past its time to live fails, is kept for a while, and then disappears with its entries", () =>
     Effect.gen(function* () {
       const path = yield* file
       const { journal, store } = yield* open({ file: path })
@@ -225,14 +219,14 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect("Tasks of one owner on SQLite count for their callers", () =>
+  it.effect("Tasks sharing an owner on SQLite count against their callers", () =>
     Effect.gen(function* () {
       const { store } = yield* open({ file: yield* file, perOwner: 1 })
       yield* TaskLaws.callers(store, "a")
     })
   )
 
-  it.effect("Tasks on SQLite have the same bounds as in memory", () =>
+  it.effect("Tasks on SQLite have the same limits as in memory", () =>
     Effect.gen(function* () {
       const limits = { perOwner: 1, total: 2, inputBytes: 50, entryBytes: 80, entries: 2 }
       const { journal, store } = yield* open({ file: yield* file, ...limits })
@@ -255,19 +249,17 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect.skipIf(process.platform === "win32")(
-    "The files of tasks cannot be read by other users of the machine",
-    () =>
-      Effect.gen(function* () {
-        const path = yield* file
-        const { store } = yield* open({ file: path })
-        yield* store.create(task, "a")
-        const modes = ["", "-wal", "-shm"].map((part) => statSync(path + part).mode & 0o777)
-        assert.deepStrictEqual(modes, [0o600, 0o600, 0o600])
-      })
+  it.effect.skipIf(process.platform === "win32")("Task files are not readable by other users of the machine", () =>
+    Effect.gen(function* () {
+      const path = yield* file
+      const { store } = yield* open({ file: path })
+      yield* store.create(task, "a")
+      const modes = ["", "-wal", "-shm"].map((part) => statSync(path + part).mode & 0o777)
+      assert.deepStrictEqual(modes, [0o600, 0o600, 0o600])
+    })
   )
 
-  it.effect("Tasks are in no file where the path is `:memory:`", () =>
+  it.effect("No file is written if the path is `:memory:`", () =>
     Effect.gen(function* () {
       const { store } = yield* open({ file: ":memory:" })
       const { task: made } = yield* store.create(task, "a")
@@ -276,25 +268,23 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect(
-    "A pinned task is kept to the deployment that made it, until a node of it gives the task up at its shutdown",
-    () =>
-      Effect.gen(function* () {
-        const path = yield* file
-        const old = yield* open({ file: path, deployment: "1", pin: true })
-        const next = yield* open({ file: path, deployment: "2" })
-        const { lease } = yield* old.store.create(task, "a")
-        yield* old.journal.record(lease, question)
-        yield* old.journal.park(lease, { at: 0, answers: [] })
-        assert.deepStrictEqual(yield* next.journal.claim("b", ["tool"], 1), [])
-        const [claimed] = yield* old.journal.claim("a", ["tool"], 1)
-        assert.isDefined(claimed)
-        yield* old.journal.park(claimed.lease)
-        assert.strictEqual((yield* next.journal.claim("b", ["tool"], 1)).length, 1)
-      })
+  it.effect("A pinned task stays with its deployment until one of its nodes releases it on shutdown", () =>
+    Effect.gen(function* () {
+      const path = yield* file
+      const old = yield* open({ file: path, deployment: "1", pin: true })
+      const next = yield* open({ file: path, deployment: "2" })
+      const { lease } = yield* old.store.create(task, "a")
+      yield* old.journal.record(lease, question)
+      yield* old.journal.park(lease, { at: 0, answers: [] })
+      assert.deepStrictEqual(yield* next.journal.claim("b", ["tool"], 1), [])
+      const [claimed] = yield* old.journal.claim("a", ["tool"], 1)
+      assert.isDefined(claimed)
+      yield* old.journal.park(claimed.lease)
+      assert.strictEqual((yield* next.journal.claim("b", ["tool"], 1)).length, 1)
+    })
   )
 
-  it.effect("A write waits for the disk where tasks are to survive the end of the machine, and only there", () =>
+  it.effect("A write waits for the disk only if tasks must survive a machine failure", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const path = yield* file
@@ -308,7 +298,7 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.live("A write waits for a foreign writer on the file, and succeeds when that has ended", () =>
+  it.live("A write waits for another writer of the file and then succeeds", () =>
     Effect.gen(function* () {
       const path = yield* file
       const { journal, store } = yield* open({ file: path })
@@ -323,7 +313,7 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect("A full disk refuses a new task at once with -31503", () =>
+  it.effect("A full disk rejects a new task at once with -31503", () =>
     Effect.gen(function* () {
       const { context, sql } = yield* open({ file: yield* file })
       const long = tool("long", "optional", () => Effect.succeed("done"))
@@ -335,14 +325,14 @@ describe("tasks on SQLite", () => {
       const error = yield* Effect.flip(client.request("tools/call", params))
       assert.deepInclude(error, {
         code: -31503,
-        message: "The store of tasks has no room: its disk is full. Call again later"
+        message: "The task store's disk is full. Call again later"
       })
       yield* sql.unsafe("PRAGMA max_page_count = 10000")
       assert.isString((yield* client.request("tools/call", params))["taskId"])
     })
   )
 
-  it.live("A write waits for room where the disk is full, and succeeds when there is some", () =>
+  it.live("A write waits while the disk is full and succeeds once there is room", () =>
     Effect.gen(function* () {
       const { journal, sql, store } = yield* open({ file: yield* file })
       const { lease, task: made } = yield* store.create(task, "a")
@@ -358,7 +348,7 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect("Any number of processes may open the file of tasks first at once", () =>
+  it.effect("Any number of processes can open a new task file concurrently", () =>
     Effect.gen(function* () {
       const path = yield* file
       const opened = yield* Effect.all(

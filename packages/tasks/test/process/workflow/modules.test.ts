@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 
-/** Builds a store, and prints the modules of Effect's workflow engine and cluster that are loaded then. */
+/** Builds a store, and prints which modules of Effect's workflow engine and cluster are then loaded. */
 const script = (store: string) => `
   import { registerHooks } from "node:module"
   const loaded = []
@@ -21,7 +21,7 @@ const loadedBy = (store: string): string => {
   }).stdout.trim()
 }
 
-it("Only a program with tasks on the workflow engine loads the engine and the cluster", () => {
+it("The engine and cluster load only in programs with tasks on the workflow engine", () => {
   assert.strictEqual(loadedBy('(await import("@effect-mcp/tasks/sqlite")).layer({ file: ":memory:" })'), "true 0")
   const engine = '(await import("effect/workflow/WorkflowEngine")).layerMemory'
   assert.match(

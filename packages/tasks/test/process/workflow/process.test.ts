@@ -1,4 +1,6 @@
-/** Real processes with a runner of Effect's cluster on a database, which are killed while a task runs: the next process continues it. */
+/**
+ * Real processes with an Effect cluster runner on a database, killed while a task runs. The next process continues it.
+ */
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
@@ -19,36 +21,34 @@ const kinds: ReadonlyArray<Kind> = [
 
 const values = ["0", "1", "2", "3", "4", "5"]
 
-/** How often each step began. */
+/** How often each step started. */
 const begun = (...servers: ReadonlyArray<Process>) =>
   values.map(
     (index) => servers.flatMap(({ lines }) => lines.filter((line) => line.startsWith(`begin ${index} `))).length
   )
 
 for (const { kind, missing, place } of kinds) {
-  describe(`tasks on the workflow engine (${kind})`, needs(missing === undefined, missing ?? ""), () => {
-    it.live(
-      "A task whose process is killed in a step ends right in the next process, and each recorded step ran once",
-      () =>
-        Effect.gen(function* () {
-          const where = yield* place
-          const a = yield* start(kind, where)
-          const taskId = yield* call(a, { count: values.length, millis: 200 })
-          yield* a.line("begin 2")
-          yield* a.signal("SIGKILL")
-          yield* a.exited
-          const b = yield* start(kind, where)
-          yield* b.line("done")
-          const task = yield* ended(b, taskId)
-          assert.deepStrictEqual(task["result"]?.structuredContent, { values })
-          const [zero, one, two, ...rest] = begun(a, b)
-          assert.deepStrictEqual([zero, one, ...rest], [1, 1, 1, 1, 1])
-          assert.isAtMost(two ?? 0, 2)
-          assert.isAtLeast(two ?? 0, 1)
-        })
+  describe(`Tasks on the workflow engine (${kind})`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("A task killed during a step finishes correctly in the next process, running each recorded step once", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const a = yield* start(kind, where)
+        const taskId = yield* call(a, { count: values.length, millis: 200 })
+        yield* a.line("begin 2")
+        yield* a.signal("SIGKILL")
+        yield* a.exited
+        const b = yield* start(kind, where)
+        yield* b.line("done")
+        const task = yield* ended(b, taskId)
+        assert.deepStrictEqual(task["result"]?.structuredContent, { values })
+        const [zero, one, two, ...rest] = begun(a, b)
+        assert.deepStrictEqual([zero, one, ...rest], [1, 1, 1, 1, 1])
+        assert.isAtMost(two ?? 0, 2)
+        assert.isAtLeast(two ?? 0, 1)
+      })
     )
 
-    it.live("A task that waits for an answer is answered in another process, after its own process was killed", () =>
+    it.live("A task waiting for an answer is answered in another process after its own was killed", () =>
       Effect.gen(function* () {
         const where = yield* place
         const { a, b, task } = yield* answeredElsewhere(kind, where)
@@ -70,7 +70,7 @@ for (const { kind, missing, place } of kinds) {
       })
     )
 
-    it.live("A task whose process is told to stop records the step that runs, and the next process continues it", () =>
+    it.live("A stopping process records its task's running step, and the next process continues it", () =>
       Effect.gen(function* () {
         const where = yield* place
         const a = yield* start(kind, where)

@@ -1,4 +1,4 @@
-/** Two runners of Effect's cluster at once, each in a process of its own, on one Postgres: one is killed while it runs tasks. */
+/** Two Effect cluster runners in separate processes on one Postgres. One is killed while it runs tasks. */
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
@@ -7,20 +7,20 @@ import { call, ended, start } from "../../support/process.ts"
 
 const values = ["0", "1", "2", "3", "4", "5"]
 
-describe("tasks on two runners of a cluster", needs(missing === undefined, missing ?? ""), () => {
+describe("Tasks on two cluster runners", needs(missing === undefined, missing ?? ""), () => {
   it.live(
-    "Tasks end right at the other runner when one runner is killed, and no recorded step runs again",
+    "When a runner is killed, tasks finish correctly on the other without rerunning a recorded step",
     () =>
       Effect.gen(function* () {
         const place = yield* schema
-        // The first one makes the tables.
+        // The first one creates the tables.
         const a = yield* start("runners-postgres", place)
         const ids = [yield* call(a, { count: values.length, millis: 300 })]
         yield* a.line("begin 0")
         const b = yield* start("runners-postgres", place)
         yield* b.request("tools/list", {})
         const begins = (lines: ReadonlyArray<string>) => lines.filter((line) => line.startsWith("begin "))
-        // The cluster moves half of the shards to the second runner, and with them the tasks that are made from then on.
+        // The cluster moves half of the shards to the second runner, including the tasks created from then on.
         yield* Effect.repeat(
           Effect.map(call(a, { count: values.length, millis: 300 }), (id) => void ids.push(id)),
           { until: () => begins(b.lines).length > 0, schedule: Schedule.spaced("1 second") }
@@ -34,7 +34,7 @@ describe("tasks on two runners of a cluster", needs(missing === undefined, missi
         const lines = [...a.lines, ...b.lines].map((line) => line.split(" "))
         const begun = lines.flatMap(([what, index, key]) => (what === "begin" ? [`${index} ${key}`] : []))
         assert.strictEqual(new Set(begun).size, ids.length * values.length)
-        // Twice more at most: where its shard moved to the new runner, and at the kill.
+        // At most twice more: when its shard moved to the new runner, and at the kill.
         for (const step of new Set(begun)) assert.isAtMost(begun.filter((key) => key === step).length, 3)
         const recorded = lines.flatMap(([what, index, _pid, key]) =>
           what === "recorded" && key !== "" ? [`${index} ${key}`] : []
