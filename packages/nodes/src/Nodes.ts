@@ -1,7 +1,7 @@
 /**
- * Several nodes of one server, behind a plain round robin: any of them serves any request of a session.
+ * Runs several nodes of one server behind a plain round-robin load balancer: any node can serve any request of a session.
  *
- * A database is loaded when its layer is built: a program that uses one does not load the other.
+ * Each database driver is loaded when its layer is built, so a program that uses one doesn't load the other.
  */
 import type { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import type { PgClient } from "@effect/sql-pg/PgClient"
@@ -19,7 +19,7 @@ export type { RedisOptions } from "./redis/layer.ts"
 export { Network } from "./memory/Network.ts"
 
 /**
- * A node among others of this process, for tests. Each use of the layer is another node: build each in a `Layer.fresh`.
+ * A node in this process, for tests. Each use of the layer must create a separate node, so wrap each one in `Layer.fresh`.
  *
  * @example
  * ```ts
@@ -38,9 +38,10 @@ export const layerMemory = (network: Network, options: Options = {}): Layer.Laye
   Layer.suspend(() => memoryLayer(network, options))
 
 /**
- * A node of those that share a Postgres, by `@effect/sql-pg`. It makes its tables (`mcp_node`, `mcp_session`, `mcp_event`, `mcp_reply`,
- * `mcp_secret`, `mcp_rate`), and has two connections beside its pool: one for its lease, one where it waits for hints. Nodes reach each other over TCP, at `advertise` and
- * `port`: keep that network private, since bodies are not encrypted. Fails where the database does not answer at the start.
+ * A node that shares a Postgres database with the others, using `@effect/sql-pg`. It creates its tables (`mcp_node`, `mcp_session`,
+ * `mcp_event`, `mcp_reply`, `mcp_secret`, `mcp_rate`). In addition to the pool, it opens one connection for its lease and another to listen
+ * for hints. Nodes connect to each other over TCP, at `advertise` and `port`. Keep that network private, because bodies are not encrypted.
+ * Fails if the database doesn't respond at startup.
  *
  * @example
  * ```ts
@@ -65,8 +66,8 @@ export const layerPostgres = (options: PostgresOptions = {}): Layer.Layer<NodeSe
   )
 
 /**
- * A node of those that share a Redis (7 or newer), by the package `redis`. Nodes reach each other over TCP, at `advertise` and `port`:
- * keep that network private, since bodies are not encrypted. Fails where Redis does not answer at the start.
+ * A node that shares a Redis server (7 or newer) with the others, using the `redis` package. Nodes connect to each other over TCP, at
+ * `advertise` and `port`. Keep that network private, because bodies are not encrypted. Fails if Redis doesn't respond at startup.
  *
  * @example
  * ```ts

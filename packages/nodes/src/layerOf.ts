@@ -1,4 +1,4 @@
-/** Makes the services of a node from the parts of its network. */
+/** Builds a node's services from the parts of its network. */
 import type { EventStore } from "@effect-mcp/server/EventStore"
 import { type Bus, Nodes, type NodesUnavailable } from "@effect-mcp/server/Nodes"
 import { RateLimitStore } from "@effect-mcp/server/RateLimitStore"
@@ -20,17 +20,17 @@ import { makeSharedReplies, type ReplyStore } from "./directory/SharedReplies.ts
 
 export interface Options {
   /**
-   * How long a node that does not answer keeps its sessions. Default 6 seconds. A node whose event loop stands still for longer loses
-   * its lease, and the requests that other nodes relayed to it: set it to several times the longest pause of the event loop. After the
-   * crash of another machine, the sessions of its nodes wait for that long.
+   * How long a node that doesn't respond keeps its sessions. If a node's event loop blocks for longer than this, it loses its lease and the
+   * requests that other nodes relayed to it, so set this to several times the event loop's longest pause. After another machine crashes,
+   * its nodes' sessions are unavailable for this long. Default 6 seconds.
    */
   readonly lease?: Duration.Input | undefined
-  /** How long the sessions of a node that is gone are kept for clients that come back. Default 30 minutes. */
+  /** How long to keep the sessions of a node that is gone, for clients that come back. Default 30 minutes. */
   readonly keep?: Duration.Input | undefined
   /**
-   * Whether the nodes count together for `rateLimit` of the server: an authenticated caller, or an address outside of sessions, has one
-   * budget, wherever its requests arrive. Each node then writes to the database after each twentieth of a second's budget of a caller, and no request waits for that.
-   * Default false: each node allows the whole budget.
+   * Whether to share the server's `rateLimit` among the nodes. If so, an authenticated caller, or an address outside sessions, has a single
+   * budget across all nodes. Each node then writes to the database whenever a caller has used a twentieth of a second's budget; no request
+   * waits for that write. Default false: each node grants the full budget.
    */
   readonly sharedRateLimits?: boolean | undefined
 }
@@ -40,17 +40,17 @@ export const timesOf = ({ keep = "30 minutes", lease = "6 seconds" }: Options): 
   return { lease: whole * (5 / 6), grace: whole / 6, kept: Duration.toMillis(Duration.fromInputUnsafe(keep)) }
 }
 
-/** The parts of a kind of network. */
+/** The parts that make up one kind of network. */
 export interface NetworkOptions {
   readonly store: DirectoryStore
   readonly times: Times
-  /** Address of this node's relay. */
+  /** The address of this node's relay. */
   readonly address: string
   readonly relay: NodeRelay
   readonly bus: Bus
   readonly events: EventStore["Service"]
   readonly replies: ReplyStore
-  /** The shared rate limits, or `undefined` if each node counts for itself. */
+  /** The shared rate limits, or `undefined` if each node counts separately. */
   readonly rates: RateLimitStore["Service"] | undefined
   /** 32 bytes that the nodes share. */
   readonly key: Uint8Array

@@ -1,4 +1,4 @@
-/** What becomes of a session when its node dies. */
+/** Sessions whose node dies. */
 import { Nodes } from "@effect-mcp/nodes"
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
@@ -9,7 +9,7 @@ import { openSession, revisions } from "../../server/test/http/support/session.t
 import type { DirectoryStore } from "../src/directory/DirectoryStore.ts"
 import { cluster, type Cluster } from "./support/nodes.ts"
 
-/** Short, so that tests need not wait long for its end. */
+/** A short lease, so that tests don't wait long. */
 const lease = "1500 millis"
 
 /** A cluster of three, whose nodes can crash. */
@@ -24,7 +24,7 @@ const three = Effect.gen(function* () {
   return { ...nodes, crash }
 })
 
-/** A store that a node does not reach while it is cut off. */
+/** A store that a node can't reach while it is cut off. */
 const failing = (store: DirectoryStore, cutOff: Effect.Effect<boolean>): DirectoryStore => {
   const away = new NodesUnavailable({ message: "The store is away" })
   const step =
@@ -48,9 +48,9 @@ const failing = (store: DirectoryStore, cutOff: Effect.Effect<boolean>): Directo
 
 const nodeOf = ({ result }: any): number => JSON.parse(result.content[0].text).node
 
-describe.each(revisions)("sessions of %s on three nodes, one of which dies", (version) => {
+describe.each(revisions)("%s sessions on three nodes, one of which crashes", (version) => {
   it.live(
-    "A session whose node dies is opened again by another node with its subscriptions, and a running request gets an error",
+    "A crashed node's session is reopened by another node with its subscriptions, and its running request fails",
     () =>
       Effect.gen(function* () {
         const nodes = yield* three
@@ -82,8 +82,8 @@ describe.each(revisions)("sessions of %s on three nodes, one of which dies", (ve
   )
 })
 
-describe("nodes that are cut off from the store", () => {
-  it.live("Requests that need the store answer 503 and -31503 while it is away", () =>
+describe("Nodes cut off from the store", () => {
+  it.live("Requests that need the store get 503 and -31503 during an outage", () =>
     Effect.gen(function* () {
       const network = new Nodes.Network()
       const cutOff = yield* Ref.make(false)
@@ -108,7 +108,7 @@ describe("nodes that are cut off from the store", () => {
   )
 
   it.live(
-    "A node cut off from the store answers 503 for its sessions while another node has them, and later sends requests there",
+    "A node cut off from the store answers 503 for its sessions while another has them, and forwards requests later",
     () =>
       Effect.gen(function* () {
         const network = new Nodes.Network()
@@ -139,95 +139,89 @@ describe("nodes that are cut off from the store", () => {
   )
 })
 
-describe("nodes that cannot renew their lease", () => {
-  it.live(
-    "A node that cannot renew its lease ends a session that another node took over and closed, at the next request",
-    () =>
-      Effect.gen(function* () {
-        const network = new Nodes.Network()
-        const [cutOff, cannotRenew] = [yield* Ref.make(false), yield* Ref.make(false)]
-        const store = network.store.bind(network)
-        const layerOf = (node: number) =>
-          Layer.suspend(() => {
-            network.store = (times) => {
-              if (node !== 1) return store(times)
-              const { inherit, join, renew } = failing(store(times), Ref.get(cannotRenew))
-              return { ...failing(store(times), Ref.get(cutOff)), inherit, join, renew }
-            }
-            return Nodes.layerMemory(network, { lease })
-          })
-        const nodes = yield* cluster(2, layerOf)
-        const session = yield* openSession(nodes.at(1))
-        const headers = { "mcp-session-id": session.id, "mcp-protocol-version": "2025-11-25" }
-        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
-        const stream = yield* session.get()
-        yield* Ref.set(cannotRenew, true)
-        yield* Ref.set(cutOff, true)
-        let reply = yield* nodes.at(2).fetch({ headers, body })
-        while (reply.status !== 200 || nodeOf(yield* reply.json) !== 2) {
-          yield* Effect.sleep("50 millis")
-          reply = yield* nodes.at(2).fetch({ headers, body })
-        }
-        assert.strictEqual((yield* nodes.at(2).fetch({ method: "DELETE", headers })).status, 204)
-        while ((yield* nodes.at(2).fetch({ headers, body })).status !== 404) yield* Effect.sleep("10 millis")
-        yield* Ref.set(cutOff, false)
-        assert.strictEqual((yield* nodes.at(1).fetch({ headers, body })).status, 404)
-        // Its streams end with it.
-        assert.notInclude(yield* stream.text, "undefined")
-      })
+describe("Nodes that cannot renew their lease", () => {
+  it.live("A node without a lease ends a session that another node took over and closed, on the next request", () =>
+    Effect.gen(function* () {
+      const network = new Nodes.Network()
+      const [cutOff, cannotRenew] = [yield* Ref.make(false), yield* Ref.make(false)]
+      const store = network.store.bind(network)
+      const layerOf = (node: number) =>
+        Layer.suspend(() => {
+          network.store = (times) => {
+            if (node !== 1) return store(times)
+            const { inherit, join, renew } = failing(store(times), Ref.get(cannotRenew))
+            return { ...failing(store(times), Ref.get(cutOff)), inherit, join, renew }
+          }
+          return Nodes.layerMemory(network, { lease })
+        })
+      const nodes = yield* cluster(2, layerOf)
+      const session = yield* openSession(nodes.at(1))
+      const headers = { "mcp-session-id": session.id, "mcp-protocol-version": "2025-11-25" }
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
+      const stream = yield* session.get()
+      yield* Ref.set(cannotRenew, true)
+      yield* Ref.set(cutOff, true)
+      let reply = yield* nodes.at(2).fetch({ headers, body })
+      while (reply.status !== 200 || nodeOf(yield* reply.json) !== 2) {
+        yield* Effect.sleep("50 millis")
+        reply = yield* nodes.at(2).fetch({ headers, body })
+      }
+      assert.strictEqual((yield* nodes.at(2).fetch({ method: "DELETE", headers })).status, 204)
+      while ((yield* nodes.at(2).fetch({ headers, body })).status !== 404) yield* Effect.sleep("10 millis")
+      yield* Ref.set(cutOff, false)
+      assert.strictEqual((yield* nodes.at(1).fetch({ headers, body })).status, 404)
+      // Its streams end with it.
+      assert.notInclude(yield* stream.text, "undefined")
+    })
   )
 })
 
-describe("sessions whose node died", () => {
-  it.live(
-    "Sessions whose node died are looked for a few times each until its lease is over, and then opened again",
-    () =>
-      Effect.gen(function* () {
-        const network = new Nodes.Network()
-        const store = network.store.bind(network)
-        let looks = 0
-        network.store = (times) => {
-          const inner = store(times)
-          return { ...inner, claim: (...args) => Effect.suspend(() => (looks++, inner.claim(...args))) }
-        }
-        const nodes = yield* cluster(2, () => Nodes.layerMemory(network, { lease }))
-        const sessions = yield* Effect.replicateEffect(openSession(nodes.at(1)), 20)
-        nodes.remove(1)
-        network.crash(1)
-        looks = 0
-        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
-        const calls = sessions.map(({ id }) =>
-          nodes.at(2).fetch({ headers: { "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" }, body })
-        )
-        for (const reply of yield* Effect.all(calls, { concurrency: "unbounded" })) {
-          assert.strictEqual(nodeOf(yield* reply.json), 2)
-        }
-        assert.isAtMost(looks, 10 * sessions.length)
-      })
+describe("Sessions of crashed nodes", () => {
+  it.live("A crashed node's sessions are looked up a few times until its lease expires, then reopened", () =>
+    Effect.gen(function* () {
+      const network = new Nodes.Network()
+      const store = network.store.bind(network)
+      let looks = 0
+      network.store = (times) => {
+        const inner = store(times)
+        return { ...inner, claim: (...args) => Effect.suspend(() => (looks++, inner.claim(...args))) }
+      }
+      const nodes = yield* cluster(2, () => Nodes.layerMemory(network, { lease }))
+      const sessions = yield* Effect.replicateEffect(openSession(nodes.at(1)), 20)
+      nodes.remove(1)
+      network.crash(1)
+      looks = 0
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
+      const calls = sessions.map(({ id }) =>
+        nodes.at(2).fetch({ headers: { "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" }, body })
+      )
+      for (const reply of yield* Effect.all(calls, { concurrency: "unbounded" })) {
+        assert.strictEqual(nodeOf(yield* reply.json), 2)
+      }
+      assert.isAtMost(looks, 10 * sessions.length)
+    })
   )
 
-  it.live(
-    "A session whose node died is not found by another user, and is found by its own user at every node afterwards",
-    () =>
-      Effect.gen(function* () {
-        const nodes = yield* three
-        const version = "2025-11-25"
-        const session = yield* openSession(nodes.at(1), version, { headers: { "x-user": "ada" } })
-        const headers = { "mcp-session-id": session.id, "mcp-protocol-version": version }
-        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
-        yield* nodes.crash(1)
-        for (const user of ["eve", undefined]) {
-          const theirs = user === undefined ? headers : { ...headers, "x-user": user }
-          assert.strictEqual((yield* nodes.at(2).fetch({ headers: theirs, body })).status, 404)
-        }
-        for (const node of [3, 2]) {
-          const reply = yield* nodes.at(node).fetch({ headers: { ...headers, "x-user": "ada" }, body })
-          assert.strictEqual(nodeOf(yield* reply.json), 3)
-          assert.strictEqual(
-            (yield* nodes.at(node).fetch({ headers: { ...headers, "x-user": "eve" }, body })).status,
-            404
-          )
-        }
-      })
+  it.live("A crashed node's session is not found by another user, and by its own user on every node", () =>
+    Effect.gen(function* () {
+      const nodes = yield* three
+      const version = "2025-11-25"
+      const session = yield* openSession(nodes.at(1), version, { headers: { "x-user": "ada" } })
+      const headers = { "mcp-session-id": session.id, "mcp-protocol-version": version }
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
+      yield* nodes.crash(1)
+      for (const user of ["eve", undefined]) {
+        const theirs = user === undefined ? headers : { ...headers, "x-user": user }
+        assert.strictEqual((yield* nodes.at(2).fetch({ headers: theirs, body })).status, 404)
+      }
+      for (const node of [3, 2]) {
+        const reply = yield* nodes.at(node).fetch({ headers: { ...headers, "x-user": "ada" }, body })
+        assert.strictEqual(nodeOf(yield* reply.json), 3)
+        assert.strictEqual(
+          (yield* nodes.at(node).fetch({ headers: { ...headers, "x-user": "eve" }, body })).status,
+          404
+        )
+      }
+    })
   )
 })

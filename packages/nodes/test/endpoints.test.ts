@@ -1,7 +1,7 @@
-/** Sessions that are opened again, at the right endpoint and once: what an endpoint does beside others, without room, or left by its client. */
+/** Reopened sessions: only once, at the right endpoint, also next to other endpoints, without room, or after the client has left. */
 import { Nodes } from "@effect-mcp/nodes"
 import { McpServer } from "@effect-mcp/server"
-import * as NodeListener from "@effect-mcp/server/internal/NodeListener"
+import { NodeListener } from "@effect-mcp/server/internal/endpoints"
 import { Nodes as Node } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
@@ -30,7 +30,7 @@ const principal = ({ headers }: IncomingMessage) => {
   return typeof subject === "string" ? { subject, scopes: [], claims: {} } : undefined
 }
 
-/** Nodes that live as long as the scope, with leases that no busy machine lets run out. */
+/** Nodes that live as long as the scope, with leases that don't expire even on a busy machine. */
 const joined = Effect.fnUntraced(function* (network: Nodes.Network, node: number) {
   const scope = yield* Scope.fork(yield* Effect.scope)
   const shared = Nodes.layerMemory(network, { lease: "20 seconds" })
@@ -54,7 +54,7 @@ const orphaned = Effect.fnUntraced(function* (options: Parameters<typeof openSes
   return { network, session }
 })
 
-/** Ends the lease of the node that holds a session, which does not learn of it before its next renewal. */
+/** Ends the lease of the node that holds a session. The node only notices at its next renewal. */
 const expire = Effect.fnUntraced(function* (network: Nodes.Network, id: string) {
   const { directory } = yield* joined(network, 9)
   const located = yield* directory.locate(id)
@@ -62,8 +62,8 @@ const expire = Effect.fnUntraced(function* (network: Nodes.Network, id: string) 
   if (located._tag === "There") yield* network.store({ lease: 16_000, grace: 4000, kept: 60_000 }).leave(located.node)
 })
 
-describe("two endpoints of a node", () => {
-  it.live("An endpoint passes answers and the end of a session to the endpoint beside it that holds the session", () =>
+describe("Two endpoints on one node", () => {
+  it.live("An endpoint forwards answers and the session's end to the other endpoint that holds the session", () =>
     Effect.gen(function* () {
       const network = new Nodes.Network()
       const first = yield* joined(network, 1)
@@ -89,46 +89,73 @@ describe("two endpoints of a node", () => {
   )
 })
 
-describe("sessions whose node is gone", () => {
-  it.live(
-    "A session whose node is gone is opened once by a node, though the client of the opening request leaves",
-    () =>
-      Effect.gen(function* () {
-        const { network, session } = yield* orphaned()
-        const second = yield* joined(network, 2)
-        const began = yield* Deferred.make<void>()
-        const goOn = yield* Deferred.make<void>()
-        let opened = 0
-        const slow: Server = {
-          ...second.server,
-          connect: (transport, options) => second.server.connect(transport, options),
-          restore: (opening, record) => {
-            opened++
-            Deferred.doneUnsafe(began, Effect.void)
-            return Effect.andThen(Deferred.await(goOn), second.server.restore(opening, record))
-          }
-        }
-        const client = yield* second.endpoint({}, slow)
-        const beside = yield* second.endpoint({}, slow)
-        const sent = { headers: headersOf(session), body: which }
-        const leaving = yield* Scope.fork(yield* Effect.scope)
-        yield* Scope.provide(client.abandon({ ...sent, method: "POST" }), leaving)
-        yield* Deferred.await(began)
-        const waiting = yield* Effect.forkScoped(
-          Effect.all([client.fetch(sent), beside.fetch(sent)], { concurrency: "unbounded" })
+describe("Leaving nodes", () => {
+  it.live("A leaving node hands over idle sessions at once, and a busy session once its call has ended", () =>
+    Effect.gen(function* () {
+      const network = new Nodes.Network()
+      const first = yield* joined(network, 1)
+      const holder = yield* first.endpoint({ drain: "30 seconds" })
+      const other = yield* (yield* joined(network, 2)).endpoint()
+      const [idle, busy] = [yield* openSession(holder), yield* openSession(holder)]
+      const call = yield* busy.call("ask", {}, 7)
+      let asked = yield* call.event
+      while (asked.data === "") asked = yield* call.event
+      const whichOf = (session: { readonly id: string }) =>
+        Effect.flatMap(other.fetch({ headers: headersOf(session), body: which }), ({ json }) =>
+          Effect.map(json, nodeOf)
         )
-        yield* Scope.close(leaving, Exit.void)
-        // The server has seen that its client left when it has answered a later one.
-        yield* client.fetch({ method: "PUT" })
-        yield* Deferred.succeed(goOn, undefined)
-        for (const reply of yield* Fiber.join(waiting)) {
-          assert.strictEqual(nodeOf(yield* reply.json), 2)
+      const leaving = yield* Effect.forkScoped(first.end)
+      yield* Effect.repeat(whichOf(idle), { until: (node) => node === 2 })
+      assert.isUndefined(leaving.pollUnsafe())
+      // The busy session stays where its call runs.
+      assert.strictEqual(yield* whichOf(busy), 1)
+      const body = JSON.stringify({ jsonrpc: "2.0", id: asked.data.id, result: { action: "accept", content: {} } })
+      assert.strictEqual((yield* other.fetch({ headers: headersOf(busy), body })).status, 202)
+      assert.strictEqual(nodeOf((yield* call.event).data), 1)
+      yield* Fiber.join(leaving)
+      assert.strictEqual(yield* whichOf(busy), 2)
+    })
+  )
+})
+
+describe("Sessions of lost nodes", () => {
+  it.live("A session whose node is gone is reopened once, even if the requesting client leaves", () =>
+    Effect.gen(function* () {
+      const { network, session } = yield* orphaned()
+      const second = yield* joined(network, 2)
+      const began = yield* Deferred.make<void>()
+      const goOn = yield* Deferred.make<void>()
+      let opened = 0
+      const slow: Server = {
+        ...second.server,
+        connect: (transport, options) => second.server.connect(transport, options),
+        restore: (opening, record) => {
+          opened++
+          Deferred.doneUnsafe(began, Effect.void)
+          return Effect.andThen(Deferred.await(goOn), second.server.restore(opening, record))
         }
-        assert.strictEqual(opened, 1)
-      })
+      }
+      const client = yield* second.endpoint({}, slow)
+      const beside = yield* second.endpoint({}, slow)
+      const sent = { headers: headersOf(session), body: which }
+      const leaving = yield* Scope.fork(yield* Effect.scope)
+      yield* Scope.provide(client.abandon({ ...sent, method: "POST" }), leaving)
+      yield* Deferred.await(began)
+      const waiting = yield* Effect.forkScoped(
+        Effect.all([client.fetch(sent), beside.fetch(sent)], { concurrency: "unbounded" })
+      )
+      yield* Scope.close(leaving, Exit.void)
+      // Once it answers a later request, the server has noticed that the client left.
+      yield* client.fetch({ method: "PUT" })
+      yield* Deferred.succeed(goOn, undefined)
+      for (const reply of yield* Fiber.join(waiting)) {
+        assert.strictEqual(nodeOf(yield* reply.json), 2)
+      }
+      assert.strictEqual(opened, 1)
+    })
   )
 
-  it.live("A session gets 503 from a node that fails to open it, and is opened there by a later request", () =>
+  it.live("A session gets 503 from a node that fails to open it, and a later request opens it there", () =>
     Effect.gen(function* () {
       const { network, session } = yield* orphaned()
       const second = yield* joined(network, 2)
@@ -146,7 +173,7 @@ describe("sessions whose node is gone", () => {
     })
   )
 
-  it.live("A node without room leaves the session of a gone node to another node", () =>
+  it.live("A full node leaves a lost node's session to another node", () =>
     Effect.gen(function* () {
       const { network, session } = yield* orphaned()
       const full = yield* (yield* joined(network, 2)).endpoint({ sessions: { capacity: 0 } })
@@ -157,7 +184,7 @@ describe("sessions whose node is gone", () => {
     })
   )
 
-  it.live("A node asked by another user leaves the session of a gone node to the node where its own user asks", () =>
+  it.live("A node asked by another user leaves a lost node's session to a node asked by its owner", () =>
     Effect.gen(function* () {
       const { network, session } = yield* orphaned({ headers: { "x-user": "ada" } })
       const second = yield* (yield* joined(network, 2)).endpoint()
@@ -168,7 +195,7 @@ describe("sessions whose node is gone", () => {
     })
   )
 
-  it.live("A session keeps the events of its new node when the old node ends its copy", () =>
+  it.live("A session keeps its new node's events when the old node ends its copy", () =>
     Effect.gen(function* () {
       const network = new Nodes.Network()
       const first = yield* joined(network, 1)
@@ -191,9 +218,9 @@ describe("sessions whose node is gone", () => {
   )
 })
 
-describe("streams whose node is gone", () => {
+describe("Streams of lost nodes", () => {
   it.live(
-    "A stream is resumed with all later events by an old id of its first node, of a node between, and of this node",
+    "A stream is resumed with all later events from an id of its first, an intermediate or the current node",
     () =>
       Effect.gen(function* () {
         const network = new Nodes.Network()
@@ -231,7 +258,7 @@ describe("streams whose node is gone", () => {
   )
 
   it.effect(
-    "A stream whose node is gone ends with an error for its request, though its first events are not kept any more",
+    "A stream whose node is gone ends with an error for its request, even if its first events were evicted",
     () =>
       Effect.gen(function* () {
         const store = makeMemory({ maxBytesPerStream: 1000 })
@@ -260,20 +287,18 @@ describe("streams whose node is gone", () => {
   )
 })
 
-describe("unknown sessions", () => {
-  it.effect(
-    "A caller may ask for unknown sessions up to a limit a second, and for found sessions without a limit",
-    () =>
-      Effect.gen(function* () {
-        const unknown = new UnknownSessions(yield* Clock.Clock)
-        const ask = (caller: string, isUnknown: boolean) => unknown.counted(caller, Effect.void, () => isUnknown)
-        for (let n = 0; n < 2 * unknown.limit; n++) yield* ask("a", false)
-        assert.isFalse(unknown.isTired("a"))
-        for (let n = 0; n < unknown.limit; n++) yield* ask("a", true)
-        assert.isTrue(unknown.isTired("a"))
-        assert.isFalse(unknown.isTired("b"))
-        yield* TestClock.adjust("1 second")
-        assert.isFalse(unknown.isTired("a"))
-      })
+describe("Unknown sessions", () => {
+  it.effect("A caller can look up a limited number of unknown sessions per second, and any number of known ones", () =>
+    Effect.gen(function* () {
+      const unknown = new UnknownSessions(yield* Clock.Clock)
+      const ask = (caller: string, isUnknown: boolean) => unknown.counted(caller, Effect.void, () => isUnknown)
+      for (let n = 0; n < 2 * unknown.limit; n++) yield* ask("a", false)
+      assert.isFalse(unknown.isTired("a"))
+      for (let n = 0; n < unknown.limit; n++) yield* ask("a", true)
+      assert.isTrue(unknown.isTired("a"))
+      assert.isFalse(unknown.isTired("b"))
+      yield* TestClock.adjust("1 second")
+      assert.isFalse(unknown.isTired("a"))
+    })
   )
 })

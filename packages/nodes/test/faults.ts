@@ -1,4 +1,4 @@
-/** Small faults of this package, each with the test that fails with it: `npm run requirements -- --prove`. */
+/** Small faults in this package, each with the test that detects it: `npm run requirements -- --prove`. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const relay = "packages/nodes/test/relay/TcpRelay.test.ts"

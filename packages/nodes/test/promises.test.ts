@@ -4,7 +4,7 @@ import { join } from "node:path"
 
 const root = join(import.meta.dirname, "../../..")
 
-it("Each promise of the page about many nodes names tests that are there", () => {
+it("Every promise on the page about multiple nodes names existing tests", () => {
   const text = readFileSync(join(root, "packages/docs/pages/many-nodes.md"), "utf8").replaceAll(/\s+/g, " ")
   const promises = text.split(/ (?=\d\. \*\*)/).slice(1)
   assert.strictEqual(promises.length, 6)

@@ -1,6 +1,6 @@
 /**
- * The directory of sessions, over a store of any kind: the lease of this node, what becomes of its sessions when that has ended, and the
- * requests that wait for the end of another node.
+ * The session directory on top of any store. Owns this node's lease, takes over sessions whose node is gone, and tracks the requests that
+ * are waiting for another node to end.
  */
 import {
   type Holder,
@@ -21,22 +21,22 @@ import { isDead, nameOf, type NodeId, processOf } from "../relay/NodeId.ts"
 import type { DirectoryStore, Times } from "./DirectoryStore.ts"
 import { Outage } from "./Outage.ts"
 
-/** Renewals per lease: two may be lost. */
+/** Number of renewals per lease. Two of them may fail. */
 const renewals = 3
-/** How often the nodes that are asked are looked at, in milliseconds. */
+/** Interval at which to check the leases of nodes that have open requests, in milliseconds. */
 const look = 250
-/** How often while a request waits for the end of one. */
+/** The same interval while a request is waiting for a node to end. */
 const lookWaiting = 50
-/** How often sessions of nodes that are gone are removed at least, in milliseconds. */
+/** Maximum interval between removals of sessions whose nodes are gone, in milliseconds. */
 const swept = 60_000
-/** How many sessions that ended are removed by one step. */
+/** Number of ended sessions to remove in one step. */
 const removedAtOnce = 500
 
-/** By two clocks: the monotonic one stands still while the machine is suspended, the other one may be set back. */
+/** A time on two clocks: the monotonic clock stops while the machine is suspended, and the wall clock may be set back. */
 interface Moment {
-  /** In nanoseconds. */
+  /** Nanoseconds on the monotonic clock. */
   readonly monotonic: bigint
-  /** In milliseconds. */
+  /** Milliseconds on the wall clock. */
   readonly wall: number
 }
 
@@ -52,7 +52,7 @@ interface Watched {
 
 const late = new NodesUnavailable({ message: "The renewal of the lease took too long" })
 
-/** Undefined where it cannot be read. */
+/** Parses a record. Returns `undefined` if it cannot be read. */
 const recordIn = (text: string): SessionRecord | undefined => {
   try {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node of the same server wrote it
@@ -70,13 +70,13 @@ const malformed = (id: string) => new NodesUnavailable({ message: `The record of
 export interface Options {
   readonly store: DirectoryStore
   readonly times: Times
-  /** Where the relay of this node is found by others. */
+  /** Address where other nodes find this node's relay. */
   readonly address: string
-  /** Learns the name of this node, and which of those that it asks are gone. */
-  readonly relay: Pick<NodeRelay, "named" | "asked" | "cut" | "hasLeft">
+  /** Receives this node's name, and is notified which nodes with open requests are gone. */
+  readonly relay: Pick<NodeRelay, "named" | "asked" | "cut" | "hasLeft" | "leave">
 }
 
-/** The same store, whose outages are told once. */
+/** Wraps a store so that each of its outages is logged once. */
 const told = (store: DirectoryStore): DirectoryStore => {
   const outage = new Outage("The directory of sessions")
   const noted =
@@ -103,24 +103,24 @@ export class Directory implements SessionDirectory {
   private readonly address: string
   private readonly relay: Options["relay"]
   private readonly clock: Clock.Clock
-  /** How long a lease lasts without a renewal, in milliseconds. */
+  /** How long a lease lasts without being renewed, in milliseconds. */
   private readonly lease: number
-  /** When the last renewal that succeeded was sent. */
+  /** When the last successful renewal was sent. */
   private renewed: Moment
   private readonly holders = new Set<Holder>()
-  /** The sessions that ended here and may still be in the store. */
+  /** Sessions that have ended here but may still be in the store. */
   private readonly ended = new Set<string>()
-  /** The node that is named for the sessions which this one has given up. */
+  /** The node recorded for sessions that this node has released. */
   private readonly former: { readonly node: NodeId; isKnown: boolean }
   private readonly watched = new Map<NodeId, Watched>()
   lostLeases = 0
-  /** The nodes that the last look found gone, each of which is logged once. */
+  /** Nodes that the last check found to be gone. Each is logged once. */
   private over: ReadonlySet<NodeId> = new Set()
-  /** Open while a request waits for the end of a node. */
+  /** Open while a request waits for a node to end. */
   private readonly isWaiting = Latch.makeUnsafe(false)
-  /** This process, in the names of this node. */
+  /** This process, as part of the node's name. */
   private readonly process = processOf(process.pid)
-  /** This node; another one after its lease has ended. */
+  /** This node's name, which changes after its lease has ended. */
   node: NodeId
 
   private constructor({ address, relay, store, times }: Options, clock: Clock.Clock) {
@@ -135,7 +135,7 @@ export class Directory implements SessionDirectory {
     relay.named(this.node)
   }
 
-  /** Joins, and leaves with the scope. */
+  /** Joins the directory, and leaves it when the scope closes. */
   static readonly make = Effect.fnUntraced(function* (
     options: Options
   ): Effect.fn.Return<Directory, NodesUnavailable, Scope.Scope> {
@@ -143,16 +143,20 @@ export class Directory implements SessionDirectory {
     const directory = new Directory(options, yield* Clock.Clock)
     const { store } = directory
     yield* Effect.acquireRelease(store.join(directory.node), () =>
-      Effect.ignore(
-        Effect.timeoutOption(
-          Effect.suspend(() => store.leave(directory.node)),
-          "1 second"
+      // Other nodes cut off a node without a lease, so its responses must be written first.
+      Effect.andThen(
+        options.relay.leave,
+        Effect.ignore(
+          Effect.timeoutOption(
+            Effect.suspend(() => store.leave(directory.node)),
+            "1 second"
+          )
         )
       )
     )
-    // Each is a fiber of its own: none waits for the statements of another.
+    // Runs each of them in a separate fiber, so that they don't wait for each other's statements.
     const forever = (effect: Effect.Effect<unknown, NodesUnavailable>, interval: number) => {
-      // The pause counts from the beginning of a round: a slow one does not put the next off.
+      // Counts the pause from the start of a round, so that a slow round does not delay the next.
       const round = Effect.all([Effect.ignore(effect), Effect.sleep(interval)], {
         concurrency: "unbounded",
         discard: true
@@ -184,7 +188,7 @@ export class Directory implements SessionDirectory {
     return this.left < 0
   }
 
-  /** Milliseconds for which the lease lasts at least without a renewal; 0 or less if it may have ended. */
+  /** Milliseconds until the lease ends unless it is renewed. 0 or less if it may have ended. */
   private get left(): number {
     const { monotonic, wall } = momentOf(this.clock)
     const { renewed } = this
@@ -204,14 +208,14 @@ export class Directory implements SessionDirectory {
     })
   }
 
-  /** Joins as another node, with the sessions that no node has taken over meanwhile. */
+  /** Joins again under a new name, with the sessions that no other node has taken over in the meantime. */
   private get rejoin(): Effect.Effect<void, NodesUnavailable> {
     return Effect.suspend(() => {
       const before = this.node
       const next = this.named()
       const sent = momentOf(this.clock)
       const late = this.lease - this.left
-      // Those that ended while the store did not answer are removed by the next node.
+      // The next node removes sessions that ended while the store did not answer.
       const ids = [...this.ids, ...this.ended]
       return Effect.map(Effect.andThen(this.store.join(next), this.store.inherit(before, next, ids)), (inherited) => {
         this.node = next
@@ -240,14 +244,16 @@ export class Directory implements SessionDirectory {
 
   private get look(): Effect.Effect<void, NodesUnavailable> {
     return Effect.suspend(() => {
-      // The store is not asked about a node that is added meanwhile.
+      // The store is not asked about nodes that are added in the meantime.
       const watched = new Map(this.watched)
       const asked = [...new Set([...watched.keys(), ...this.relay.asked()])]
       if (asked.length === 0) return Effect.void
       const dead = asked.filter(isDead)
-      // Its lease ends in the store: no other node waits for it, and it cannot be had again.
+      // Ends their leases in the store, so that no other node waits for them and they cannot be renewed.
       const left = Effect.forEach(dead, (node) => this.store.leave(node), { discard: true })
-      return Effect.map(Effect.andThen(left, this.store.alive(asked)), (alive) => {
+      // A node that has just left may have written its last responses, which are read in this turn.
+      const alive = Effect.tap(Effect.andThen(left, this.store.alive(asked)), () => Effect.yieldNow)
+      return Effect.map(alive, (alive) => {
         const over = asked.filter((node) => !alive.includes(node))
         for (const node of over) {
           const gone = watched.get(node)?.gone
@@ -331,7 +337,7 @@ export class Directory implements SessionDirectory {
     return Effect.suspend(() => {
       const given = this.store.release(this.node, this.former.node, ids)
       if (this.former.isKnown) return given
-      // A node whose lease has ended: `kept` counts from now on for what it has.
+      // This node's lease has ended, so `kept` starts now for its sessions.
       const { node } = this.former
       return Effect.andThen(
         Effect.andThen(this.store.join(node), this.store.leave(node)),
@@ -347,13 +353,13 @@ export class Directory implements SessionDirectory {
     return Effect.suspend(() => {
       const { node } = this
       return Effect.map(this.store.close(node, ids), () => {
-        // Under a name that is not that of this node any more nothing was removed.
+        // If the node has been renamed, nothing was removed.
         if (node === this.node) for (const id of ids) this.ended.delete(id)
       })
     })
   }
 
-  /** Removes the sessions that ended while the store did not answer. */
+  /** Removes sessions that ended while the store wasn't responding. */
   private get removeEnded(): Effect.Effect<void, NodesUnavailable> {
     return Effect.suspend(() =>
       Effect.forEach(Arr.chunksOf([...this.ended], removedAtOnce), (ids) => this.remove(ids), { discard: true })

@@ -1,6 +1,6 @@
 /**
- * What a directory of sessions is kept in. Each operation is one step that other nodes see whole or not at all; times are those of the
- * store's own clock, so that nodes need not agree on one.
+ * Storage for a session directory. Every operation is atomic for other nodes. Times come from the store's clock, so nodes don't need
+ * synchronized clocks.
  */
 import type { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import type * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import type { NodeId } from "../relay/NodeId.ts"
 export interface DirectoryEntry {
   readonly node: NodeId
   readonly epoch: number
-  /** The record, as JSON. */
+  /** The record as JSON. */
   readonly record: string
 }
 
@@ -19,37 +19,37 @@ type Stored<A> = Effect.Effect<A, NodesUnavailable>
 export interface DirectoryStore {
   /** Adds a node with a new lease. */
   readonly join: (node: NodeId) => Stored<void>
-  /** Makes the lease of a node last anew. False where it has ended: it cannot be had again. */
+  /** Renews a node's lease. Returns false if the lease has ended and can no longer be renewed. */
   readonly renew: (node: NodeId) => Stored<boolean>
-  /** Ends the lease of a node at once: it leaves, or another node has seen that it is dead. */
+  /** Ends a node's lease immediately, because the node is leaving or another node has seen that it is dead. */
   readonly leave: (node: NodeId) => Stored<void>
-  /** Which of the nodes have a valid lease. */
+  /** Returns the nodes that have a valid lease. */
   readonly alive: (nodes: ReadonlyArray<NodeId>) => Stored<ReadonlyArray<NodeId>>
-  /** Moves those of the sessions that are still those of the one node to the other; gives their ids. */
+  /** Moves those sessions that still belong to the first node to the second. Returns their IDs. */
   readonly inherit: (from: NodeId, to: NodeId, ids: ReadonlyArray<string>) => Stored<ReadonlyArray<string>>
-  /** Moves the sessions that are the one node's to the other; leaves all others. */
+  /** Moves sessions that belong to the first node to the second, and ignores the rest. */
   readonly release: (from: NodeId, to: NodeId, ids: ReadonlyArray<string>) => Stored<void>
   readonly open: (node: NodeId, id: string, record: string) => Stored<void>
-  /** The entry of a session. It is that of this node from now on where the lease of its node has ended and its record may be taken. */
+  /** Returns a session's entry. If its node's lease has ended and the record may be taken over, the session now belongs to this node. */
   readonly claim: (
     node: NodeId,
     id: string,
     mayTake?: (record: string) => boolean
   ) => Stored<DirectoryEntry | undefined>
-  /** Replaces the record, where the session is that of this node. */
+  /** Replaces the record if the session belongs to this node. */
   readonly save: (node: NodeId, id: string, record: string) => Stored<void>
-  /** Removes those of the sessions that are this node's. */
+  /** Removes the sessions that belong to this node. */
   readonly close: (node: NodeId, ids: ReadonlyArray<string>) => Stored<void>
-  /** Removes the sessions whose node is gone for longer than their clients may stay away; keeps those of `node` for as long again. */
+  /** Removes sessions whose node has been gone for longer than clients may stay away. Extends the sessions that belong to `node`. */
   readonly sweep: (node: NodeId, ids: ReadonlyArray<string>) => Stored<void>
 }
 
-/** Times of a directory, in milliseconds. */
+/** A directory's time settings, in milliseconds. */
 export interface Times {
-  /** How long a lease lasts without a renewal. */
+  /** How long a lease lasts without being renewed. */
   readonly lease: number
-  /** How long a lease must have ended until a session is taken over: the time that a renewal may be on its way. */
+  /** How long after a lease ends its sessions may be taken over. Allows for renewals in transit. */
   readonly grace: number
-  /** How long the sessions of a node that is gone are kept. */
+  /** How long to keep the sessions of a node that is gone. */
   readonly kept: number
 }

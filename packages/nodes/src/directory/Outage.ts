@@ -1,6 +1,6 @@
 /**
- * Tells in the log once that a part of a database does not answer, and once that it answers again, however many requests meet that. In a
- * partial outage some steps fail while others do not: that is one outage.
+ * Logs once when part of a database stops responding, and once when it responds again, no matter how many requests are affected. If some
+ * operations fail and others succeed, that counts as a single outage.
  */
 import type { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as Cause from "effect/Cause"
@@ -8,22 +8,22 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
-/** How long no step may have failed until it is over, in milliseconds. */
+/** How long there must be no failure before an outage counts as over, in milliseconds. */
 const calm = 5000
 
 export class Outage {
   private readonly what: string
-  /** How often it has not answered since it last did. */
+  /** Number of failures since it last responded. */
   private failures = 0
-  /** When it has not answered last, in milliseconds. */
+  /** When it last failed, in milliseconds. */
   private failedAt = 0
 
-  /** `what` begins the sentences, as "The directory of sessions". */
+  /** `what` is the start of the log messages, for example "The directory of sessions". */
   constructor(what: string) {
     this.what = what
   }
 
-  /** The same effect, whose end is noted. */
+  /** Returns the same effect, with its outcome recorded. */
   noted<A, R>(effect: Effect.Effect<A, NodesUnavailable, R>): Effect.Effect<A, NodesUnavailable, R> {
     return Effect.onExit(effect, (exit) => {
       if (Exit.isSuccess(exit)) return this.failures === 0 ? Effect.void : this.over()

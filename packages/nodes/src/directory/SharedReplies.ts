@@ -1,7 +1,9 @@
 /**
- * A `ReplayGuard` that nodes share: the reply to a state is kept as text, so that any node gives the same reply to the same state.
+ * A `ReplayGuard` shared by several nodes. The reply to a state is stored as text, so that every node returns the same reply to the same
+ * state.
  *
- * A later use waits for the first, on whatever node that runs. Where that node dies, the state is spent: what its handler did is not known.
+ * A later use waits for the first one, whichever node it runs on. If that node dies, the state is used up, because nobody knows whether its
+ * handler ran.
  */
 import { EncodedResult, isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -16,24 +18,24 @@ import type { Directory } from "./Directory.ts"
 import type { NodeId } from "../relay/NodeId.ts"
 import { Outage } from "./Outage.ts"
 
-/** What the use of a state is. */
+/** The outcome of using a state. */
 export type StateUse =
   | { readonly _tag: "First" }
-  /** The first use was at `node`; `reply` is undefined while its handler runs. */
+  /** The state was first used on `node`. `reply` is `undefined` while its handler is running. */
   | { readonly _tag: "Later"; readonly node: NodeId; readonly reply: string | undefined }
-  /** Its time is over by the clock of the store, which is one for all nodes: what was kept of it may be removed already. */
+  /** The state has expired by the store's clock, which all nodes share, so its reply may already be gone. */
   | { readonly _tag: "Expired" }
 
-/** Where replies are kept, each until its state expires. */
+/** Stores replies until their states expire. */
 export interface ReplyStore {
-  /** Notes the first use of a state, which lasts until `expires` (milliseconds since the epoch). One step, of which one use is the first. */
+  /** Atomically records the first use of a state. The record is kept until `expires` (milliseconds since 1970). */
   readonly begin: (jti: string, node: NodeId, expires: number) => Effect.Effect<StateUse, NodesUnavailable>
   readonly end: (jti: string, reply: string) => Effect.Effect<void, NodesUnavailable>
-  /** Makes the next use the first one. */
+  /** Forgets the state, so that its next use counts as the first. */
   readonly drop: (jti: string) => Effect.Effect<void, NodesUnavailable>
 }
 
-/** How often a later use looks for the reply. */
+/** Interval at which a later use checks for the reply. */
 const pause = "50 millis"
 
 const unavailable = McpError.interrupted(
@@ -70,9 +72,9 @@ export const makeSharedReplies = (store: ReplyStore, directory: Directory): Repl
     Effect.mapError(outage.noted(effect), () => unavailable)
   const again = (jti: string, expires: number): Effect.Effect<unknown, McpError.McpError> =>
     Effect.flatMap(reachable(store.begin(jti, directory.node, expires)), (use) => {
-      // The reply may never have come: its node may not have been able to keep it.
+      // The reply may never have been stored, for example because its node could not write it.
       if (use._tag === "Expired") return Effect.fail(spent)
-      // The first use was interrupted meanwhile: its caller is told by it.
+      // The first use was interrupted in the meantime, and its caller has received the error.
       if (use._tag === "First") return Effect.andThen(reachable(store.drop(jti)), Effect.fail(spent))
       return use.reply === undefined ? waiting(use.node, jti, expires) : decode(use.reply)
     })

@@ -1,67 +1,71 @@
 /**
- * How much the streams of this node's sessions keep, so that none keeps more than it may. A stream has one writer, so that it knows.
+ * Tracks how large the stored streams of this node's sessions are, so that each stays within its limit. A stream has a single writer, so
+ * the writer can keep count.
  *
- * Owns its own limit: a session that another node took over is never forgotten here, so that streams that were silent for longest are.
+ * The tracker itself is bounded too. A session that another node took over is never removed here, so the streams that have been idle the
+ * longest are dropped.
  */
 
-/** Length of the events of one stream; above it its oldest writes are dropped, never the newest. */
+/** Maximum length of one stream's events. Beyond it, the oldest writes are dropped, but never the newest. */
 const maxPerStream = 4 * 1024 * 1024
-/** Length from which on writes are counted apart from those after them. */
+/** Length at which consecutive writes start a new part. */
 const maxPerPart = 64 * 1024
-/** Streams that are counted. One that was silent for longest counts from 0 again, so that it may keep twice as much. */
+/**
+ * Maximum number of tracked streams. Beyond it, the stream that has been idle the longest starts over at 0, so it may use twice as much.
+ */
 const maxStreams = 4096
 
 /** Consecutive writes. */
 interface Part {
-  /** The place of their first event. */
+  /** Position of the first event. */
   readonly first: number
   writes: number
   size: number
 }
 
-interface Kept {
+interface StreamParts {
   parts: Array<Part>
   size: number
 }
 
 export class Sizes {
-  /** By session and name; the one that was silent for longest first. */
-  private readonly streams = new Map<string, Kept>()
-  /** The names of a session's streams. */
+  /** By session and name, longest idle first. */
+  private readonly streams = new Map<string, StreamParts>()
+  /** Each session's stream names. */
   private readonly names = new Map<string, Set<string>>()
 
-  /** How many streams are counted. */
+  /** Number of tracked streams. */
   get count(): number {
     return this.streams.size
   }
 
-  /** Counts a write; gives how many of the oldest writes are to be dropped, and the place of the first that stays. */
+  /** Counts a write. Returns how many of the oldest writes to drop, and the position of the first one to keep. */
   add(
     session: string,
     stream: string,
     first: number,
     size: number
   ): { readonly dropped: number; readonly from: number } {
-    const kept = this.touched(session, stream)
-    let part = kept.parts.at(-1)
-    if (part === undefined || part.size + size > maxPerPart) kept.parts.push((part = { first, writes: 0, size: 0 }))
+    const stored = this.touched(session, stream)
+    let part = stored.parts.at(-1)
+    if (part === undefined || part.size + size > maxPerPart) stored.parts.push((part = { first, writes: 0, size: 0 }))
     part.writes++
     part.size += size
-    kept.size += size
+    stored.size += size
     let dropped = 0
-    while (kept.size > maxPerStream && kept.parts.length > 1) {
-      const oldest = kept.parts.shift()
-      kept.size -= oldest?.size ?? 0
+    while (stored.size > maxPerStream && stored.parts.length > 1) {
+      const oldest = stored.parts.shift()
+      stored.size -= oldest?.size ?? 0
       dropped += oldest?.writes ?? 0
     }
-    return { dropped, from: dropped === 0 ? 0 : (kept.parts[0]?.first ?? first) }
+    return { dropped, from: dropped === 0 ? 0 : (stored.parts[0]?.first ?? first) }
   }
 
-  private touched(session: string, stream: string): Kept {
+  private touched(session: string, stream: string): StreamParts {
     const key = `${session} ${stream}`
-    const kept = this.streams.get(key) ?? { parts: [], size: 0 }
+    const stored = this.streams.get(key) ?? { parts: [], size: 0 }
     this.streams.delete(key)
-    this.streams.set(key, kept)
+    this.streams.set(key, stored)
     const names = this.names.get(session) ?? new Set()
     this.names.set(session, names.add(stream))
     for (const silent of this.streams.keys()) {
@@ -69,7 +73,7 @@ export class Sizes {
       const at = silent.indexOf(" ")
       this.forget(silent.slice(0, at), silent.slice(at + 1))
     }
-    return kept
+    return stored
   }
 
   forget(session: string, stream: string | undefined): void {

@@ -1,13 +1,13 @@
-/** A bus over one channel of a database: hints of one turn are one write, and a node does not hear its own. */
+/** A bus over a single database channel. Hints from one turn are sent in a single write, and a node doesn't receive its own hints. */
 import type { Bus, NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
 import { Outage } from "../directory/Outage.ts"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 
-/** Bytes of one hint: a channel of Postgres takes 8000. */
+/** Maximum bytes per hint. A Postgres channel accepts 8000. */
 const maxHint = 7900
-/** Hints that wait while the database does not answer; the oldest are dropped. */
+/** Number of hints that may wait while the database isn't responding. Beyond it, the oldest are dropped. */
 const maxWaiting = 4096
 
 type Send = (payloads: ReadonlyArray<string>) => Effect.Effect<unknown, NodesUnavailable>
@@ -21,7 +21,7 @@ export class Topics implements Bus {
     this.waiting = waiting
   }
 
-  /** `send` hands payloads to all nodes, which call `receive`. */
+  /** `send` delivers payloads to all nodes, each of which calls `receive`. */
   static readonly make = Effect.fnUntraced(function* (send: Send): Effect.fn.Return<Topics, never, Scope.Scope> {
     const waiting = yield* Queue.sliding<string>(maxWaiting)
     const outage = new Outage("The channel of hints to other nodes")
@@ -37,7 +37,7 @@ export class Topics implements Bus {
     if (Buffer.byteLength(payload) <= maxHint) Queue.offerUnsafe(this.waiting, payload)
   }
 
-  /** Called with each payload that any node sent. */
+  /** Called with each payload sent by any node. */
   receive(payload: string): void {
     const [from, topic, text] = parsed(payload)
     if (from === this.self || topic === undefined || text === undefined) return

@@ -1,4 +1,4 @@
-/** The key of a bucket: names of callers may be long, and have any character. */
+/** Returns a bucket's key. Caller names may be long and contain any character, so they are hashed. */
 import { createHash } from "node:crypto"
 
 export const bucketKey = (bucket: string): string => createHash("sha256").update(bucket).digest("base64url")

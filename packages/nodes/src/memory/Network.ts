@@ -1,4 +1,4 @@
-/** Several nodes in one process: what Postgres or Redis is to nodes in processes of their own. For tests, and to try things. */
+/** Several nodes in one process, for tests and experiments. Replaces Postgres or Redis. */
 import { type RelayEndpoint, RelayError } from "@effect-mcp/server/Nodes"
 import type { EventStore } from "@effect-mcp/server/EventStore"
 import { makeMemory } from "@effect-mcp/server/EventStore"
@@ -15,13 +15,13 @@ interface Reply {
   text: string | undefined
 }
 
-/** A node as the others see it. */
+/** A node as the other nodes see it. */
 export interface Member {
-  /** Its name; empty before it has one. */
+  /** The node's name. Empty until it has one. */
   name: NodeId
   readonly endpoints: Set<RelayEndpoint>
   readonly topics: Map<string, Set<(text: string) => void>>
-  /** Completes when it crashes. */
+  /** Completes when the node crashes. */
   readonly dead: Deferred.Deferred<void>
 }
 
@@ -35,7 +35,7 @@ export class Network {
   private readonly leases = new Map<NodeId, number>()
   private readonly sessions = new Map<string, DirectoryEntry>()
 
-  /** The directory; its operations are steps of one process. */
+  /** The directory. Every operation is atomic within the process. */
   store({ grace, kept, lease }: Times): DirectoryStore {
     const { leases, sessions } = this
     const at = <A>(step: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.currentTimeMillis, step)
@@ -95,7 +95,7 @@ export class Network {
     return { address, member }
   }
 
-  /** Ends a node as `kill -9` does: it answers no request any more, and its lease ends by itself. Nodes are counted from 1. */
+  /** Ends a node like `kill -9`: it no longer responds to requests, and its lease runs out. Nodes are numbered from 1. */
   crash(node: number): void {
     const member = this.members.get(`memory-${node}`)
     if (member === undefined) return
@@ -103,7 +103,7 @@ export class Network {
     Deferred.doneUnsafe(member.dead, Effect.void)
   }
 
-  /** The node with that name; fails where it is gone. */
+  /** Returns the node with this name. Fails if it is gone. */
   member(node: NodeId): Effect.Effect<Member, RelayError> {
     const address = addressOf(node)
     const member = this.members.get(address)

@@ -1,4 +1,4 @@
-/** A node of a network in this process. */
+/** A node in an in-memory network. */
 import { RelayError } from "@effect-mcp/server/Nodes"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -13,7 +13,7 @@ import type { Member, Network } from "./Network.ts"
 
 const cut = Effect.fail(new RelayError({ reason: "Cut", message: "The node is gone" }))
 
-/** A node that crashed takes no step any more. */
+/** Stops all of a node's operations once it has crashed. */
 const whileAlive = (store: DirectoryStore, { dead }: Member): DirectoryStore => {
   const step =
     <Args extends ReadonlyArray<unknown>, A, E>(run: (...args: Args) => Effect.Effect<A, E>) =>
@@ -22,7 +22,7 @@ const whileAlive = (store: DirectoryStore, { dead }: Member): DirectoryStore => 
   return {
     join: step(store.join),
     renew: step(store.renew),
-    // It is called at the end of the scope, which must not wait for a node that crashed.
+    // Called when the scope closes, which must not wait for a crashed node.
     leave: (node) => Effect.suspend(() => (Deferred.isDoneUnsafe(dead) ? Effect.void : store.leave(node))),
     alive: step(store.alive),
     inherit: step(store.inherit),
@@ -35,7 +35,7 @@ const whileAlive = (store: DirectoryStore, { dead }: Member): DirectoryStore => 
   }
 }
 
-/** The value, which is in the set until the scope closes. */
+/** Adds a value to a set until the scope closes. */
 const added = <A>(set: Set<A>, value: A) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -45,7 +45,7 @@ const added = <A>(set: Set<A>, value: A) =>
     () => Effect.sync(() => set.delete(value))
   )
 
-/** A request that has no whole response. */
+/** A request whose response is not complete yet. */
 interface Asked {
   readonly node: NodeId
   readonly over: Deferred.Deferred<void>
@@ -63,6 +63,7 @@ const relayOf = (network: Network, own: Member): NodeRelay => {
     cut: (node) => {
       for (const asked of open) if (asked.node === node) Deferred.doneUnsafe(asked.over, Effect.void)
     },
+    leave: Effect.void,
     serve: (endpoint) => Effect.asVoid(added(own.endpoints, endpoint)),
     send: Effect.fnUntraced(function* (node, request) {
       const { dead, endpoints } = yield* network.member(node)
@@ -90,7 +91,7 @@ const busOf = (network: Network, own: Member): Parts["bus"] => ({
   }
 })
 
-/** Replies to states, by the clock of the process. */
+/** Stores replies to states, using the process's clock. */
 export const repliesOf = ({ replies }: Pick<Network, "replies">): ReplyStore => ({
   begin: (jti, node, expires) =>
     Effect.map(Clock.currentTimeMillis, (now): StateUse => {

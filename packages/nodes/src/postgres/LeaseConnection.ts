@@ -1,4 +1,4 @@
-/** A connection beside the program's pool: a pool that is busy, or whose connections hang, costs a node no lease. */
+/** A connection outside the program's pool, so that a busy or hanging pool doesn't cost a node its lease. */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import type { NodesUnavailable } from "@effect-mcp/server/Nodes"
@@ -25,7 +25,7 @@ export class LeaseConnection {
     this.patience = patience
   }
 
-  /** Closes with the scope. `patience`: how long a statement may take, in milliseconds. */
+  /** Opens a connection that closes with the scope. `patience` is the statement time limit in milliseconds. */
   static readonly make = (config: PgClient["config"], patience: number) =>
     Effect.acquireRelease(
       Effect.sync(() => new LeaseConnection(config, patience)),
@@ -33,7 +33,7 @@ export class LeaseConnection {
         Effect.suspend(() => (connection.line === undefined ? Effect.void : connection.drop(connection.line)))
     )
 
-  /** Runs a statement. After one that failed, or got no answer in time, the next has another connection. */
+  /** Runs a statement. If a statement fails or times out, the next one uses a new connection. */
   readonly run: RunStatement = <A extends object>(
     statement: string,
     params: ReadonlyArray<unknown>
@@ -62,7 +62,7 @@ export class LeaseConnection {
   private drop(line: Line): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.line === line) this.line = undefined
-      // A socket whose other end is silent is not waited for.
+      // Does not wait for a socket whose other end is silent.
       return Effect.asVoid(Effect.forkDetach(Scope.close(line.scope, Exit.void)))
     })
   }

@@ -1,13 +1,13 @@
 /**
- * The tables, and how they come to be: migrations by number, which every node may run at once.
+ * Creates and upgrades the tables with numbered migrations, which all nodes can run at the same time.
  *
- * A migration that has landed never changes. Between two releases a new one may only add, since nodes of the older release still run.
+ * A released migration never changes. A new one may only add things, because nodes running the previous release may still be up.
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 
-/** The first key of all locks of this package. */
+/** First key of all of this package's advisory locks. */
 const lockClass = 27_492
 
 const migrations: ReadonlyArray<ReadonlyArray<string>> = [
@@ -15,7 +15,7 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
     "CREATE TABLE mcp_node (id text PRIMARY KEY, until timestamptz NOT NULL)",
     "CREATE TABLE mcp_session (id text PRIMARY KEY, node text NOT NULL, epoch integer NOT NULL, record text NOT NULL)",
     "CREATE INDEX mcp_session_node ON mcp_session (node)",
-    // One row is the text of consecutive events: the first and last of their places, and where each ends in the text.
+    // A row holds the text of consecutive events: the positions of the first and last, and where each one ends in the text.
     `CREATE TABLE mcp_event (
       session text NOT NULL REFERENCES mcp_session (id) ON DELETE CASCADE, stream text NOT NULL,
       first bigint NOT NULL, last bigint NOT NULL, ends text NOT NULL, text text NOT NULL,
@@ -30,7 +30,7 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   ]
 ]
 
-/** Brings the tables to the newest version. */
+/** Upgrades the tables to the latest version. */
 export const migrate = (sql: PgClient): Effect.Effect<void, SqlError> =>
   sql.withTransaction(
     Effect.gen(function* () {
@@ -47,7 +47,7 @@ export const migrate = (sql: PgClient): Effect.Effect<void, SqlError> =>
     })
   )
 
-/** A secret that the nodes share: made by the first of them. */
+/** Returns a secret shared by the nodes. The first node creates it. */
 export const secret = (sql: PgClient, name: string, made: string): Effect.Effect<string, SqlError> =>
   Effect.map(
     Effect.andThen(

@@ -1,4 +1,4 @@
-/** A node of those that share a Postgres. */
+/** A node that shares a Postgres database with other nodes. */
 import { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Effect from "effect/Effect"
@@ -15,10 +15,10 @@ import { migrate, secret } from "./Tables.ts"
 
 export type PostgresOptions = Options & TcpRelay.Options
 
-/** How long a node waits until it connects again, in milliseconds. */
+/** How long a node waits before reconnecting, in milliseconds. */
 const pause = 100
 
-/** Listens on a connection of its own, again whenever it was cut. */
+/** Listens on a separate connection, and reconnects whenever it drops. */
 const listening = (sql: PgClient, channel: string, topics: Topics): Effect.Effect<never> => {
   const once = Effect.scoped(
     Effect.gen(function* () {
@@ -26,7 +26,7 @@ const listening = (sql: PgClient, channel: string, topics: Topics): Effect.Effec
       const heard = Effect.flatMap(connection.listen(channel), (queue) =>
         Effect.forever(Effect.map(Queue.take(queue), ({ payload }) => topics.receive(payload)))
       )
-      // Its end says UNLISTEN, which a connection that hangs does not answer: the connection is closed without waiting for that.
+      // Closing sends UNLISTEN, which a hanging connection does not answer, so the connection is closed without waiting.
       const fiber = yield* Effect.forkDetach(Effect.scoped(heard))
       return yield* Effect.ensuring(
         Fiber.join(fiber),

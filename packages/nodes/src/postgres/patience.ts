@@ -1,11 +1,11 @@
-/** A bound on statements: a connection that hangs must not hold what waits for it, for as long as TCP takes to notice. */
+/** Limits how long statements may take, so that a hanging connection doesn't block its users until TCP notices. */
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
 /**
- * Fails after a time, in milliseconds. The caller does not wait for the interruption, which the driver answers late where its connection
- * hangs; and it is let go in regions that cannot be interrupted, too.
+ * Fails after a time limit in milliseconds. The caller doesn't wait for the interruption, because the driver of a hanging connection
+ * responds to it late. Also works in uninterruptible regions.
  */
 export const within =
   (patience: number) =>

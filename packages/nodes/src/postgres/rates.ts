@@ -1,18 +1,18 @@
-/** What callers have used of rate limits, in a table of Postgres that a crash may empty: buckets are full then. */
+/** Rate limit usage by caller, in a Postgres table. If a crash empties the table, all buckets are full again. */
 import type { RateLimitStore } from "@effect-mcp/server/RateLimitStore"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { bucketKey } from "../events/bucketKey.ts"
 import type { RunStatement } from "./stores.ts"
 
-/** How often buckets that are full again are removed, in milliseconds. */
+/** Interval at which full buckets are removed, in milliseconds. */
 const swept = 60_000
 
 const now = "clock_timestamp()"
-/** Seconds since a row was written; a clock that was set back gives none. */
+/** Seconds since a row was written, or 0 if the clock was set back. */
 const elapsed = `greatest(0, extract(epoch FROM ${now} - mcp_rate.at))`
 
-// Rows of nodes that settle at once are locked in one order.
+// Locks rows in one order, because several nodes may settle at once.
 const settled = `INSERT INTO mcp_rate (bucket, tokens, rate, at)
   SELECT bucket, 2 * rate - used, rate, ${now}
   FROM jsonb_to_recordset(CAST(CAST($1 AS text) AS jsonb))
@@ -21,7 +21,7 @@ const settled = `INSERT INTO mcp_rate (bucket, tokens, rate, at)
     + least(2 * EXCLUDED.rate, mcp_rate.tokens + EXCLUDED.rate * ${elapsed})
   RETURNING bucket, tokens`
 
-/** Sweeps until the scope closes. */
+/** Removes full buckets until the scope closes. */
 export const ratesIn = (run: RunStatement): Effect.Effect<RateLimitStore["Service"], never, Scope.Scope> => {
   const sweep = run(`DELETE FROM mcp_rate WHERE tokens + rate * ${elapsed} >= 2 * rate`, [])
   const store: RateLimitStore["Service"] = {

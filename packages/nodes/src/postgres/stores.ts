@@ -1,4 +1,6 @@
-/** Directory, events and replies as statements of Postgres. A statement is one step: rows that it changes are locked until it ends. */
+/**
+ * Directory, events and replies as Postgres statements. Each statement is atomic, because the rows it changes stay locked until it ends.
+ */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { type Event, EventsGone, type EventStore } from "@effect-mcp/server/EventStore"
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
@@ -8,16 +10,16 @@ import type { ReplyStore, StateUse } from "../directory/SharedReplies.ts"
 import { Sizes } from "../events/Sizes.ts"
 import { within } from "./patience.ts"
 
-/** How long a statement may take, in milliseconds. */
+/** Statement time limit, in milliseconds. */
 const patience = 2000
 
-/** Runs a statement, which may have rows. */
+/** Runs a statement, which may return rows. */
 export type RunStatement = <A extends object>(
   statement: string,
   params: ReadonlyArray<unknown>
 ) => Effect.Effect<ReadonlyArray<A>, NodesUnavailable>
 
-/** A parameter: a text of Postgres has no NUL, which ids of strangers may have. */
+/** Prepares a parameter. Postgres text can't contain NUL, but IDs sent by clients can. */
 export const storable = (value: unknown): unknown =>
   typeof value === "string" ? value.replaceAll("\u0000", "\ufffd") : value
 
@@ -35,7 +37,7 @@ const milliseconds = (ms: number): string => `interval '${Math.round(ms)} millis
 const moved = `UPDATE mcp_session SET node = $2 WHERE node = $1
   AND id IN (SELECT jsonb_array_elements_text(CAST(CAST($3 AS text) AS jsonb)))`
 
-/** `ofLease` runs what the lease of this node, and the sight of others, depend on. */
+/** `ofLease` runs statements for this node's lease and its view of other nodes. */
 export const directoryOf = (
   run: RunStatement,
   ofLease: RunStatement,
@@ -121,7 +123,7 @@ interface EventRow {
   readonly text: string
 }
 
-/** The events of a row. */
+/** Returns a row's events. */
 const eventsOf = ({ ends, first, text }: EventRow): ReadonlyArray<Event> => {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node wrote it by `append`
   const places = JSON.parse(ends) as ReadonlyArray<number>
@@ -164,7 +166,7 @@ export const eventsIn = (sql: PgClient): EventStore["Service"] => {
         ),
         (rows) =>
           rows[0] === undefined || Number(rows[0].oldest) > seq + 1
-            ? Effect.fail(new EventsGone({ message: "These events are not kept any more" }))
+            ? Effect.fail(new EventsGone({ message: "These events are no longer stored" }))
             : Effect.succeed(rows.flatMap(eventsOf).filter((event) => event.seq > seq))
       ),
     forget: (session, stream) =>
@@ -199,7 +201,7 @@ export const repliesIn = (sql: PgClient): ReplyStore => {
         if (rows.length > 0) return Effect.succeed<StateUse>({ _tag: "First" })
         return Effect.flatMap(found, ([row]) => {
           if (row?.valid !== true) return Effect.succeed<StateUse>({ _tag: "Expired" })
-          // The first use was dropped between the two statements: this may be the first.
+          // The first use was removed between the two statements, so this may be the first.
           if (row.node === null) return use
           return Effect.succeed<StateUse>({ _tag: "Later", node: row.node, reply: row.reply ?? undefined })
         })

@@ -1,4 +1,4 @@
-/** A node of those that share a Redis. */
+/** A node that shares a Redis server with other nodes. */
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
 import { createClient } from "redis"
@@ -9,23 +9,23 @@ import { ratesIn } from "./rates.ts"
 import { type RedisClient, command, directoryOf, eventsIn, repliesIn } from "./stores.ts"
 
 export interface RedisOptions extends Options, TcpRelay.Options {
-  /** Where the Redis is, with its password: `redis://` or `rediss://`. One Redis, no cluster. */
+  /** Redis URL, including the password: `redis://` or `rediss://`. It must be a single Redis server, not a cluster. */
   readonly url: string
-  /** How its keys and its channel begin: servers that share nothing have one each. Default `mcp:`. */
+  /** Prefix for its keys and channel. Servers that don't share anything need different prefixes. Default `mcp:`. */
   readonly prefix?: string | undefined
 }
 
-/** Fails where it is no URL of a Redis. Errors of what parses it would tell the password. */
+/** Fails if this is not a Redis URL. The parser's own errors would reveal the password. */
 const checked = (url: string): Effect.Effect<void, NodesUnavailable> =>
   URL.canParse(url) && /^rediss?:$/.test(new URL(url).protocol) && /^\/?\d*$/.test(new URL(url).pathname)
     ? Effect.void
     : Effect.fail(
         new NodesUnavailable({
-          message: "The `url` is not that of a Redis: give redis://user:password@host:port/number, or rediss://"
+          message: "The `url` is not a Redis URL: use redis://user:password@host:port/number, or rediss://"
         })
       )
 
-/** Connected until the scope closes; a connection that was cut is made again. */
+/** Connects until the scope closes, and reconnects whenever the connection drops. */
 const connected = (url: string) =>
   Effect.acquireRelease(
     Effect.tryPromise({
@@ -35,10 +35,10 @@ const connected = (url: string) =>
           disableOfflineQueue: true,
           socket: { connectTimeout: 2000, reconnectStrategy: (tries) => Math.min(20 * 2 ** tries, 1000) }
         })
-        // A command that fails says so itself; without a listener the error would end the process.
+        // A failing command reports its own error. Without a listener the event would end the process.
         client.on("error", () => {})
         const failing = new Promise<never>((_, reject) => {
-          const timer = setTimeout(() => reject(new Error("No connection within 5 seconds")), 5000)
+          const timer = setTimeout(() => reject(new Error("Could not connect within 5 seconds")), 5000)
           timer.unref()
         })
         try {
@@ -56,7 +56,7 @@ const connected = (url: string) =>
 
 const hex = (bytes: number): string => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex")
 
-/** A secret that the nodes share: made by the first of them. */
+/** Returns a secret shared by the nodes. The first node creates it. */
 const secret = (redis: RedisClient, key: string) =>
   command(async () => {
     await redis.set(key, hex(32), { NX: true })

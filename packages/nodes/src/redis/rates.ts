@@ -1,4 +1,4 @@
-/** What callers have used of rate limits, as keys of a Redis that expire when their buckets are full again. */
+/** Rate limit usage by caller, stored as Redis keys that expire once their buckets are full again. */
 import type { RateLimitStore } from "@effect-mcp/server/RateLimitStore"
 import * as Effect from "effect/Effect"
 import { bucketKey } from "../events/bucketKey.ts"

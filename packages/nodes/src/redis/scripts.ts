@@ -1,11 +1,14 @@
-/** The steps of the directory that are more than one command: Redis runs a script whole. */
+/** Directory operations that need more than one command, as scripts that Redis runs atomically. */
 
-/** Makes the lease of a node last anew, where it has not ended. `KEYS`: the node. `ARGV`: grace, lease and grace in milliseconds. */
+/** Renews a node's lease unless it has ended. `KEYS`: the node. `ARGV`: grace, lease and grace in milliseconds. */
 export const renew = `
 if redis.call('PTTL', KEYS[1]) <= tonumber(ARGV[1]) then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`
 
-/** The session, taken over where the lease of its node has ended. `KEYS`: the session. `ARGV`: this node, how keys of nodes begin, milliseconds. */
+/**
+ * Returns the session, and takes it over if its node's lease has ended. `KEYS`: the session. `ARGV`: this node, the node key prefix,
+ * milliseconds.
+ */
 export const claim = `
 local node = redis.call('HGET', KEYS[1], 'node')
 if not node then return false end
@@ -16,27 +19,27 @@ if node ~= ARGV[1] and redis.call('EXISTS', ARGV[2] .. node) == 0 then
 end
 return redis.call('HMGET', KEYS[1], 'node', 'epoch', 'record')`
 
-/** Gives a session to another node, where it is that of the first. `KEYS`: the session. `ARGV`: both nodes, milliseconds. */
+/** Moves a session from one node to another, if it belongs to the first. `KEYS`: the session. `ARGV`: both nodes, milliseconds. */
 export const pass = `
 if redis.call('HGET', KEYS[1], 'node') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'node', ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1`
 
-/** Replaces the record of a session of this node. `KEYS`: the session. `ARGV`: this node, the record. */
+/** Replaces the record of one of this node's sessions. `KEYS`: the session. `ARGV`: this node, the record. */
 export const save = `
 if redis.call('HGET', KEYS[1], 'node') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'record', ARGV[2])
 return 1`
 
-/** Removes those of the sessions that are this node's. `KEYS`: the sessions. `ARGV`: this node. */
+/** Removes this node's sessions and ignores all others. `KEYS`: the sessions. `ARGV`: this node. */
 export const close = `
 for _, key in ipairs(KEYS) do
   if redis.call('HGET', key, 'node') == ARGV[1] then redis.call('DEL', key) end
 end
 return 1`
 
-/** Keeps events of a session that is there. `KEYS`: session, stream, names of streams. `ARGV`: batch, name, how many to drop, milliseconds. */
+/** Appends events to an existing session. `KEYS`: session, stream, names of streams. `ARGV`: batch, name, number to drop, milliseconds. */
 export const append = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('RPUSH', KEYS[2], ARGV[1])
@@ -46,7 +49,7 @@ redis.call('PEXPIRE', KEYS[2], ARGV[4])
 redis.call('PEXPIRE', KEYS[3], ARGV[4])
 return 1`
 
-/** Notes the first use of a state; gives what was noted before. `KEYS`: the state. `ARGV`: what to note, milliseconds since the epoch. */
+/** Records the first use of a state, or returns the earlier record. `KEYS`: the state. `ARGV`: the record, milliseconds since 1970. */
 export const begin = `
 local time = redis.call('TIME')
 if tonumber(ARGV[2]) <= time[1] * 1000 + math.floor(time[2] / 1000) then return 'expired' end
@@ -55,7 +58,7 @@ if noted then return noted end
 redis.call('SET', KEYS[1], ARGV[1], 'PXAT', ARGV[2])
 return 'first'`
 
-/** Takes what was used from buckets; gives the tokens that each has then. `KEYS`: the buckets. `ARGV`: of each its rate, and what was used. */
+/** Deducts usage from buckets, and returns their remaining tokens. `KEYS`: the buckets. `ARGV`: each bucket's rate and usage. */
 export const settle = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,4 +1,4 @@
-/** Directory, events and replies as keys of a Redis, each with an expiry. */
+/** Directory, events and replies as Redis keys, each with an expiry time. */
 import { type Event, EventsGone, type EventStore } from "@effect-mcp/server/EventStore"
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
@@ -8,10 +8,10 @@ import type { ReplyStore, StateUse } from "../directory/SharedReplies.ts"
 import { Sizes } from "../events/Sizes.ts"
 import * as Scripts from "./scripts.ts"
 
-/** The client of the package `redis`. */
+/** The `redis` package's client. */
 export type RedisClient = ReturnType<typeof createClient>
 
-/** How long a command may take at most, in milliseconds. */
+/** Maximum duration of a command, in milliseconds. */
 const longest = 2000
 
 export const command = <A>(run: () => Promise<A>, patience = longest): Effect.Effect<A, NodesUnavailable> =>
@@ -36,7 +36,7 @@ export const directoryOf = (redis: RedisClient, prefix: string, { grace, kept, l
   const sessionOf = (id: string): string => `${prefix}session:${id}`
   const whole = Math.round(lease + grace)
   const life = Math.round(kept)
-  // Below the lease: a command that hangs must not outlive what it is about.
+  // Shorter than the lease, because a hanging command must not outlive the lease it is about.
   const patience = Math.min(longest, Math.round((lease * 2) / 3))
   const step = <A>(run: () => Promise<A>) => command(run, patience)
   const run = (script: string, keys: Array<string>, ...args: ReadonlyArray<string | number>) =>
@@ -95,7 +95,7 @@ export const directoryOf = (redis: RedisClient, prefix: string, { grace, kept, l
   }
 }
 
-/** Consecutive events: the place of the first, where each ends in the text, the text. */
+/** Consecutive events: the first one's position, where each one ends in the text, and the text. */
 type Batch = readonly [first: number, ends: ReadonlyArray<number>, text: string]
 
 const eventsOf = (json: string): ReadonlyArray<Event> => {
@@ -123,7 +123,7 @@ export const eventsIn = (redis: RedisClient, prefix: string, { kept }: Times): E
       Effect.flatMap(Effect.orDie(command(() => redis.lRange(streamOf(session, stream), 0, -1))), (batches) => {
         const events = batches.flatMap(eventsOf)
         return events[0] === undefined || events[0].seq > seq + 1
-          ? Effect.fail(new EventsGone({ message: "These events are not kept any more" }))
+          ? Effect.fail(new EventsGone({ message: "These events are no longer stored" }))
           : Effect.succeed(events.filter((event) => event.seq > seq))
       }),
     forget: (session, stream) =>

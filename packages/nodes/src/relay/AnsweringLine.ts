@@ -1,5 +1,5 @@
-/** The connection of another node, whose requests are answered here. */
-import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
+/** A connection from another node, whose requests are handled here. */
+import { attempt, exitOf } from "@effect-mcp/core/internal/calling"
 import type { RelayError, RelayedRequest, RelayedResponse, RelayEndpoint } from "@effect-mcp/server/Nodes"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -12,20 +12,20 @@ import { FrameReader, FrameWriter, kinds } from "./Frames.ts"
 import { window } from "./Inbox.ts"
 import { decodeRequest } from "./RequestHead.ts"
 
-/** Bytes of one frame of a body. */
+/** Maximum body bytes per frame. */
 const partLength = 64 * 1024
 
-/** A request that is being answered. */
+/** A request being handled. */
 interface Answering {
-  /** How many bytes the other node has room for. */
+  /** Number of bytes that the other node has room for. */
   room: number
-  /** Continues to send once there is room; undefined while nothing waits. */
+  /** Resumes sending when there is room, or `undefined` if nothing is waiting. */
   resume: (() => void) | undefined
   fiber: Fiber.Fiber<void> | undefined
 }
 
 export interface Options {
-  /** Answers a request to the node of that name. */
+  /** Handles a request addressed to the node with this name. */
   readonly answer: (node: string, request: RelayedRequest) => ReturnType<RelayEndpoint["answer"]>
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   readonly own: (fiber: Fiber.Fiber<void>) => void
@@ -36,7 +36,7 @@ export class AnsweringLine {
   private readonly writer: FrameWriter
   private readonly answering = new Map<number, Answering>()
   private readonly socket: Socket
-  /** The last request that was read. */
+  /** Number of the last request read. */
   private last = 0
   private hasLeft = false
 
@@ -51,7 +51,7 @@ export class AnsweringLine {
     })
   }
 
-  /** Reads no further request, and completes when all answers were written. */
+  /** Stops reading requests, and completes when all responses have been written. */
   get leave(): Effect.Effect<void> {
     return Effect.callback((resume) => {
       const { socket } = this
@@ -96,7 +96,7 @@ export class AnsweringLine {
     this.options.own(fiber)
   }
 
-  /** Sends the response, or that there is none. */
+  /** Sends the response, or reports that there is none. */
   private sent(id: number, answering: Answering, answer: ReturnType<RelayEndpoint["answer"]>): Effect.Effect<void> {
     return Effect.flatMap(answer, (response) => this.respond(id, answering, response)).pipe(
       Effect.scoped,
@@ -115,7 +115,7 @@ export class AnsweringLine {
     )
   }
 
-  /** Sends a response whose body is whole, and short; false for any other. */
+  /** Sends a response with a short, complete body. Returns false for any other response. */
   private whole(id: number, { body, headers, status }: RelayedResponse): boolean {
     if ((typeof body !== "string" && !(body instanceof Uint8Array)) || body.length > partLength) return false
     const head: ResponseHead = [status, headers, typeof body === "string" ? "text" : "bytes"]
@@ -136,7 +136,7 @@ export class AnsweringLine {
     return Effect.tap(parts, () => Effect.sync(() => this.writer.write(kinds.end, id)))
   }
 
-  /** Sends bytes of a body, as fast as there is room. */
+  /** Sends a body's bytes as fast as there is room. */
   private parts(id: number, answering: Answering, bytes: Uint8Array): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (answering.room <= 0) return Effect.andThen(roomOf(answering), this.parts(id, answering, bytes))

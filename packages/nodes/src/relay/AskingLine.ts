@@ -1,7 +1,7 @@
 /**
- * The connection to another node, for the requests of this one.
+ * A connection to another node, for this node's requests.
  *
- * Owns whether a request was sent: one that found no connection may go to another node, any other may have run.
+ * It tracks whether a request was sent. A request that was never sent can go to another node; any other request may already have run.
  */
 import { RelayError, type RelayedResponse } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
@@ -15,13 +15,13 @@ type Answer = Effect.Effect<RelayedResponse, RelayError>
 
 interface Asked {
   readonly node: NodeId
-  /** Undefined once the response is there. */
+  /** Called with the response, and `undefined` afterwards. */
   answered: ((answer: Answer) => void) | undefined
-  /** Undefined before the response, and where its body is whole. */
+  /** Receives the body. `undefined` before the response arrives, or if the body came with it. */
   inbox: Inbox | undefined
 }
 
-/** How a response begins: its status, its headers, and whether what is beside it is the whole body, which may be a text. */
+/** The start of a response: its status, its headers, and whether the attached bytes are the complete body, which may be text. */
 export type ResponseHead = readonly [
   status: number,
   headers: { readonly [name: string]: string },
@@ -32,10 +32,10 @@ const failed = (reason: RelayError["reason"], message: string): RelayError => ne
 const notHere = failed("NotSent", "The node does not hold the session")
 const broken = failed("Cut", "The node broke the response off")
 const gone = failed("Cut", "The lease of the node has ended")
-/** How often a connection that is silent is probed, in milliseconds; one that says nothing for twice as long has ended. */
+/** Interval at which a silent connection is probed, in milliseconds. It is closed after twice that time without a response. */
 export const probed = 10_000
 
-/** Undefined where it cannot be read. */
+/** Parses a head. Returns `undefined` if it cannot be read. */
 const headIn = (text: string): ResponseHead | undefined => {
   try {
     const head: unknown = JSON.parse(text)
@@ -48,13 +48,13 @@ const headIn = (text: string): ResponseHead | undefined => {
 
 export interface Options {
   readonly secret: string
-  /** Called when both nodes have proved that they know the secret. */
+  /** Called once both nodes have proved that they know the secret. */
   readonly opened: () => void
-  /** Called when the other node says that it leaves. */
+  /** Called when the other node announces that it is leaving. */
   readonly left: () => void
-  /** Called when no request is to be sent on it any more, possibly again. */
+  /** Called when no more requests may be sent on this connection. May be called more than once. */
   readonly closed: () => void
-  /** See `probed`, which is the default. */
+  /** Overrides `probed`. */
   readonly probe?: number | undefined
 }
 
@@ -63,11 +63,11 @@ export class AskingLine {
   private readonly options: Options
   private readonly asked = new Map<number, Asked>()
   private count = 0
-  /** Undefined until both nodes have proved that they know the secret. */
+  /** `undefined` until both nodes have proved that they know the secret. */
   private writer: FrameWriter | undefined = undefined
-  /** Requests that wait for the connection. */
+  /** Requests waiting for the connection. */
   private waiting: Array<(writer: FrameWriter) => void> = []
-  /** Whether a frame of the other node has arrived since the last probe. */
+  /** True if a frame has arrived since the last probe. */
   private heard = true
 
   constructor(address: { readonly host: string; readonly port: number }, options: Options) {
@@ -106,21 +106,23 @@ export class AskingLine {
     this.writer = writer
     this.options.opened()
     const { probe = probed } = this.options
-    // After what has arrived was read: this node may itself have stood still.
+    // Runs after pending input has been read, because this node itself may have been blocked.
     const timer = setInterval(() => setImmediate(() => this.probe(writer)), probe).unref()
     socket.once("close", () => clearInterval(timer))
     for (const write of this.waiting) write(writer)
     this.waiting = []
   }
 
-  /** A network that drops packets tells neither end: the system would wait for a quarter of an hour. */
+  /**
+   * Detects a network that drops packets, which neither end would otherwise notice: the operating system would wait a quarter of an hour.
+   */
   private probe(writer: FrameWriter): void {
     if (!this.heard) return this.close()
     this.heard = this.asked.size === 0
     if (!this.heard) writer.write(kinds.probe, 0)
   }
 
-  /** Sends a request; `answered` is called once. Gives its number. */
+  /** Sends a request and returns its number. Calls `answered` once. */
   ask(node: NodeId, head: string, body: Uint8Array | undefined, answered: (answer: Answer) => void): number {
     const id = (this.count = (this.count + 1) >>> 0)
     this.asked.set(id, { node, answered, inbox: undefined })
@@ -129,29 +131,29 @@ export class AskingLine {
     return id
   }
 
-  /** Hangs up, where the response is not whole yet. */
+  /** Cancels a request whose response is not complete. */
   leave(id: number): void {
     if (this.asked.delete(id)) this.writer?.write(kinds.left, id)
   }
 
-  /** The nodes that have not answered a request whole. */
+  /** Returns the nodes that still owe a complete response. */
   *nodes(): Iterable<NodeId> {
     for (const { node } of this.asked.values()) yield node
   }
 
-  /** Ends the requests to a node that is gone. */
+  /** Ends the requests sent to a node that is gone. */
   cut(node: NodeId): void {
     for (const [id, asked] of this.asked) {
       if (asked.node !== node) continue
       this.leave(id)
       settle(asked, gone)
     }
-    // A machine that froze answers nothing: what is sent to it next gets a connection of its own.
+    // A frozen machine answers nothing, so the next request needs a new connection.
     if (this.asked.size === 0) this.close()
   }
 
   close(): void {
-    // At once: a request that is sent before the socket says so needs another connection.
+    // Called at once: a request sent before the socket closes also needs another connection.
     this.options.closed()
     this.socket.destroy()
   }
@@ -163,7 +165,7 @@ export class AskingLine {
     for (const asked of all) settle(asked, error)
   }
 
-  /** The other node answers no request that it has not read: such a request may go to another node. */
+  /** The other node won't handle requests that it hasn't read, so they can be sent to another node. */
   private left(last: number): void {
     this.options.left()
     this.options.closed()
@@ -201,7 +203,7 @@ export class AskingLine {
   }
 }
 
-/** Ends a request, or the body of its response. */
+/** Ends a request, or the body of its response, with an error. */
 const settle = (asked: Asked, error: RelayError): void => {
   asked.answered?.(Effect.fail(error))
   asked.answered = undefined

@@ -1,60 +1,60 @@
 /**
- * What two nodes say on a connection: frames, each of a request by its number, so that many requests share one connection.
+ * Frames on a connection between two nodes. Each frame carries its request's number, so many requests can share a connection.
  *
- * Owns the bytes. Frames of one turn of the event loop leave in one write: a write is the most expensive thing that a node does for a request.
+ * All frames from one turn of the event loop are sent in a single write, because writes are the most expensive part of relaying.
  */
 import type { Socket } from "node:net"
 
-/** What a frame says. */
+/** Kinds of frames. */
 export const kinds = {
-  /** A request: its head as text, its body as bytes. */
+  /** A request: its head as text and its body as bytes. */
   request: 1,
-  /** The head of a response as text, and bytes of its body. */
+  /** A response: its head as text, and the first bytes of its body. */
   response: 2,
   /** More bytes of the body. */
   part: 3,
-  /** The body is whole. */
+  /** The body is complete. */
   end: 4,
-  /** The rest of the response does not come. */
+  /** The rest of the response will not arrive. */
   broken: 5,
-  /** The node that asked has room for so many bytes more, as text. */
+  /** The asking node has room for this many more bytes, sent as text. */
   room: 6,
-  /** The node that asked has left. */
+  /** The asking node has cancelled the request. */
   left: 7,
-  /** The node does not hold the session: no server has seen the request. */
+  /** The node does not hold the session, so no server has seen the request. */
   notHere: 8,
-  /** The node that asked has heard nothing for a while: the other one says the same. */
+  /** The asking node hasn't heard anything for a while. The other node sends the same frame back. */
   probe: 9,
-  /** The node that answers leaves: it has read the request of the number in the text, and none that was sent later. */
+  /** The answering node is leaving. The text is the number of the last request it read; it ignores all later ones. */
   leaving: 10
 } as const
 
-/** Length of what follows, kind, number of the request, length of the text: then the text, then bytes. */
+/** Header: length of the rest, kind, request number, length of the text. The text and the bytes follow. */
 const headLength = 13
-/** Length of a frame: a body that a node sends was admitted, or made, by that node. */
+/** Maximum frame length. A node only sends bodies that it has admitted or created. */
 const maxFrame = 512 * 1024 * 1024
-/** Bytes of a body that are copied beside their head, instead of being a buffer of their own. */
+/** Bodies up to this size in bytes are copied after their head rather than written as a separate buffer. */
 const copied = 4096
 
 const nothing = Buffer.alloc(0)
 
 type Received = (kind: number, id: number, text: string, bytes: Buffer) => void
 
-/** Puts frames together of what arrives. */
+/** Assembles frames from incoming chunks. */
 export class FrameReader {
   private readonly received: Received
-  /** The beginning of a frame, in the chunks that have arrived. */
+  /** Chunks of an incomplete frame. */
   private parts: Array<Buffer> = []
   /** Length of `parts`. */
   private size = 0
-  /** How long `parts` has to be until there is more to read. */
+  /** Length that `parts` must reach before there is more to read. */
   private needed = headLength
 
   constructor(received: Received) {
     this.received = received
   }
 
-  /** False where the frame is too long: nothing that follows can be read. */
+  /** Returns false if a frame is too long, after which nothing else can be read. */
   push(chunk: Buffer): boolean {
     this.parts.push(chunk)
     this.size += chunk.length
@@ -68,7 +68,7 @@ export class FrameReader {
     return true
   }
 
-  /** Reads the frames that are whole; gives where they end. */
+  /** Reads the complete frames and returns where they end. */
   private frames(all: Buffer): number | undefined {
     let at = 0
     this.needed = headLength
@@ -116,13 +116,13 @@ export class FrameWriter {
     if (textLength > 0) head.write(text, headLength)
     if (typeof body === "string") head.write(body, headLength + textLength)
     else if (!isApart && bodyLength > 0) head.set(body, headLength + textLength)
-    // What several clients send is read in one phase of the event loop, and leaves after it.
+    // Requests of several clients are read in one phase of the event loop, and sent together after it.
     if (this.waiting.push(head) === 1) setImmediate(this.flush)
     if (isApart) this.waiting.push(body)
     this.size += length
   }
 
-  /** Writes what waits, and ends the connection. */
+  /** Writes pending frames and closes the connection. */
   end(): void {
     this.flush()
     this.socket.end()

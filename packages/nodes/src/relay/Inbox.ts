@@ -1,10 +1,10 @@
-/** The bytes of a response that another node writes, until they are consumed. */
+/** Buffers the bytes of a response from another node until they are consumed. */
 import type { RelayError } from "@effect-mcp/server/Nodes"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 
-/** Bytes that may be on their way before they are consumed. */
+/** Maximum bytes in transit and in the buffer. */
 export const window = 256 * 1024
 
 type Pulled = Effect.Effect<readonly [Uint8Array], RelayError | Cause.Done>
@@ -12,13 +12,13 @@ type Pulled = Effect.Effect<readonly [Uint8Array], RelayError | Cause.Done>
 export class Inbox {
   private readonly consumed: (bytes: number) => void
   private parts: Array<Uint8Array> = []
-  /** What follows the parts; undefined while more of them may come. */
+  /** The end that follows the parts, or `undefined` while more parts may arrive. */
   private last: Pulled | undefined = undefined
   private waiting: ((pulled: Pulled) => void) | undefined = undefined
-  /** What was consumed and not told yet. */
+  /** Consumed bytes that have not been reported yet. */
   private untold = 0
 
-  /** `consumed` is told how many bytes there is room for again. */
+  /** `consumed` is called with the number of bytes that there is room for again. */
   constructor(consumed: (bytes: number) => void) {
     this.consumed = consumed
   }
@@ -28,7 +28,7 @@ export class Inbox {
     this.wake()
   }
 
-  /** No part follows. */
+  /** Marks that no more parts follow. */
   end(error?: RelayError): void {
     this.last ??= error === undefined ? Cause.done() : Effect.fail(error)
     this.wake()

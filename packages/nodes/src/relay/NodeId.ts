@@ -1,38 +1,39 @@
-/** What nodes are called, and where each is found. */
+/** Node names, and how to find a node by its name. */
 import { networkInterfaces } from "node:os"
 import { hasEnded, machine } from "@effect-mcp/server/internal/processes"
 
 /**
- * Unique for each start of a process, and for each lease that it let run out. Ends with the address that the relay knows; between the two
- * is the process, where its death ends the lease.
+ * Unique for each process start and for each lease. It ends with the relay's address. If the lease ends with the process, the process is
+ * named in between.
  */
 export type NodeId = string
 
-/** `process`: which one it is; undefined where others have to wait for the end of the lease. */
+/** `process` identifies the process, or is `undefined` if other nodes must wait for the lease to end. */
 export const nameOf = (address: string, process: string | undefined): NodeId =>
   `${crypto.randomUUID()}${process === undefined ? "" : `@${process}`} ${address}`
 
-/** The address of a node, which its relay listens at. */
+/** Returns the address that a node's relay listens on. */
 export const addressOf = (node: NodeId): string => node.slice(node.indexOf(" ") + 1)
 
-/** A process of this machine, in the name of a node. */
+/** Returns the part of a node's name that identifies a process on this machine. */
 export const processOf = (pid: number): string | undefined => (machine === undefined ? undefined : `${machine}:${pid}`)
 
-/** The host and the port of an address. */
+/** Returns an address's host and port. */
 export const placeOf = (address: string): { readonly host: string; readonly port: number } => {
   const { hostname, port } = new URL(`http://${address}`)
   return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) }
 }
 
-/** Whether an address is of this machine: one of its interfaces has it. False for a name, which may lead to another machine. */
+/** True if the address belongs to one of this machine's interfaces. False for a host name, which may resolve to another machine. */
 const isOwn = (address: string): boolean => {
   const { host } = placeOf(address)
   return Object.values(networkInterfaces()).some((own) => own?.some((one) => one.address === host))
 }
 
 /**
- * Whether the process of a node is dead for certain: it ran on this machine. A connection that is refused shows less: a firewall between two
- * machines refuses it for a node that lives. Virtual machines that are resumed from one snapshot share what names a machine, but not addresses.
+ * True if a node's process is certainly dead, because it ran on this machine. A refused connection proves less, because a firewall between
+ * two machines may refuse connections to a live node. Virtual machines resumed from the same snapshot share a machine ID, but not their
+ * addresses.
  */
 export const isDead = (node: NodeId): boolean => {
   const [, machineOf, pid] = /^[^ @]*@([^ :]+):(\d+) /.exec(node) ?? []

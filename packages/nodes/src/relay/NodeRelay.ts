@@ -1,24 +1,26 @@
-/** A relay, and what the directory tells it of the nodes that it asks. */
-import { exitOf } from "@effect-mcp/core/internal/eager"
+/** A relay, with hooks for the directory about the nodes that have open requests. */
+import { exitOf } from "@effect-mcp/core/internal/calling"
 import { RelayError, type Relay, type RelayedRequest, type RelayEndpoint } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { NodeId } from "./NodeId.ts"
 
 export interface NodeRelay extends Relay {
-  /** Called with the name of this node: requests to another name, which an earlier lease had, are not answered. */
+  /** Called with this node's name. Requests addressed to a name from an earlier lease are not handled. */
   readonly named: (node: NodeId) => void
-  /** The nodes that have not answered a request whole. */
+  /** Returns the nodes that still owe a complete response. */
   readonly asked: () => Iterable<NodeId>
-  /** Whether the node has said that it leaves: it has answered all that it read. */
+  /** True if the node has announced that it is leaving. It still responds to everything it has read. */
   readonly hasLeft: (node: NodeId) => boolean
-  /** Ends the requests to a node whose lease has ended. */
+  /** Ends the requests sent to a node whose lease has ended. */
   readonly cut: (node: NodeId) => void
+  /** Stops reading requests, and completes when all responses have been written, or after a time limit. */
+  readonly leave: Effect.Effect<void>
 }
 
 const notHere = Effect.fail(new RelayError({ reason: "NotSent", message: "The node does not hold the session" }))
 
-/** Asks those endpoints of the request's server one after the other until one has the session. */
+/** Asks the endpoints of the request's server, one after another, until one of them has the session. */
 export const askedOf = (
   endpoints: Iterable<RelayEndpoint>,
   request: RelayedRequest

@@ -18,10 +18,10 @@ type Head = readonly [
   hasBody: boolean
 ]
 
-/** As `structuredClone` has it, which claims of a principal may need: JSON has no bigint, date or map. */
+/** Uses `structuredClone`'s format, because a principal's claims may need it: JSON has no bigint, date or map. */
 const textOf = (principal: Principal): string => serialize(principal).toString("base64")
 
-/** Fails where the claims of the principal are no plain data. */
+/** Encodes a request. Fails if the principal's claims are not plain data. */
 export const encodeRequest = (node: NodeId, request: RelayedRequest): Effect.Effect<string, RelayError> => {
   const { address, body, headers, method, principal, server, session, url } = request
   try {
@@ -34,7 +34,7 @@ export const encodeRequest = (node: NodeId, request: RelayedRequest): Effect.Eff
   }
 }
 
-/** Undefined where it cannot be read. */
+/** Decodes a request. Returns `undefined` if it cannot be read. */
 export const decodeRequest = (
   text: string,
   body: Uint8Array

@@ -1,8 +1,8 @@
 /**
- * The relay between processes: each node listens at an address of its own, where only nodes that know the shared secret get an answer.
- * It has one connection to each node that it asks.
+ * The relay between processes. Each node listens on its own address, only responds to nodes that know the shared secret, and opens one
+ * connection to each node that it sends requests to.
  */
-import { Fibers } from "@effect-mcp/core/internal/Fibers"
+import { Fibers } from "@effect-mcp/core/internal/inFlight"
 import { NodesUnavailable, RelayError, type RelayEndpoint } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -17,15 +17,15 @@ import { welcome } from "./handshake.ts"
 import { encodeRequest } from "./RequestHead.ts"
 
 export interface Options {
-  /** The address to listen at for other nodes. Default: all. */
+  /** Address to listen on for other nodes. Default: all addresses. */
   readonly host?: string | undefined
-  /** The port to listen at for other nodes. Default: any that is free. */
+  /** Port to listen on for other nodes. Default: any free port. */
   readonly port?: number | undefined
-  /** The host name or address by which other nodes reach this one. Default: `host`, else the first address of this machine. */
+  /** Host name or address where other nodes can reach this one. Defaults to `host`, or else to this machine's first address. */
   readonly advertise?: string | undefined
 }
 
-/** The first address of this machine that others reach; loopback where it has none. */
+/** Returns this machine's first address that others can reach, or loopback if there is none. */
 const ownAddress = (): string =>
   Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
@@ -43,14 +43,14 @@ const listen = ({ host, port = 0 }: Options, server: Server): Effect.Effect<numb
     })
   })
 
-/** How long nodes that connect may take to prove themselves when this node leaves, and then answers to be written. */
-const flushed = "500 millis"
+/** Time limits when leaving: first for connecting nodes to prove themselves, then for writing responses. */
+const flushed = "2 seconds"
 
-/** The connections to other nodes, by their addresses. */
+/** Connections to other nodes, by address. */
 class Lines {
   private readonly secret: string
   readonly byAddress = new Map<string, AskingLine>()
-  /** Addresses of nodes that left. Another node may come to the same address. */
+  /** Addresses of nodes that have left. Another node may reuse an address. */
   readonly left = new Set<string>()
 
   constructor(secret: string) {
@@ -98,7 +98,7 @@ const sending =
       })
     )
 
-/** Listens until the scope closes. The secret is one that the nodes share. */
+/** Listens until the scope closes. The nodes share `secret`. */
 export const make = Effect.fnUntraced(function* (
   options: Options,
   secret: string
@@ -119,7 +119,7 @@ export const make = Effect.fnUntraced(function* (
   }
   const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: probed }, (socket) => {
     sockets.add(socket)
-    // An error is followed by the end of the connection.
+    // The connection closes after an error.
     socket
       .on("error", () => {})
       .once("close", () => {
@@ -133,21 +133,24 @@ export const make = Effect.fnUntraced(function* (
     fibers.add(runFork(welcomed))
   })
   const within = (effect: Effect.Effect<unknown>) => Effect.timeoutOption(Effect.interruptible(effect), flushed)
-  yield* Effect.addFinalizer(() =>
-    // A node that has proved itself may have sent a request at once: it is told whether that was read.
+  const leave = yield* Effect.cached(
+    // A node that has proved itself may already have sent a request, so tell it whether that was read.
     within(Effect.suspend(() => Fiber.awaitAll(fibers.all()))).pipe(
       Effect.andThen(fibers.end),
       Effect.andThen(
         Effect.suspend(() =>
           within(Effect.forEach(answers.values(), ({ leave }) => leave, { concurrency: "unbounded", discard: true }))
         )
-      ),
-      Effect.andThen(
-        Effect.callback<void>((resume) => {
-          server.close(() => resume(Effect.void))
-          for (const socket of sockets) socket.destroy()
-        })
       )
+    )
+  )
+  yield* Effect.addFinalizer(() =>
+    Effect.andThen(
+      leave,
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        for (const socket of sockets) socket.destroy()
+      })
     )
   )
   const port = yield* listen(options, server)
@@ -167,7 +170,8 @@ export const make = Effect.fnUntraced(function* (
     },
     asked: () => new Set([...lines.byAddress.values()].flatMap((line) => [...line.nodes()])),
     hasLeft: (node) => lines.left.has(addressOf(node)),
-    cut: (node) => lines.byAddress.get(addressOf(node))?.cut(node)
+    cut: (node) => lines.byAddress.get(addressOf(node))?.cut(node),
+    leave
   }
   return { relay, address: `${host.includes(":") ? `[${host}]` : host}:${port}` }
 })

@@ -1,7 +1,8 @@
 /**
- * Two nodes prove to each other that they know the secret of the nodes, which itself is never sent.
+ * Lets two nodes prove to each other that they know the shared secret, without sending it.
  *
- * The one that connects greets with a random number; the other one proves, with a number of its own; then the first one proves.
+ * The connecting node sends a random number. The other node replies with its proof and another random number. The connecting node then
+ * sends its own proof.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -12,7 +13,7 @@ const greeting = Buffer.from("mcp-relay-1\n")
 const random = 32
 const proof = 32
 
-/** How long it may take, in milliseconds. */
+/** Time limit in milliseconds. */
 export const patience = 1000
 
 /** The other end did not prove that it knows the secret. */
@@ -23,7 +24,7 @@ const proofOf = (secret: string, role: string, first: Buffer, second: Buffer): B
 
 const number = (): Buffer => Buffer.from(crypto.getRandomValues(new Uint8Array(random)))
 
-/** The next bytes of a socket; those behind them are put back. Fails where it closes, or takes too long. */
+/** Reads the next bytes from a socket, and puts back any bytes after them. Fails if the socket closes or the time limit passes. */
 const read = (socket: Socket, length: number): Effect.Effect<Buffer, Unproven> =>
   Effect.callback((resume) => {
     const take = (): void => {
@@ -38,7 +39,7 @@ const read = (socket: Socket, length: number): Effect.Effect<Buffer, Unproven> =
     }
     const closed = (): void => {
       stop()
-      resume(Effect.fail(new Unproven({ message: "The connection was closed: do the nodes have one secret?" })))
+      resume(Effect.fail(new Unproven({ message: "The connection was closed: do the nodes share the same secret?" })))
     }
     const late = setTimeout(() => {
       stop()
@@ -58,7 +59,7 @@ const checked = (given: Buffer, expected: Buffer): Effect.Effect<void, Unproven>
     ? Effect.void
     : Effect.fail(new Unproven({ message: "The other end does not know the secret" }))
 
-/** For the node that connected. */
+/** The connecting node's part of the handshake. */
 export const greet = (socket: Socket, secret: string): Effect.Effect<void, Unproven> =>
   Effect.suspend(() => {
     const own = number()
@@ -72,7 +73,7 @@ export const greet = (socket: Socket, secret: string): Effect.Effect<void, Unpro
     })
   })
 
-/** For the node that was connected to. */
+/** The accepting node's part of the handshake. */
 export const welcome = (socket: Socket, secret: string): Effect.Effect<void, Unproven> =>
   Effect.flatMap(read(socket, greeting.length + random), (hello) => {
     if (!hello.subarray(0, greeting.length).equals(greeting))

@@ -1,27 +1,22 @@
-/** Remembers the nodes that hold sessions, so that a request need not ask the directory. A node that has lost a session says so itself. */
+/** Remembers which nodes hold sessions, so that requests don't have to query the directory. A node that has lost a session says so. */
+import { BoundedMap } from "@effect-mcp/core/internal/inFlight"
 
-/** Sessions that are remembered. */
+/** Maximum number of sessions to remember. */
 const capacity = 10_000
 
 export class Locations {
-  /** The node of a session, by its id; the one that was found longest ago first. */
-  private readonly nodes = new Map<string, string>()
+  /** Nodes by session ID. */
+  private readonly nodes = new BoundedMap<string, string>(capacity)
 
   get(id: string): string | undefined {
     return this.nodes.get(id)
   }
 
   found(id: string, node: string): void {
-    this.nodes.delete(id)
     this.nodes.set(id, node)
-    if (this.nodes.size <= capacity) return
-    for (const oldest of this.nodes.keys()) {
-      this.nodes.delete(oldest)
-      return
-    }
   }
 
-  /** The node did not answer for it. */
+  /** Forgets a session's node, because it didn't respond for the session. */
   forget(id: string): void {
     this.nodes.delete(id)
   }

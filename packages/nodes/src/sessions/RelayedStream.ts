@@ -1,7 +1,7 @@
 /**
- * The events of a response that another node writes, as they come.
+ * Forwards the events of a response that another node is writing, as they arrive.
  *
- * Owns that the client gets whole events, and one answer for each request: an error if the other node died before it answered.
+ * The client receives whole events, and one response per request. If the other node dies first, the response is an error.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
@@ -9,38 +9,38 @@ import type * as Effect from "effect/Effect"
 import { EventStream } from "@effect-mcp/server/internal/sharing"
 import { answeredIn } from "./answeredIn.ts"
 
-/** Bytes that may wait for the client before the other node has to. */
+/** Number of bytes that may wait for the client before the other node has to pause. */
 const highWater = 64 * 1024
 
 export class RelayedStream extends EventStream {
   private readonly ids: ReadonlyArray<JsonRpc.Id>
   private readonly decoder = new TextDecoder()
-  /** The beginning of an event whose end has not come. */
+  /** The start of an incomplete event. */
   private parts: Array<string> = []
-  /** True if `parts` end with a newline: an event ends at the second. */
+  /** True if `parts` end with a newline. A second newline ends the event. */
   private endsLine = false
-  /** The last event, if there is one request: its answer comes last. */
+  /** The last event, if there is a single request, because its response comes last. */
   private last = ""
-  /** The requests of a batch that have answers. */
+  /** Requests in a batch that have received their response. */
   private readonly answered = new Set<JsonRpc.Id>()
 
-  /** `ids`: the requests whose answers the events hold. */
+  /** `ids` are the requests that the events respond to. */
   constructor(ids: ReadonlyArray<JsonRpc.Id>) {
     super(highWater)
     this.ids = ids
   }
 
-  /** Hands bytes on; completes when there is room for more. */
+  /** Forwards bytes. Completes when there is room for more. */
   relay(bytes: Uint8Array): Effect.Effect<void> {
     this.events(this.decoder.decode(bytes, { stream: true }))
     return this.ready
   }
 
-  /** Hands text on, however much waits. */
+  /** Forwards text, regardless of how much is waiting. */
   events(text: string): void {
     if (text === "") return
     const blank = text.lastIndexOf("\n\n")
-    // Earlier text is not searched again: a long event comes in thousands of parts.
+    // Does not search earlier text again, because a long event comes in thousands of parts.
     const end = blank >= 0 ? blank + 2 : this.endsLine && text.startsWith("\n") ? 1 : 0
     this.endsLine = text.endsWith("\n") && end < text.length
     if (end === 0) return void this.parts.push(text)
@@ -51,7 +51,7 @@ export class RelayedStream extends EventStream {
     else if (this.ids.length > 1) for (const id of answeredIn(events)) this.answered.add(id)
   }
 
-  /** Ends the stream: an error answers each request that has no answer. */
+  /** Ends the stream, and responds to each open request with an error. */
   cut(error: McpError.McpError): void {
     for (const id of answeredIn(this.last)) this.answered.add(id)
     for (const id of this.ids) if (!this.answered.has(id)) this.write(JsonRpc.encode(JsonRpc.failure(id, error)))

@@ -1,4 +1,4 @@
-/** A request of a session that is not held here. Its body is read only if needed: the node that holds the session reads it. */
+/** A request for a session that is not held here. Its body is only read if needed, because the node that holds the session reads it. */
 import type { Decoded } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { decode, type HttpExchange, type HttpRequest, type ManagedEndpoint } from "@effect-mcp/server/internal/sharing"
@@ -44,7 +44,7 @@ export class RemoteRequest {
     return this.decoded?._tag === "Batch"
   }
 
-  /** True if it may be sent to another node although it may have run. */
+  /** True if it can safely be sent to another node even though it may already have run. */
   get isRepeatable(): boolean {
     return this.http.method === "GET" || this.http.method === "DELETE"
   }

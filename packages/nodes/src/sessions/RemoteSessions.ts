@@ -1,8 +1,8 @@
 /**
- * Requests of sessions that this node does not hold. The node that holds the session answers them, and its response passes through here.
- * If that node is gone, the session is opened here again.
+ * Handles requests for sessions that this node doesn't hold. The node that holds the session handles the request, and its response is
+ * forwarded. If that node is gone, the session is reopened here.
  *
- * Owns the errors that a client gets when the other node dies: each request that has no answer gets an error, and is never sent twice.
+ * If the other node dies, each unanswered request receives an error and is never sent twice.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -50,15 +50,15 @@ import { UnknownSessions } from "./UnknownSessions.ts"
 type Response = HttpServerResponse.HttpServerResponse
 type Answer = Effect.Effect<Response>
 
-/** How long a request waits until a node that holds its session is found, in milliseconds. */
+/** How long a request waits for a node that holds its session to be found, in milliseconds. */
 const patience = 2000
-/** The pauses before the next looks, in milliseconds: the first, and the longest. */
+/** Shortest and longest pause between lookups, in milliseconds. */
 const [pause, longestPause] = [50, 400]
 
-/** Ids of sessions are UUIDs: no other id is asked for. */
+/** Session IDs are UUIDs, so any other ID is never looked up. */
 const isSessionId = /^[0-9a-f-]{36}$/
 
-/** Headers that belong to one connection. */
+/** Headers that apply to a single connection. */
 const ofConnection = new Set([
   "connection",
   "content-length",
@@ -80,7 +80,7 @@ const passedOn = <A>(headers: { readonly [name: string]: A }): { readonly [name:
   return passed
 }
 
-/** The credentials of a client, whose principal is sent instead: other nodes do not need them. */
+/** A client's credentials, which are replaced by its principal because other nodes don't need them. */
 const credentials = new Set(["authorization", "cookie", "proxy-authorization"])
 
 const withoutCredentials = (headers: HttpRequest["headers"]): HttpRequest["headers"] =>
@@ -90,7 +90,7 @@ const soon = { "retry-after": "1" }
 const notFound = (ids: ReadonlyArray<JsonRpc.Id>): Response =>
   refuse(503, McpError.interrupted("No node that holds this session answers: send the request again"), ids[0], soon)
 
-/** How long a request has looked for its session. */
+/** State of a request whose session is being looked up. */
 interface Search {
   readonly until: number
   readonly pause: number
@@ -125,7 +125,7 @@ export class RemoteSessions implements SessionManager {
   readonly resume: SessionManager["resume"] = (session, cursor) =>
     missedEvents(this.endpoint.config.store, session, cursor)
 
-  /** Tells the directory, and the other endpoints of this node, what is held here, until the scope closes. */
+  /** Announces the sessions held here to the directory and to this node's other endpoints, until the scope closes. */
   hold(endpoint: RelayEndpoint): Effect.Effect<void, never, Scope.Scope> {
     const { directory, records } = this
     const { table } = this.endpoint
@@ -148,12 +148,12 @@ export class RemoteSessions implements SessionManager {
     return this.endpoint.table.get(id)?.session !== undefined
   }
 
-  /** True if the session is here, and no other node can have taken it over. */
+  /** True if the session is here and no other node can have taken it over. */
   private holds(id: string): boolean {
     return this.has(id) && !this.directory.isCutOff
   }
 
-  /** Ends a session that is open here although the directory does not have it: another node took it over, and ended it. */
+  /** Closes a session that is open here but missing from the directory, because another node took it over and closed it. */
   private lost(id: string): void {
     const { table } = this.endpoint
     const session = table.get(id)
@@ -161,18 +161,18 @@ export class RemoteSessions implements SessionManager {
     table.remove(session, "Another node has taken this session over")
   }
 
-  /** Gives up the sessions that are held here, each when no request of it runs, until there is none. */
+  /** Releases the sessions that are held here, each as soon as it has no running request. */
   get handOver(): Effect.Effect<void> {
     return handOver(this.endpoint, this.node)
   }
 
-  /** True if the session of a request is not held here, and may be elsewhere. */
+  /** True if a request's session is not held here, and may be on another node. */
   readonly isElsewhere = ({ headers }: HttpRequest): boolean => {
     const id = headers[sessionIdHeader]
     return id !== undefined && !this.holds(id) && !this.records.isClosing(id) && isSessionId.test(id)
   }
 
-  /** Answers a request by the node that holds its session; by `here` if that is this one, or none. */
+  /** Sends a request to the node that holds its session, or calls `here` if that is this node or no node. */
   readonly forward = (
     http: HttpRequest,
     body: Uint8Array | undefined,
@@ -207,7 +207,7 @@ export class RemoteSessions implements SessionManager {
     if (beside !== undefined)
       return this.passing(this.relay(remote, beside.answer), remote, () => this.again(remote, here, search))
     const known = this.locations.get(id)
-    // A location that was remembered may be old: the directory is asked at once.
+    // A remembered location may be outdated, so ask the directory at once.
     if (known !== undefined) {
       const next = () => this.attempt(remote, here, search)
       return this.passing(this.relayTo(known, id, remote), remote, next)
@@ -239,12 +239,12 @@ export class RemoteSessions implements SessionManager {
     }
     return Effect.flatMap(this.reopening.open(id, located, remote.http), (refused) => {
       if (refused !== undefined) return Effect.succeed(refused)
-      // Another endpoint of this node may have it.
+      // Another endpoint of this node may hold it.
       return this.node.holder(this.endpoint.server.name, id) === undefined ? here() : this.attempt(remote, here, search)
     })
   }
 
-  /** `next`: tried if the other node has not seen the request, or may see it twice. */
+  /** `next` runs if the other node hasn't seen the request, or if the request may safely be sent twice. */
   private passing(relayed: Effect.Effect<Response, RelayError>, remote: RemoteRequest, next: () => Answer): Answer {
     return Effect.catch(relayed, ({ reason }) =>
       reason === "NotSent" || remote.isRepeatable ? next() : Effect.succeed(cut(remote))
@@ -256,7 +256,7 @@ export class RemoteSessions implements SessionManager {
     return this.directory.locate(id, { server: server.name, owner: ownerOf(http), takes })
   }
 
-  /** Looks again after a pause, or at once when the node is gone that did not answer. */
+  /** Tries again after a pause, or as soon as the node that didn't respond is gone. */
   private again(remote: RemoteRequest, here: () => Answer, { pause, until }: Search, node?: string): Answer {
     const { directory } = this
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -272,13 +272,13 @@ export class RemoteSessions implements SessionManager {
   }
 
   /**
-   * Finds the session that another node's request names, and opens it here if the directory says so. Returns false if it must not be
-   * answered here, or the error response if it could not be opened.
+   * Finds the session named by another node's request, and opens it here if the directory says so. Returns false if the request must not be
+   * handled here, or the error response if the session could not be opened.
    */
   readonly find = (http: HttpRequest, id: string): Effect.Effect<boolean | Response> => {
     if (this.holds(id)) return Effect.succeed(true)
     if (this.node.holder(this.endpoint.server.name, id) !== undefined) return Effect.succeed(false)
-    // A node that leaves takes no session over for another one, which can have it itself.
+    // A node that is leaving takes over no session on behalf of another node, which can take it itself.
     const takes = !this.endpoint.exchanges.draining && this.reopening.refusal(http) === undefined
     const leaving = this.node.leaving.get(id)
     const located = this.locate(id, http, takes)
@@ -336,7 +336,7 @@ export class RemoteSessions implements SessionManager {
     )
   }
 
-  /** The events of the other node as they come, and at its death an error for each request that it has not answered. */
+  /** Forwards the other node's events as they arrive. If that node dies, each unanswered request receives an error. */
   private streamed(
     body: RelayedResponse["body"],
     headers: RelayedResponse["headers"],
@@ -356,7 +356,7 @@ export class RemoteSessions implements SessionManager {
         return Scope.close(scope, Exit.void)
       }
     )
-    // A shutdown waits for requests; streams of GET end at once.
+    // A shutdown waits for requests, while GET streams end at once.
     const fiber = (http.method === "POST" ? passOn : fork)(Effect.ignore(pump))
     const left = (): void => {
       fiber.interruptUnsafe()
@@ -375,7 +375,7 @@ const wholeResponse = (body: string | Uint8Array, status: number, headers: Relay
     : HttpServerResponse.uint8Array(body, options)
 }
 
-/** The response to requests that may have run on a node that is gone. */
+/** Response to requests that may have run on a node that is gone. */
 const cut = ({ ids, isBatch }: RemoteRequest): Response => {
   const [first] = ids
   if (first === undefined) return notFound(ids)

@@ -1,8 +1,8 @@
 /**
- * Opens sessions again whose node is gone.
+ * Reopens sessions whose node is gone.
  *
- * Owns that a session is opened once, however many requests and endpoints of this node wait for it, and that none leaks: it is opened in a
- * fiber of the endpoint, which no client interrupts.
+ * Each session is reopened only once, no matter how many of this node's requests and endpoints are waiting for it. It is opened in one of
+ * the endpoint's fibers, which no client can interrupt, so no session leaks.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -40,13 +40,16 @@ export class Reopening {
     this.node = node
   }
 
-  /** The error response if no session may be opened again for that caller: at a shutdown, and beyond the limits of the table. */
+  /**
+   * Returns the error response if no session may be reopened for this caller, either during shutdown or because the table's limits are
+   * exceeded.
+   */
   refusal(http: HttpRequest, id?: JsonRpc.Id): ErrorResponse | undefined {
     const { exchanges, table } = this.endpoint
     return exchanges.admits ? refusalOf(table, http, id) : shuttingDown(id)
   }
 
-  /** Opens the session, unless an endpoint of this node has it; returns the error response if that failed. */
+  /** Opens the session unless one of this node's endpoints has it. If that fails, returns the error response. */
   open(id: string, located: Here, http: HttpRequest): Effect.Effect<ErrorResponse | undefined> {
     return Effect.suspend(() => {
       const { node } = this

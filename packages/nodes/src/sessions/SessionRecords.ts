@@ -1,4 +1,4 @@
-/** The records that other nodes need of the sessions of an endpoint, kept in the directory for as long as a session lives. */
+/** Keeps the records of an endpoint's sessions in the directory for as long as the sessions live. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -7,13 +7,13 @@ import type { NodesUnavailable, SessionDirectory, SessionRecord } from "@effect-
 
 const unavailable = McpError.interrupted("The change could not be stored for the other nodes: send the request again")
 
-/** How long the directory may take to locate a session that ends. */
+/** How long the directory may take to locate a closing session. */
 const askTimeout = "1 second"
 
 export class SessionRecords {
   private readonly directory: SessionDirectory
   private readonly server: string
-  /** The sessions that ended here and may still be in the directory. */
+  /** Sessions that have ended here but may still be in the directory. */
   private readonly closing = new Set<string>()
 
   constructor({ nodes, server }: Pick<ManagedEndpoint, "nodes" | "server">) {
@@ -30,19 +30,19 @@ export class SessionRecords {
     return Effect.mapError(write(id, record), () => unavailable)
   }
 
-  /** Has every node find the session. */
+  /** Adds the session to the directory. */
   open(session: HeldSession): Effect.Effect<void, McpError.McpError> {
     return this.write(session, (id, record) => this.directory.open(id, record))
   }
 
-  /** Stores what changed in the session for the other nodes. */
+  /** Saves the session's changes for the other nodes. */
   save(session: HeldSession): Effect.Effect<void, McpError.McpError> {
     return this.write(session, (id, record) => this.directory.save(id, record))
   }
 
   /**
-   * Has no node find the session; it counts as closing from the call on, before the effect runs. Gives whether this node held it: another
-   * one may have taken it over.
+   * Removes the session from the directory. The session counts as closing as soon as this is called, before the effect runs. Returns true
+   * if this node held it; another node may have taken it over.
    */
   close({ id, owner }: HeldSession): Effect.Effect<boolean> {
     this.closing.add(id)
@@ -56,7 +56,7 @@ export class SessionRecords {
     )
   }
 
-  /** True if it ended here and may still be in the directory. */
+  /** True if the session has ended here but may still be in the directory. */
   isClosing(id: string): boolean {
     return this.closing.has(id)
   }

@@ -1,14 +1,14 @@
-/** How often each caller names sessions that no node has: each such request asks the database, so that none may ask without end. */
+/** Limits how often a caller can name sessions that no node has, because each such request queries the database. */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-/** Questions of one caller that have no answer yet, or found no session within the second. */
+/** Maximum number of lookups per caller: those pending, and those that found no session within the last second. */
 const perCaller = 256
 const second = 1000
 
 export class UnknownSessions {
   private readonly clock: Clock.Clock
-  /** Questions by caller, in the second that began at `since`. */
+  /** Lookups by caller, during the second that started at `since`. */
   private readonly counts = new Map<string, number>()
   private since = 0
 
@@ -16,7 +16,7 @@ export class UnknownSessions {
     this.clock = clock
   }
 
-  /** How many unknown sessions a caller may ask for. */
+  /** Maximum number of unknown sessions that a caller may ask for. */
   get limit(): number {
     return perCaller
   }
@@ -31,7 +31,7 @@ export class UnknownSessions {
     return (this.counts.get(caller) ?? 0) >= perCaller
   }
 
-  /** Counts a question for as long as it runs; one that found no session counts until the second is over. */
+  /** Counts a lookup while it runs. If it finds no session, it keeps counting until the second is over. */
   counted<A, E>(caller: string, question: Effect.Effect<A, E>, isUnknown: (found: A) => boolean): Effect.Effect<A, E> {
     return Effect.suspend(() => {
       this.counts.set(caller, (this.counts.get(caller) ?? 0) + 1)

@@ -1,8 +1,8 @@
-/** Which requests the events of a stream answer. */
+/** Finds the requests that a stream's events respond to. */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 
-/** The ids of the responses in a text of events, each of which has one line of data. */
+/** Returns the IDs of the responses in an event stream's text. Each event has one line of data. */
 export const answeredIn = (events: string): ReadonlySet<JsonRpc.Id> => {
   const ids = new Set<JsonRpc.Id>()
   for (const [, data = ""] of events.matchAll(/^data: ?(\{.*)$/gm)) {

@@ -1,20 +1,34 @@
-/** Gives the sessions of a node that leaves to the others, each as soon as no request of it runs. */
+/** Releases the sessions of a node that is leaving, each as soon as it has no running request. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { HttpSession, ManagedEndpoint } from "@effect-mcp/server/internal/sharing"
 import type { NodeSessions } from "./NodeSessions.ts"
 
-type Endpoint = Pick<ManagedEndpoint, "exchanges" | "nodes" | "table">
+/** The parts of a session needed to hand it over. */
+export interface Held extends Pick<HttpSession, "id" | "isOpening" | "close"> {
+  readonly sink: Pick<HttpSession["sink"], "running">
+  readonly session: { readonly peer: { open(): { readonly length: number } } } | undefined
+}
 
-/** How often sessions that still run requests are looked at, in milliseconds. */
+/** The parts of an endpoint needed to hand over its sessions. */
+export interface LeavingEndpoint {
+  readonly exchanges: Pick<ManagedEndpoint["exchanges"], "isSettled">
+  readonly nodes: { readonly directory: Pick<ManagedEndpoint["nodes"]["directory"], "release"> }
+  readonly table: {
+    all(): ReadonlyArray<Held>
+    take(session: Held): boolean
+  }
+}
+
+/** Interval at which sessions with running requests are checked, in milliseconds. */
 const look = 10
-/** How long the directory may take. If it takes longer, the sessions are taken over once this node has left. */
+/** How long the directory may take. After that, the sessions are taken over once this node has left. */
 const patience = "5 seconds"
 
-const isBusy = ({ isOpening, session, sink }: HttpSession): boolean =>
+const isBusy = ({ isOpening, session, sink }: Held): boolean =>
   session === undefined || isOpening || sink.running > 0 || session.peer.open().length > 0
 
-const given = ({ nodes }: Endpoint, node: NodeSessions, sessions: ReadonlyArray<HttpSession>): Effect.Effect<void> =>
+const given = ({ nodes }: LeavingEndpoint, node: NodeSessions, sessions: ReadonlyArray<Held>): Effect.Effect<void> =>
   Effect.suspend(() => {
     const ids = sessions.map(({ id }) => id)
     const left = Deferred.makeUnsafe<void>()
@@ -33,8 +47,8 @@ const given = ({ nodes }: Endpoint, node: NodeSessions, sessions: ReadonlyArray<
     )
   })
 
-/** Completes when no session is held here and no request may open one again. */
-export const handOver = (endpoint: Endpoint, node: NodeSessions): Effect.Effect<void> =>
+/** Completes when no session is held here and no request can reopen one. */
+export const handOver = (endpoint: LeavingEndpoint, node: NodeSessions): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { exchanges, table } = endpoint
     const all = table.all()

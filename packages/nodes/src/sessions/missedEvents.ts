@@ -1,6 +1,6 @@
 /**
- * Resumes a stream of a node that is gone (spec 2025-11-25: basic/transports, resumability and redelivery): its events are those that the
- * store has, and its requests have ended with that node.
+ * Resumes a stream whose node is gone (spec 2025-11-25: basic/transports, resumability and redelivery). Its events come from the store, and
+ * its requests ended with that node.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -20,12 +20,12 @@ import { answeredIn } from "./answeredIn.ts"
 /** How long the store may take. */
 const readTimeout = "10 seconds"
 
-/** The error for a request that ran on a node that is gone. */
+/** Error for a request that was running on a node that is gone. */
 export const nodeGone = McpError.interrupted("The node that ran this request is gone: it may have run in part")
 
 const textOf = (events: ReadonlyArray<Event>): string => events.map(({ text }) => text).join("")
 
-/** Dies if the store fails, or takes too long. */
+/** Dies if the store fails or times out. */
 const read = (
   store: EventStore["Service"],
   session: string,
@@ -35,7 +35,7 @@ const read = (
   store.after({ session, stream }, seq).pipe(
     Effect.filterOrFail(
       (events) => events.every((event, at) => event.seq === seq + 1 + at),
-      () => new EventsGone({ message: "Not all of these events were kept" })
+      () => new EventsGone({ message: "Some of these events are no longer stored" })
     ),
     Effect.timeoutOrElse({
       duration: readTimeout,
@@ -43,7 +43,7 @@ const read = (
     })
   )
 
-/** All events of a stream, or an empty list if it never had one. */
+/** Returns all of a stream's events, or an empty list if it never had any. */
 const all = (store: EventStore["Service"], session: string, stream: string) =>
   // A stream that has dropped its oldest events still has the newest.
   Effect.matchEffect(store.after({ session, stream }, Number.MAX_SAFE_INTEGER - 1), {
@@ -51,7 +51,10 @@ const all = (store: EventStore["Service"], session: string, stream: string) =>
     onSuccess: () => read(store, session, stream, -1)
   })
 
-/** The events of standalone GET streams after a place, as text: of the epoch of that place, and of those before this one. */
+/**
+ * Returns the events of standalone GET streams after a position, as text. It includes the position's epoch and all later epochs before the
+ * session's current one.
+ */
 const missedOf = (store: EventStore["Service"], { epoch, id }: HeldSession, cursor: EventCursor) => {
   const first = epochOf(cursor.stream) + 1
   const between = Array.from({ length: epoch - first }, (_, at) => all(store, id, nameIn(first + at, getStream)))
@@ -60,15 +63,15 @@ const missedOf = (store: EventStore["Service"], { epoch, id }: HeldSession, curs
   )
 }
 
-/** Reads as much as is kept of the stream of a POST: everything, or the event at a place and later ones, or later ones only. */
+/** Returns a POST stream's stored events: all of them, those from a given event on, or only later ones. */
 const keptOf = (store: EventStore["Service"], session: string, { seq, stream }: EventCursor) => {
   const from = (place: number) => read(store, session, stream, place)
   return Effect.catch(from(-1), () => Effect.catch(from(seq - 1), () => from(seq)))
 }
 
 /**
- * Returns the rest of the stream of a POST: the events after a place, and an error for each request that they do not answer. If the first
- * events of a batch are not kept, a request that they answer gets an error too.
+ * Returns the rest of a POST stream: the events after a position, and an error for each request that they don't respond to. If the first
+ * events of a batch are lost, the requests that they responded to receive an error too.
  */
 const restOf = (
   store: EventStore["Service"],
@@ -79,19 +82,19 @@ const restOf = (
     const [first] = events
     const requests = first && requestsOf(first)
     if (requests === undefined)
-      return Effect.fail(new EventsGone({ message: "No event that names the requests was kept" }))
+      return Effect.fail(new EventsGone({ message: "No event that names the requests was stored" }))
     const answered = answeredIn(textOf(events))
     const unanswered = requests.filter((id) => !answered.has(id))
     const failures = unanswered.map((id) => `data: ${JsonRpc.encode(JsonRpc.failure(id, nodeGone))}\n\n`)
     return Effect.succeed(textOf(events.filter(({ seq }) => seq > cursor.seq)) + failures.join(""))
   })
 
-/** Returns the events after one of a stream that another node began. */
+/** Returns the events that follow a given event on a stream that another node started. */
 export const missedEvents = (
   store: EventStore["Service"] | undefined,
   session: HeldSession,
   cursor: EventCursor
 ): Effect.Effect<string, EventsGone> => {
-  if (store === undefined) return Effect.fail(new EventsGone({ message: "No events are kept" }))
+  if (store === undefined) return Effect.fail(new EventsGone({ message: "No events are stored" }))
   return isGetStream(cursor.stream) ? missedOf(store, session, cursor) : restOf(store, session.id, cursor)
 }

@@ -1,5 +1,5 @@
-/** Answers requests of other nodes, whose sessions are held here. */
-import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
+/** Handles requests from other nodes for the sessions that are held here. */
+import { attempt, exitOf } from "@effect-mcp/core/internal/calling"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -12,7 +12,7 @@ import type { HttpRequest, ManagedEndpoint } from "@effect-mcp/server/internal/s
 
 type Answer = ReturnType<RelayEndpoint["answer"]>
 
-/** Returns whether the session of a request is answered here, or the error response if it should be and cannot. */
+/** Returns whether to handle a session's request here, or the error response if it should be handled here but can't be. */
 type Find = (http: HttpRequest, session: string) => Effect.Effect<boolean | HttpServerResponse>
 
 const notHere = Effect.fail(new RelayError({ reason: "NotSent", message: "The session is not held here" }))
@@ -26,7 +26,7 @@ const relayed = ({ body, headers, status }: HttpServerResponse): RelayedResponse
   body: wholeOf(body)
 })
 
-/** A request that is not answered at once: its exchange lasts until the scope closes, since the response may be read for long. */
+/** Handles a request asynchronously. Its exchange lasts until the scope closes, because reading the response may take a long time. */
 const later = (
   answered: Effect.Effect<HttpServerResponse>,
   over: Deferred.Deferred<void>,
@@ -46,7 +46,7 @@ export const relayEndpoint = ({ exchanges, other, post, server }: ManagedEndpoin
     const over = Deferred.makeUnsafe<void>()
     const cut = () => Deferred.doneUnsafe(over, Effect.void)
     const isPost = http.method === "POST"
-    const exchange = isPost ? exchanges.enter(cut, http) : exchanges.open(cut)
+    const exchange = isPost ? exchanges.enter(cut, http) : exchanges.open(cut, http)
     const answering = attempt(() => (isPost ? post(http, body ?? "Gone", exchange) : other(http, exchange)))
     const done = exitOf(answering)
     if (done === undefined || !Exit.isSuccess(done) || done.value.body._tag === "Stream") {

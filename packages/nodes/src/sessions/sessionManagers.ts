@@ -1,4 +1,4 @@
-/** Shares the sessions of the endpoints of this node with other nodes. */
+/** Shares the sessions of this node's endpoints with other nodes. */
 import type { SessionManagers } from "@effect-mcp/server/internal/sharing"
 import * as Effect from "effect/Effect"
 import { NodeSessions } from "./NodeSessions.ts"

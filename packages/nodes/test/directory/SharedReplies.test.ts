@@ -1,4 +1,4 @@
-/** Replies that nodes share, where their store fails in between. */
+/** Shared replies with a store that fails in between. */
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
@@ -10,7 +10,7 @@ import { Network } from "../../src/memory/Network.ts"
 
 const times = { lease: 1200, grace: 300, kept: 600_000 }
 
-/** A guard whose store fails so often to keep a reply. */
+/** A guard whose store fails this many times to keep a reply. */
 const guardThatFails = Effect.fnUntraced(function* (failures: number, steps: Partial<ReplyStore> = {}) {
   const store = repliesOf(new Network())
   let left = failures
@@ -18,7 +18,7 @@ const guardThatFails = Effect.fnUntraced(function* (failures: number, steps: Par
     store: new Network().store(times),
     times,
     address: "a",
-    relay: { named: () => {}, asked: () => [], cut: () => {}, hasLeft: () => false }
+    relay: { named: () => {}, asked: () => [], cut: () => {}, hasLeft: () => false, leave: Effect.void }
   })
   const away = Effect.fail(new NodesUnavailable({ message: "away for a moment" }))
   return makeSharedReplies(
@@ -29,7 +29,7 @@ const guardThatFails = Effect.fnUntraced(function* (failures: number, steps: Par
 
 const again = Effect.die("The handler runs twice")
 
-describe("replies to a state", () => {
+describe("Replies to a state", () => {
   it.effect("A state whose use cannot be recorded gets -31503, and its handler does not run", () =>
     Effect.gen(function* () {
       const away = Effect.fail(new NodesUnavailable({ message: "away" }))
@@ -39,7 +39,7 @@ describe("replies to a state", () => {
     })
   )
 
-  it.effect("The reply to a state is kept for later uses though the store failed to answer once", () =>
+  it.effect("A state's reply is kept for later uses even if the store fails once", () =>
     Effect.gen(function* () {
       const guard = yield* guardThatFails(1)
       const first = yield* Effect.forkChild(guard.once("j", 60_000, Effect.succeed({ n: 1 })))
@@ -49,7 +49,7 @@ describe("replies to a state", () => {
     })
   )
 
-  it.effect("A later use of a state waits until the state expires where its reply could not be kept", () =>
+  it.effect("Later uses of a state wait until it expires if its reply could not be kept", () =>
     Effect.gen(function* () {
       const guard = yield* guardThatFails(Infinity)
       const first = yield* Effect.forkChild(guard.once("j", 60_000, Effect.succeed({ n: 1 })))

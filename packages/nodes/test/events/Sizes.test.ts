@@ -1,10 +1,10 @@
-/** How much of each stream a node lets its store keep. */
+/** The part of each stream that a node lets its store keep. */
 import { assert, describe, it } from "@effect/vitest"
 import { Sizes } from "../../src/events/Sizes.ts"
 
 const MiB = 1024 * 1024
 
-/** What stays of a stream when each write is so long. */
+/** Returns the kept length of a stream whose writes have this length. */
 const keptOf = (writes: number, length: number) => {
   const sizes = new Sizes()
   const places: Array<number> = []
@@ -17,8 +17,8 @@ const keptOf = (writes: number, length: number) => {
   return places
 }
 
-describe("sizes of streams", () => {
-  it("The sizes of a stream let 4 MiB of it be kept, whatever the length of its writes, and always the newest", () => {
+describe("Stream sizes", () => {
+  it("A stream keeps up to 4 MiB regardless of write sizes, and always its newest event", () => {
     for (const length of [100, 10_000, 100_000, MiB]) {
       const kept = keptOf(Math.ceil((6 * MiB) / length), length)
       assert.isAtMost(kept.length * length, 4 * MiB)
@@ -27,7 +27,7 @@ describe("sizes of streams", () => {
     assert.deepStrictEqual(keptOf(3, 9 * MiB), [2])
   })
 
-  it("The sizes of streams are forgotten with a stream and with a session", () => {
+  it("Stream sizes are forgotten with their stream or session", () => {
     const sizes = new Sizes()
     for (const stream of ["a", "b", "c"]) sizes.add("s", stream, 0, 1)
     sizes.add("t", "a", 0, 1)
@@ -37,7 +37,7 @@ describe("sizes of streams", () => {
     assert.strictEqual(sizes.count, 1)
   })
 
-  it("The sizes of streams are bounded where sessions are not forgotten, since other nodes took them over", () => {
+  it("Stream sizes are limited even if other nodes took over the sessions", () => {
     const sizes = new Sizes()
     for (let session = 0; session < 10_000; session++) {
       sizes.add(`s${session}`, "a", 0, 1)

@@ -1,9 +1,9 @@
-/** The time that a large event of another node takes. */
+/** The time to relay a large event from another node. */
 import { assert, describe, it } from "@effect/vitest"
 import { RelayedStream } from "../../src/sessions/RelayedStream.ts"
 
-describe("A stream that another node writes", () => {
-  it("A stream that another node writes hands on an event of 64 MiB that comes in small parts in less than five seconds", () => {
+describe("Streams written by another node", () => {
+  it("A relayed 64 MiB event in small parts arrives in less than five seconds", () => {
     const stream = new RelayedStream([1])
     const body = stream.attach()
     const part = "x".repeat(8192)

@@ -1,4 +1,4 @@
-/** Three nodes in processes of their own behind a round robin, one of which is killed: what clients of its sessions see. */
+/** Clients of three node processes behind a round robin, one of which is killed. */
 import { McpClient } from "@effect-mcp/client"
 import { Elicitation } from "@effect-mcp/core"
 import { needs } from "@effect-mcp/spec/skip"
@@ -40,47 +40,45 @@ const connect = (url: string) =>
 
 for (const { missing, name, place } of databases) {
   describe(`Nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
-    it.live(
-      "Calls to a node that is killed end once each, by an answer or an error, and its sessions are served on",
-      () =>
-        Effect.gen(function* () {
-          const { nodes, robin } = yield* three(name, yield* place)
-          const clients = yield* Effect.replicateEffect(connect(robin.url), scaled(24, 200))
-          const stopped = yield* Ref.make(false)
-          const begun = yield* Queue.unbounded<void>()
-          const ended: Array<{ readonly began: number; readonly took: number; readonly error: string | undefined }> = []
-          const calls = (client: (typeof clients)[number]) =>
-            Effect.gen(function* () {
-              for (let n = 0; !(yield* Ref.get(stopped)); n++) {
-                const began = Date.now()
-                yield* Queue.offer(begun, undefined)
-                const exit = yield* Effect.exit(client.callTool(Slow, { n, ms: 100 }))
-                if (Exit.isSuccess(exit)) assert.strictEqual(exit.value.n, n)
-                else assert.isTrue(exit.cause.reasons.every(Cause.isFailReason), String(exit.cause))
-                const error = Exit.isSuccess(exit) ? undefined : String(Cause.squash(exit.cause))
-                ended.push({ began, took: Date.now() - began, error })
-              }
-            })
-          const running = yield* Effect.forkChild(Effect.forEach(clients, calls, { concurrency: "unbounded" }))
-          yield* Queue.takeN(begun, clients.length * 3)
-          const killed = Date.now()
-          nodes[0]!.kill("SIGKILL")
-          // Each session makes its next calls after the death of the node.
-          yield* Effect.repeat(Effect.sleep("50 millis"), {
-            until: () =>
-              ended.filter(({ began, error }) => error === undefined && began > killed + 2000).length >=
-              clients.length * 2
+    it.live("Calls to a killed node end once each, with an answer or an error, and its sessions live on", () =>
+      Effect.gen(function* () {
+        const { nodes, robin } = yield* three(name, yield* place)
+        const clients = yield* Effect.replicateEffect(connect(robin.url), scaled(24, 200))
+        const stopped = yield* Ref.make(false)
+        const begun = yield* Queue.unbounded<void>()
+        const ended: Array<{ readonly began: number; readonly took: number; readonly error: string | undefined }> = []
+        const calls = (client: (typeof clients)[number]) =>
+          Effect.gen(function* () {
+            for (let n = 0; !(yield* Ref.get(stopped)); n++) {
+              const began = Date.now()
+              yield* Queue.offer(begun, undefined)
+              const exit = yield* Effect.exit(client.callTool(Slow, { n, ms: 100 }))
+              if (Exit.isSuccess(exit)) assert.strictEqual(exit.value.n, n)
+              else assert.isTrue(exit.cause.reasons.every(Cause.isFailReason), String(exit.cause))
+              const error = Exit.isSuccess(exit) ? undefined : String(Cause.squash(exit.cause))
+              ended.push({ began, took: Date.now() - began, error })
+            }
           })
-          yield* Ref.set(stopped, true)
-          yield* Fiber.join(running)
-          const late = ended.map(({ began, took }) => began + took - Math.max(began, killed)).toSorted((a, b) => b - a)
-          // Twice what is promised: the machine may be busy.
-          assert.isBelow(late[0] ?? 0, 4000)
-          for (const client of clients) assert.strictEqual((yield* client.callTool(Slow, { n: 1, ms: 0 })).n, 1)
+        const running = yield* Effect.forkChild(Effect.forEach(clients, calls, { concurrency: "unbounded" }))
+        yield* Queue.takeN(begun, clients.length * 3)
+        const killed = Date.now()
+        nodes[0]!.kill("SIGKILL")
+        // Each session makes its next calls after the node has died.
+        yield* Effect.repeat(Effect.sleep("50 millis"), {
+          until: () =>
+            ended.filter(({ began, error }) => error === undefined && began > killed + 2000).length >=
+            clients.length * 2
         })
+        yield* Ref.set(stopped, true)
+        yield* Fiber.join(running)
+        const late = ended.map(({ began, took }) => began + took - Math.max(began, killed)).toSorted((a, b) => b - a)
+        // Twice the promised time, because the machine may be busy.
+        assert.isBelow(late[0] ?? 0, 4000)
+        for (const client of clients) assert.strictEqual((yield* client.callTool(Slow, { n: 1, ms: 0 })).n, 1)
+      })
     )
 
-    it.live("Nodes keep the events of a stream for a client that was cut off, whichever node it comes back to", () =>
+    it.live("A stream's events survive for a disconnected client, whichever node it returns to", () =>
       Effect.gen(function* () {
         const { nodes, robin } = yield* three(name, yield* place)
         const scope = yield* Effect.scope
@@ -94,7 +92,7 @@ for (const { missing, name, place } of databases) {
         const again = yield* session.get("1-0")
         assert.deepStrictEqual((yield* again.event).data, last.data)
         yield* again.disconnect
-        // Its node is not known: the others answer for whichever it was.
+        // The session's node is unknown, so the others answer for any node.
         const owner = answerOf({
           n: 0,
           ...(yield* (yield* session.call("which", {}, 6)).json).result.structuredContent

@@ -1,4 +1,4 @@
-/** The laws of a network of nodes: what each kind keeps, whatever it is kept in. */
+/** The laws that every kind of network must keep, regardless of its store. */
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Nodes } from "@effect-mcp/nodes"
@@ -22,7 +22,7 @@ const record = (logLevel?: SessionRecord["logLevel"]): SessionRecord => ({
   subscriptions: ["test://nul\u0000"]
 })
 
-/** A node that ends with its own scope. */
+/** A node with a separate scope. */
 const join = (layer: Layer.Layer<Nodes.Services>) =>
   Effect.gen(function* () {
     const scope = yield* Scope.fork(yield* Effect.scope)
@@ -49,8 +49,8 @@ for (const { missing, name, open } of networks) {
       Effect.forEach(Array.from({ length: count }), () => join(layerOf({ lease: "20 seconds" })))
     )
 
-  describe(`networks over ${name}`, needs(missing === undefined, missing ?? ""), () => {
-    it.live("A network has each session at one node, where the other nodes find it until it is closed", () =>
+  describe(`Networks over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("Each session is held by one node, and other nodes find it there until it is closed", () =>
       Effect.gen(function* () {
         const [a, b] = yield* nodes(2)
         yield* a!.directory.open("s", record())
@@ -64,32 +64,30 @@ for (const { missing, name, open } of networks) {
       })
     )
 
-    it.live(
-      "A network gives a session to exactly one node, with its newest record, when the node that held it leaves",
-      () =>
-        Effect.gen(function* () {
-          const [a, b, c] = yield* nodes(3)
-          yield* a!.directory.open("s", record())
-          yield* a!.directory.save("s", record("error"))
-          yield* b!.directory.save("s", record("debug"))
-          const there = yield* b!.directory.locate("s")
-          assert(b!.directory instanceof Directory)
-          const gone = yield* Effect.forkChild(b!.directory.gone(there._tag === "There" ? there.node : ""))
-          yield* a!.leave
-          yield* Fiber.join(gone)
-          const found = yield* Effect.all(
-            [b!, c!, b!, c!].map(({ directory }) => directory.locate("s")),
-            { concurrency: "unbounded" }
-          )
-          const here = found.flatMap((one, at) => (one._tag === "Here" ? [{ at: at % 2, one }] : []))
-          assert.deepStrictEqual(new Set(here.map(({ at }) => at)).size, 1)
-          for (const { one } of here) {
-            assert.deepStrictEqual([one.epoch, one.record], [2, record("error")])
-          }
-        })
+    it.live("When a node leaves, exactly one other node takes over its session with the newest record", () =>
+      Effect.gen(function* () {
+        const [a, b, c] = yield* nodes(3)
+        yield* a!.directory.open("s", record())
+        yield* a!.directory.save("s", record("error"))
+        yield* b!.directory.save("s", record("debug"))
+        const there = yield* b!.directory.locate("s")
+        assert(b!.directory instanceof Directory)
+        const gone = yield* Effect.forkChild(b!.directory.gone(there._tag === "There" ? there.node : ""))
+        yield* a!.leave
+        yield* Fiber.join(gone)
+        const found = yield* Effect.all(
+          [b!, c!, b!, c!].map(({ directory }) => directory.locate("s")),
+          { concurrency: "unbounded" }
+        )
+        const here = found.flatMap((one, at) => (one._tag === "Here" ? [{ at: at % 2, one }] : []))
+        assert.deepStrictEqual(new Set(here.map(({ at }) => at)).size, 1)
+        for (const { one } of here) {
+          assert.deepStrictEqual([one.epoch, one.record], [2, record("error")])
+        }
+      })
     )
 
-    it.live("A released session is taken by the next node that is asked, and no other session moves", () =>
+    it.live("A released session is taken by the next node asked, and no other session moves", () =>
       Effect.gen(function* () {
         const [a, b, c] = yield* nodes(3)
         yield* a!.directory.open("s", record("error"))
@@ -108,7 +106,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "A network keeps events for every node: after a place in order; none where the oldest are gone, or the session is closed",
+      "Every node reads the events after a position in order, or none if the oldest are gone or the session closed",
       () =>
         Effect.gen(function* () {
           const [a, b] = yield* nodes(2)
@@ -129,7 +127,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "A network loses no event of ten streams that three nodes write at once, and gives each stream in order to a fourth node",
+      "Ten streams written by three nodes at once reach a fourth node in order, without a lost event",
       () =>
         Effect.gen(function* () {
           const [reader, ...writers] = yield* nodes(4)
@@ -148,45 +146,41 @@ for (const { missing, name, open } of networks) {
       120_000
     )
 
-    it.live(
-      "A network gives one reply to a state, at whichever node it is used again: while its handler runs, and afterwards",
-      () =>
-        Effect.gen(function* () {
-          const [a, b] = yield* nodes(2)
-          const expires = Date.now() + 60_000
-          const go = yield* Deferred.make<void>()
-          const never = Effect.die(new Error("The handler runs twice"))
-          const first = yield* Effect.forkChild(a!.guard.once("j", expires, Effect.as(Deferred.await(go), { n: 1 })), {
-            startImmediately: true
-          })
-          yield* Effect.sleep("100 millis")
-          const second = yield* Effect.forkChild(b!.guard.once("j", expires, never))
-          yield* Deferred.succeed(go, undefined)
-          assert.deepStrictEqual([yield* Fiber.join(first), yield* Fiber.join(second)], [{ n: 1 }, { n: 1 }])
-          const error = McpError.invalidParams("no", { field: "n" })
-          yield* Effect.flip(a!.guard.once("e", expires, Effect.fail(error)))
-          const again = yield* Effect.flip(b!.guard.once("e", expires, never))
-          assert.deepStrictEqual([again.code, again.message, again.data], [error.code, error.message, error.data])
-          const asked = EncodedResult.core("input_required", { requestState: "x" })
-          yield* a!.guard.once("r", expires, Effect.succeed(asked))
-          assert.deepStrictEqual(yield* b!.guard.once("r", expires, never), asked)
-          yield* Effect.exit(a!.guard.once("d", expires, Effect.interrupt))
-          assert.strictEqual(yield* b!.guard.once("d", expires, Effect.succeed("anew")), "anew")
+    it.live("A state gets the same reply on any node where it is used again, during and after its handler's run", () =>
+      Effect.gen(function* () {
+        const [a, b] = yield* nodes(2)
+        const expires = Date.now() + 60_000
+        const go = yield* Deferred.make<void>()
+        const never = Effect.die(new Error("The handler runs twice"))
+        const first = yield* Effect.forkChild(a!.guard.once("j", expires, Effect.as(Deferred.await(go), { n: 1 })), {
+          startImmediately: true
         })
+        yield* Effect.sleep("100 millis")
+        const second = yield* Effect.forkChild(b!.guard.once("j", expires, never))
+        yield* Deferred.succeed(go, undefined)
+        assert.deepStrictEqual([yield* Fiber.join(first), yield* Fiber.join(second)], [{ n: 1 }, { n: 1 }])
+        const error = McpError.invalidParams("no", { field: "n" })
+        yield* Effect.flip(a!.guard.once("e", expires, Effect.fail(error)))
+        const again = yield* Effect.flip(b!.guard.once("e", expires, never))
+        assert.deepStrictEqual([again.code, again.message, again.data], [error.code, error.message, error.data])
+        const asked = EncodedResult.core("input_required", { requestState: "x" })
+        yield* a!.guard.once("r", expires, Effect.succeed(asked))
+        assert.deepStrictEqual(yield* b!.guard.once("r", expires, never), asked)
+        yield* Effect.exit(a!.guard.once("d", expires, Effect.interrupt))
+        assert.strictEqual(yield* b!.guard.once("d", expires, Effect.succeed("anew")), "anew")
+      })
     )
 
-    it.live(
-      "A network lets no state be used that has expired by the clock of the store, though a node's own clock is late",
-      () =>
-        Effect.gen(function* () {
-          const [a] = yield* nodes(1)
-          const expires = (yield* Clock.currentTimeMillis) - 1000
-          const used = yield* Effect.flip(a!.guard.once("late", expires, Effect.die("The handler runs")))
-          assert.deepStrictEqual([used.code, used.message], [-32602, "Invalid or expired requestState"])
-        })
+    it.live("A state that has expired by the store's clock cannot be used, even if a node's clock is slow", () =>
+      Effect.gen(function* () {
+        const [a] = yield* nodes(1)
+        const expires = (yield* Clock.currentTimeMillis) - 1000
+        const used = yield* Effect.flip(a!.guard.once("late", expires, Effect.die("The handler runs")))
+        assert.deepStrictEqual([used.code, used.message], [-32602, "Invalid or expired requestState"])
+      })
     )
 
-    it.live("A network runs the handler of a state once where many nodes use the state at once", () =>
+    it.live("A state used on many nodes at once runs its handler once", () =>
       Effect.gen(function* () {
         const [a, b, c] = yield* nodes(3)
         const expires = (yield* Clock.currentTimeMillis) + 60_000
@@ -199,7 +193,7 @@ for (const { missing, name, open } of networks) {
       })
     )
 
-    it.live("A network carries hints to all other nodes, and each node opens a state that another node sealed", () =>
+    it.live("Hints reach all other nodes, and each node opens a state sealed by another", () =>
       Effect.gen(function* () {
         const [a, b, c] = yield* nodes(3)
         const heard: Array<string> = []
@@ -216,7 +210,7 @@ for (const { missing, name, open } of networks) {
             }
           })
         }
-        // The connection of a node to the bus may not be there yet.
+        // A node may not be connected to the bus yet.
         yield* Effect.forkScoped(
           Effect.forever(
             Effect.andThen(

@@ -1,4 +1,4 @@
-/** The laws of rate limits that nodes share, over each kind of network. */
+/** The laws of shared rate limits, for each kind of network. */
 import { Nodes as Node } from "@effect-mcp/server/Nodes"
 import { RateLimitStore, type Use } from "@effect-mcp/server/RateLimitStore"
 import { needs } from "@effect-mcp/spec/skip"
@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { networks } from "../support/networks.ts"
 
-/** Tokens that come back in a second: none, nearly. */
+/** Tokens per second: practically none. */
 const slow = 0.001
 const names = ["ann", "bob\u0000", `eve ${"é".repeat(4000)}`] as const
 
@@ -24,9 +24,9 @@ for (const { missing, name, open } of networks) {
       )
     )
 
-  describe(`rate limits over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+  describe(`Rate limits over ${name}`, needs(missing === undefined, missing ?? ""), () => {
     it.live.prop(
-      "Shared rate limits have one bucket for all nodes: each use is taken once, of whatever node and however many come at once",
+      "Shared rate limits use one bucket for all nodes and count each concurrent use once",
       { uses: Uses },
       ({ uses }) =>
         Effect.gen(function* () {
@@ -48,7 +48,7 @@ for (const { missing, name, open } of networks) {
       { arbitrary: { runs: 5 } }
     )
 
-    it.live("Shared rate limits fill again by the clock of the store, up to twice what comes back in a second", () =>
+    it.live("Shared rate limits refill by the store's clock, up to twice a second's worth", () =>
       Effect.gen(function* () {
         const [a, b] = yield* stores(2)
         const use = (used: number) => [{ bucket: "ann", used, perSecond: 1000 }]
@@ -59,7 +59,7 @@ for (const { missing, name, open } of networks) {
       }).pipe(Effect.scoped)
     )
 
-    it.live("Rate limits belong to each node alone unless the options share them", () =>
+    it.live("Rate limits are per node unless the options share them", () =>
       Effect.gen(function* () {
         const context = yield* Layer.build((yield* open)())
         assert.isTrue(Option.isSome(Context.getOption(context, Node)))

@@ -1,4 +1,4 @@
-/** Three nodes behind nginx that are restarted one after the other, while clients of all kinds call them. */
+/** Restarts three nodes behind nginx one after another, while all kinds of clients call them. */
 import { needs } from "@effect-mcp/spec/skip"
 import { scaled } from "@effect-mcp/spec/Scale"
 import { assert, describe, it } from "@effect/vitest"
@@ -7,7 +7,7 @@ import { hasNginx } from "../support/balancer.ts"
 import { databases } from "../support/networks.ts"
 import { kinds, type Options, rolled } from "../support/rolling.ts"
 
-/** Each database with one way to serve. */
+/** Each database, with one way to serve. */
 const stacks = { postgres: "router", redis: "listener" } as const
 
 const losesNothing = (options: Pick<Options, "kind" | "keepAlive" | "lameDuck" | "place">) =>
@@ -21,14 +21,14 @@ const losesNothing = (options: Pick<Options, "kind" | "keepAlive" | "lameDuck" |
   })
 
 for (const { missing, name, place } of databases) {
-  describe(`nodes over ${name} that are restarted in turn`, needs(missing === undefined, missing ?? ""), () => {
+  describe(`Rolling restarts over ${name}`, needs(missing === undefined, missing ?? ""), () => {
     it.live(
       "A rolling restart fails no call and runs none twice",
       () => Effect.flatMap(place, (place) => losesNothing({ kind: name, place })),
       120_000
     )
 
-    describe("behind a proxy that keeps connections open", needs(hasNginx, "nginx is not installed"), () => {
+    describe("Rolling restarts behind a keep-alive proxy", needs(hasNginx, "nginx is not installed"), () => {
       it.live(
         "A rolling restart with `lameDuck` fails no call and runs none twice",
         () => Effect.flatMap(place, (place) => losesNothing({ kind: name, place, keepAlive: true, lameDuck: 2000 })),

@@ -1,4 +1,4 @@
-/** What a client of three nodes sees behind a round robin, over each kind of network. */
+/** Clients of three nodes behind a round robin, for each kind of network. */
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Nodes as Node } from "@effect-mcp/server/Nodes"
@@ -13,12 +13,12 @@ const callOf = (name: string, id: number) =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name } })
 
 for (const { missing, name, open } of networks) {
-  /** Leases that no busy machine lets run out. */
+  /** Long leases, which don't expire even on a busy machine. */
   const three = Effect.flatMap(open, (layerOf) => cluster(3, () => layerOf({ lease: "20 seconds" })))
 
-  describe.each(revisions)(`sessions of %s on three nodes over ${name}`, (version) => {
+  describe.each(revisions)(`%s sessions on three nodes over ${name}`, (version) => {
     it.live(
-      "A session is served by the node that opened it, at whichever node a request arrives",
+      "A session is served by the node that opened it, wherever a request arrives",
       () =>
         Effect.gen(function* () {
           const nodes = yield* three
@@ -34,7 +34,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "A session is looked for once at a node that learns where it is",
+      "A node looks up a session once and then remembers where it is",
       () =>
         Effect.gen(function* () {
           const layerOf = yield* open
@@ -67,7 +67,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "A request reaches another node without the credentials of its client",
+      "A request reaches another node without its client's credentials",
       () =>
         Effect.gen(function* () {
           const layerOf = yield* open
@@ -99,7 +99,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "A question of a session is answered at another node than the node whose fiber asks",
+      "A session's question can be answered on a node other than the one asking",
       () =>
         Effect.gen(function* () {
           const nodes = yield* three
@@ -118,7 +118,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "A session has a stream of 11 MiB at another node, whole and in order",
+      "A session streams 11 MiB to another node, complete and in order",
       () =>
         Effect.gen(function* () {
           const nodes = yield* three
@@ -144,7 +144,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "A session is closed everywhere by one DELETE at any node",
+      "One DELETE on any node closes a session everywhere",
       () =>
         Effect.gen(function* () {
           const nodes = yield* three
@@ -159,8 +159,8 @@ for (const { missing, name, open } of networks) {
     )
   })
 
-  describe(`requests of 2026-07-28 on three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
-    it.live("A request of 2026-07-28 is answered where it arrives, whatever session it names", () =>
+  describe(`2026-07-28 requests on three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("A 2026-07-28 request is answered where it arrives, whatever session it names", () =>
       Effect.gen(function* () {
         const nodes = yield* three
         const session = yield* openSession(nodes.at(2))
@@ -173,57 +173,49 @@ for (const { missing, name, open } of networks) {
     )
   })
 
-  describe(
-    `subscriptions of 2026-07-28 on three nodes over ${name}`,
-    needs(missing === undefined, missing ?? ""),
-    () => {
-      it.live(
-        "A subscription learns of a list that changed on another node, and of a resource that was updated there",
-        () =>
-          Effect.gen(function* () {
-            const nodes = yield* three
-            const wanted = { promptsListChanged: true, resourceSubscriptions: ["test://count"] }
-            const listening = yield* nodes.at(1).post("subscriptions/listen", { notifications: wanted })
-            assert.strictEqual((yield* listening.event).data.method, "notifications/subscriptions/acknowledged")
-            const call = (name: string) => nodes.at(2).post("tools/call", { name, arguments: {} }, {}, 2)
-            assert.strictEqual((yield* call("grow")).status, 200)
-            yield* Effect.forkScoped(Effect.forever(Effect.andThen(call("touch"), Effect.sleep("50 millis"))))
-            const seen = new Set<string>()
-            while (seen.size < 2) seen.add((yield* listening.event).data.method)
-            assert.isTrue(seen.has("notifications/prompts/list_changed"))
-            assert.isTrue(seen.has("notifications/resources/updated"))
-          })
-      )
-    }
-  )
+  describe(`2026-07-28 subscriptions on three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("A subscription is notified of another node's list change and resource update", () =>
+      Effect.gen(function* () {
+        const nodes = yield* three
+        const wanted = { promptsListChanged: true, resourceSubscriptions: ["test://count"] }
+        const listening = yield* nodes.at(1).post("subscriptions/listen", { notifications: wanted })
+        assert.strictEqual((yield* listening.event).data.method, "notifications/subscriptions/acknowledged")
+        const call = (name: string) => nodes.at(2).post("tools/call", { name, arguments: {} }, {}, 2)
+        assert.strictEqual((yield* call("grow")).status, 200)
+        yield* Effect.forkScoped(Effect.forever(Effect.andThen(call("touch"), Effect.sleep("50 millis"))))
+        const seen = new Set<string>()
+        while (seen.size < 2) seen.add((yield* listening.event).data.method)
+        assert.isTrue(seen.has("notifications/prompts/list_changed"))
+        assert.isTrue(seen.has("notifications/resources/updated"))
+      })
+    )
+  })
 
-  describe(`clients of three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
-    it.live(
-      "All clients learn of a list that changed on one node, and of a resource that was updated on another node",
-      () =>
-        Effect.gen(function* () {
-          const nodes = yield* three
-          const sessions = yield* Effect.forEach([1, 2, 3], (node) => openSession(nodes.at(node)))
-          const streams = yield* Effect.forEach(sessions, (session) => session.get())
-          for (const session of sessions) {
-            yield* (yield* session.request("resources/subscribe", { uri: "test://count" }, 1)).json
+  describe(`Clients of three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("Every client is notified of one node's list change and another node's resource update", () =>
+      Effect.gen(function* () {
+        const nodes = yield* three
+        const sessions = yield* Effect.forEach([1, 2, 3], (node) => openSession(nodes.at(node)))
+        const streams = yield* Effect.forEach(sessions, (session) => session.get())
+        for (const session of sessions) {
+          yield* (yield* session.request("resources/subscribe", { uri: "test://count" }, 1)).json
+        }
+        yield* (yield* sessions[0]!.call("grow", {}, 2)).json
+        // A hint that a node wants updates may be on its way while the first one happens.
+        const touching = Effect.forever(Effect.andThen(sessions[1]!.call("touch", {}, 3), Effect.sleep("50 millis")))
+        yield* Effect.forkScoped(touching)
+        for (const stream of streams) {
+          const seen = new Set<string>()
+          while (seen.size < 2) {
+            const { data } = yield* stream.event
+            if (data !== "" && data !== undefined) seen.add(data.method)
           }
-          yield* (yield* sessions[0]!.call("grow", {}, 2)).json
-          // A hint that a node wants updates may be on its way while the first one happens.
-          const touching = Effect.forever(Effect.andThen(sessions[1]!.call("touch", {}, 3), Effect.sleep("50 millis")))
-          yield* Effect.forkScoped(touching)
-          for (const stream of streams) {
-            const seen = new Set<string>()
-            while (seen.size < 2) {
-              const { data } = yield* stream.event
-              if (data !== "" && data !== undefined) seen.add(data.method)
-            }
-            assert.deepStrictEqual([...seen].toSorted(), [
-              "notifications/prompts/list_changed",
-              "notifications/resources/updated"
-            ])
-          }
-        })
+          assert.deepStrictEqual([...seen].toSorted(), [
+            "notifications/prompts/list_changed",
+            "notifications/resources/updated"
+          ])
+        }
+      })
     )
   })
 }

@@ -1,6 +1,6 @@
 /**
- * Three nodes in processes of their own behind a round robin, one of which is killed again and again, and replaced: what clients of many
- * sessions see. Nightly: 200 sessions, a node killed every 5 seconds for a minute.
+ * Clients with many sessions on three node processes behind a round robin, while one node after another is killed and replaced. Nightly:
+ * 200 sessions, and a kill every 5 seconds for a minute.
  */
 import { McpClient } from "@effect-mcp/client"
 import { scaled } from "@effect-mcp/spec/Scale"
@@ -14,11 +14,11 @@ import { robin, start } from "../support/robin.ts"
 
 const sessions = scaled(24, 200)
 const kills = scaled(2, 12)
-/** Between two kills, in milliseconds. */
+/** Milliseconds between two kills. */
 const pause = scaled(1000, 5000)
-/** How long a handler takes, and how long a client pauses between two calls, in milliseconds. */
+/** Duration of a handler, and of a client's pause between two calls, in milliseconds. */
 const [takes, rests] = [scaled(100, 500), scaled(0, 1000)]
-/** How long an answer may take after the node was killed that it waits for, in milliseconds. */
+/** Maximum time for an answer after the kill of its node, in milliseconds. */
 const promised = 2000
 
 const connect = (url: string) =>
@@ -32,11 +32,11 @@ const connect = (url: string) =>
 interface Call {
   readonly began: number
   readonly ended: number
-  /** Undefined for an answer. */
+  /** The error, or `undefined` for an answer. */
   readonly error: string | undefined
 }
 
-/** How long a call went on after the last kill that it saw; after its begin where it saw none. */
+/** Duration of the call after the last kill during it, or else after its start. */
 const lateness = (killed: ReadonlyArray<number>, { began, ended }: Call): number =>
   ended - Math.max(began, ...killed.filter((at) => at < ended))
 
@@ -48,9 +48,9 @@ const summary = (calls: ReadonlyArray<Call>, killed: ReadonlyArray<number>): str
 }
 
 for (const { missing, name, place } of databases) {
-  describe(`nodes over ${name} that are killed again and again`, needs(missing === undefined, missing ?? ""), () => {
+  describe(`Repeatedly killed nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
     it.live(
-      "Calls to nodes that are killed end once each, by an answer or an error, soon after the kill",
+      "Calls to killed nodes end once each, with an answer or an error, soon after the kill",
       () =>
         Effect.gen(function* () {
           const at = yield* place
@@ -79,7 +79,7 @@ for (const { missing, name, place } of databases) {
           const running = yield* Effect.forkChild(Effect.forEach(clients, calling, { concurrency: "unbounded" }))
           const killed: Array<number> = []
           for (let kill = 0; kill < kills; kill++) {
-            // The process that takes its place starts meanwhile.
+            // The replacement starts in the meantime.
             const [next] = yield* Effect.all([start(name, at, "4"), Effect.sleep(pause)], { concurrency: 2 })
             killed.push(Date.now())
             nodes[kill % 3]!.kill("SIGKILL")
@@ -90,7 +90,7 @@ for (const { missing, name, place } of databases) {
           yield* Fiber.join(running)
           yield* Effect.logInfo(summary(calls, killed))
           assert.strictEqual(calls.length, begun)
-          // Twice what is promised, and what the slowest call took before the first kill: the machine may be busy.
+          // Twice the promised time, plus the time of the slowest call before the first kill, because the machine may be busy.
           const before = calls.filter(({ ended }) => ended < (killed[0] ?? 0)).map(({ began, ended }) => ended - began)
           const slowest = Math.max(...calls.map((call) => lateness(killed, call)))
           assert.isBelow(slowest, 2 * promised + Math.max(takes, ...before))

@@ -1,4 +1,4 @@
-/** The relay between processes: strangers are kept out, and whether a request may have run is known. */
+/** The relay between processes: strangers are rejected, and failures tell whether a request may have run. */
 import type { RelayedRequest, RelayedResponse, RelayEndpoint, RelayError } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Queue, Scope, Stream } from "effect"
@@ -47,8 +47,8 @@ const bytesOf = ({ body }: RelayedResponse) =>
 const textOf = (response: RelayedResponse) => Effect.map(bytesOf(response), (bytes) => new TextDecoder().decode(bytes))
 const reasonOf = (sent: ReturnType<RelayEndpoint["answer"]>) => Effect.map(Effect.flip(sent), ({ reason }) => reason)
 
-describe("the relay between processes", () => {
-  it.live("A relay carries a request whole, and its response as it is written", () =>
+describe("Relay between processes", () => {
+  it.live("A relay carries whole requests and streams their responses", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const seen: Array<RelayedRequest> = []
@@ -66,7 +66,7 @@ describe("the relay between processes", () => {
     })
   )
 
-  it.live("A relay knows which nodes said that they leave", () =>
+  it.live("A relay knows which nodes have announced that they are leaving", () =>
     Effect.gen(function* () {
       const a = yield* node()
       const scope = yield* Scope.make()
@@ -75,13 +75,13 @@ describe("the relay between processes", () => {
       yield* a.relay.send(b.name, request)
       assert.isFalse(a.relay.hasLeft(b.name))
       yield* Scope.close(scope, Exit.void)
-      // The connection has ended, and what was sent on it has arrived before.
+      // The connection has ended, so everything sent on it has arrived.
       assert.strictEqual(yield* reasonOf(a.relay.send(b.name, request)), "NotSent")
       assert.isTrue(a.relay.hasLeft(b.name))
     })
   )
 
-  it.live("A relay carries bodies that are longer than a frame, each with its own response", () =>
+  it.live("A relay carries bodies longer than a frame, each with its own response", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       yield* b.relay.serve(
@@ -99,7 +99,7 @@ describe("the relay between processes", () => {
     })
   )
 
-  it.live("A relay has a writer wait for a reader, and carries other requests meanwhile", () =>
+  it.live("A relay makes a writer wait for its reader and carries other requests meanwhile", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const part = new Uint8Array(64 * 1024)
@@ -129,33 +129,31 @@ describe("the relay between processes", () => {
     })
   )
 
-  it.live(
-    "A relay hangs up at the other node when the caller leaves the request, before its response and during it",
-    () =>
-      Effect.gen(function* () {
-        const { a, b } = yield* pair
-        const [asked, left] = [yield* Queue.unbounded<string>(), yield* Queue.unbounded<string>()]
-        yield* b.relay.serve(
-          endpoint(({ url }) =>
-            Effect.gen(function* () {
-              yield* Effect.addFinalizer(() => Queue.offer(left, url))
-              yield* Queue.offer(asked, url)
-              if (url === "/before") return yield* Effect.never
-              return { status: 200, headers: {}, body: Stream.never }
-            })
-          )
+  it.live("A relay hangs up on the other node if the caller leaves before or during the response", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const [asked, left] = [yield* Queue.unbounded<string>(), yield* Queue.unbounded<string>()]
+      yield* b.relay.serve(
+        endpoint(({ url }) =>
+          Effect.gen(function* () {
+            yield* Effect.addFinalizer(() => Queue.offer(left, url))
+            yield* Queue.offer(asked, url)
+            if (url === "/before") return yield* Effect.never
+            return { status: 200, headers: {}, body: Stream.never }
+          })
         )
-        const before = yield* Effect.forkChild(Effect.scoped(a.relay.send(b.name, { ...request, url: "/before" })))
-        assert.strictEqual(yield* Queue.take(asked), "/before")
-        yield* Fiber.interrupt(before)
-        assert.strictEqual(yield* Queue.take(left), "/before")
-        yield* Effect.scoped(a.relay.send(b.name, { ...request, url: "/during" }))
-        assert.strictEqual(yield* Queue.take(left), "/during")
-        assert.deepStrictEqual([...a.relay.asked()], [])
-      })
+      )
+      const before = yield* Effect.forkChild(Effect.scoped(a.relay.send(b.name, { ...request, url: "/before" })))
+      assert.strictEqual(yield* Queue.take(asked), "/before")
+      yield* Fiber.interrupt(before)
+      assert.strictEqual(yield* Queue.take(left), "/before")
+      yield* Effect.scoped(a.relay.send(b.name, { ...request, url: "/during" }))
+      assert.strictEqual(yield* Queue.take(left), "/during")
+      assert.deepStrictEqual([...a.relay.asked()], [])
+    })
   )
 
-  it.live("A relay answers no connection with another secret or other first bytes, and sends it no request", () =>
+  it.live("A relay ignores connections with a different secret or preamble and sends them no request", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const seen: Array<RelayedRequest> = []
@@ -176,7 +174,7 @@ describe("the relay between processes", () => {
     })
   )
 
-  it.live("A relay reports a request that no server has seen as not sent", () =>
+  it.live("A relay reports a request that no server has seen as unsent", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const send = (name: string) => reasonOf(a.relay.send(name, request))
@@ -184,13 +182,13 @@ describe("the relay between processes", () => {
       assert.strictEqual(yield* send(b.name), "NotSent")
       const seen: Array<RelayedRequest> = []
       yield* b.relay.serve(serving({}, seen))
-      // The name of an earlier lease: its sessions may be those of another node now.
+      // The name of an earlier lease: another node may hold its sessions now.
       assert.strictEqual(yield* send(`before ${b.address}`), "NotSent")
       assert.deepStrictEqual(seen, [])
     })
   )
 
-  it.live("A relay ends a response that its server breaks off by an error", () =>
+  it.live("A relay ends a response with an error if its server breaks it off", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const broken = Stream.concat(Stream.succeed(new Uint8Array(1)), Stream.die(new Error("secret")))
@@ -200,7 +198,7 @@ describe("the relay between processes", () => {
     })
   )
 
-  it.live("A relay ends the requests to a node whose lease has ended, and no other", () =>
+  it.live("A relay ends only the requests to a node whose lease has expired", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const asked = yield* Queue.unbounded<void>()
@@ -227,7 +225,7 @@ describe("the relay between processes", () => {
     })
   )
 
-  it.live("A relay carries claims that JSON does not have, and refuses claims that cannot leave their process", () =>
+  it.live("A relay carries claims that JSON cannot represent and rejects claims that cannot leave their process", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const seen: Array<RelayedRequest> = []
@@ -242,7 +240,7 @@ describe("the relay between processes", () => {
     })
   )
 
-  it.live("A relay cannot be made at a port that is in use: a typed error names the port", () =>
+  it.live("A relay on a port in use fails with a typed error that names the port", () =>
     Effect.gen(function* () {
       const { b } = yield* pair
       const port = Number(b.address.split(":").at(-1))
@@ -252,7 +250,7 @@ describe("the relay between processes", () => {
     })
   )
 
-  it.live("A relay sends requests that follow a cut on another connection", () =>
+  it.live("A relay sends requests after a disconnect on another connection", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const asked = yield* Queue.unbounded<void>()
@@ -272,7 +270,7 @@ describe("the relay between processes", () => {
     })
   )
 
-  it.live("A relay ends a request whose server throws, and answers the next request", () =>
+  it.live("A relay ends a request whose server throws and answers the next one", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       yield* b.relay.serve(
@@ -300,7 +298,7 @@ const listening = (use: (socket: Socket) => void) =>
     })
   })
 
-/** One that does with each request what it is told. */
+/** A relay with the given handler. */
 const odd = (requested: (id: number, writer: FrameWriter) => void) =>
   listening((socket) => {
     const writer = new FrameWriter(socket)
@@ -308,8 +306,8 @@ const odd = (requested: (id: number, writer: FrameWriter) => void) =>
     socket.on("data", (chunk) => void reader.push(chunk))
   })
 
-describe("a relay that leaves", () => {
-  it.live("A relay that leaves says of a request right after the handshake that it did not begin", () =>
+describe("Leaving relays", () => {
+  it.live("A leaving relay reports a request right after the handshake as not started", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { address, name } = yield* Scope.provide(node(), scope)
@@ -330,26 +328,24 @@ describe("a relay that leaves", () => {
     })
   )
 
-  it.live(
-    "A relay that leaves answers the requests that it has read; the other node may send later ones elsewhere",
-    () =>
-      Effect.gen(function* () {
-        const port = yield* odd((id, writer) => {
-          if (id !== 2) return
-          writer.write(kinds.leaving, 0, "1")
-          writer.write(kinds.response, 1, JSON.stringify([200, {}, "text"]), "read")
-        })
-        const { relay } = yield* node()
-        const sent = relay.send(`id ${host}:${port}`, request)
-        const both = yield* Effect.all([Effect.exit(sent), Effect.exit(reasonOf(sent))], { concurrency: 2 })
-        assert.deepStrictEqual(both[0], Exit.succeed({ status: 200, headers: {}, body: "read" }))
-        assert.deepStrictEqual(both[1], Exit.succeed("NotSent"))
+  it.live("A leaving relay answers the requests it has read, and later ones can go elsewhere", () =>
+    Effect.gen(function* () {
+      const port = yield* odd((id, writer) => {
+        if (id !== 2) return
+        writer.write(kinds.leaving, 0, "1")
+        writer.write(kinds.response, 1, JSON.stringify([200, {}, "text"]), "read")
       })
+      const { relay } = yield* node()
+      const sent = relay.send(`id ${host}:${port}`, request)
+      const both = yield* Effect.all([Effect.exit(sent), Effect.exit(reasonOf(sent))], { concurrency: 2 })
+      assert.deepStrictEqual(both[0], Exit.succeed({ status: 200, headers: {}, body: "read" }))
+      assert.deepStrictEqual(both[1], Exit.succeed("NotSent"))
+    })
   )
 })
 
-describe("connections to another node", () => {
-  it.live("A connection to another node ends where a message from there is no response", () =>
+describe("Connections to another node", () => {
+  it.live("A connection closes if the other node sends anything but a response", () =>
     Effect.gen(function* () {
       const { relay } = yield* node()
       for (const said of ["", "{", "null", "{}", "[]"]) {
@@ -373,14 +369,14 @@ describe("connections to another node", () => {
   const answerOf = (line: AskingLine, head: string) =>
     Effect.callback<RelayedResponse, RelayError>((resume) => void line.ask("id", head, undefined, resume))
 
-  it.live("A connection to another node ends where that node is silent while a request waits", () =>
+  it.live("A connection closes if the other node is silent while a request waits", () =>
     Effect.gen(function* () {
       const line = yield* asking(yield* odd(() => {}), 20)
       assert.strictEqual((yield* Effect.flip(answerOf(line, "head"))).reason, "Cut")
     })
   )
 
-  it.live("A connection to another node stays while that node works for long", () =>
+  it.live("A connection stays open while the other node works for a long time", () =>
     Effect.gen(function* () {
       const go = yield* Deferred.make<void>()
       const port = yield* listening((socket) => {

@@ -1,4 +1,4 @@
-/** Streams that another node writes, as they pass through. */
+/** Relayed streams of another node. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import { RelayedStream } from "../../src/sessions/RelayedStream.ts"
@@ -19,8 +19,8 @@ const readAfter = (ids: ReadonlyArray<number>, texts: Iterable<string>) => {
   return read
 }
 
-describe("A stream that another node writes", () => {
-  it("A stream that another node writes hands on whole events, however they were cut, and an error for a request without an answer", () => {
+describe("Streams written by another node", () => {
+  it("A relayed stream passes on whole events however they were split, and an error for an unanswered request", () => {
     const text = progress + progress
     for (let length = 1; length <= text.length; length++) {
       const parts = Array.from({ length: Math.ceil(text.length / length) }, (_, at) =>
@@ -34,7 +34,7 @@ describe("A stream that another node writes", () => {
     }
   })
 
-  it("A stream that another node writes tells which requests of a batch were answered long before the end", () => {
+  it("A relayed stream reports which requests of a batch were answered long before it ends", () => {
     const read = readAfter([1, 2, 3], [answer(2), ...Array.from({ length: 100 }, () => progress), answer(1), progress])
     assert.deepStrictEqual(
       [1, 2, 3].map((id) => read.split(`"id":${id},"error"`).length - 1),

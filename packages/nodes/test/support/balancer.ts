@@ -1,4 +1,4 @@
-/** What balances the load of nodes: nginx by the configuration of the documentation, or where it is not installed a round robin by its rules. */
+/** Load balancer for nodes: nginx with the configuration in the documentation, or a round robin with its rules if nginx is not installed. */
 import { Effect, type Scope } from "effect"
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -20,7 +20,7 @@ export const hasNginx = (() => {
   }
 })()
 
-/** Ports that are free now. */
+/** Returns free ports. */
 export const freePorts = (count: number): Effect.Effect<ReadonlyArray<number>> =>
   Effect.promise(async () => {
     const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"))
@@ -46,7 +46,7 @@ const keptAlive = (configuration: string): string =>
     .replace("\n}", "\n  keepalive 16;\n  keepalive_timeout 1s;\n}")
     .replace("proxy_pass", 'proxy_http_version 1.1;\n    proxy_set_header Connection "";\n    proxy_pass')
 
-/** The configuration of the documentation, with other ports. */
+/** The documented configuration, with other ports. */
 const configured = (directory: string, port: number, nodes: ReadonlyArray<number>): string => {
   let configuration = readFileSync(documented, "utf8").replace("127.0.0.1:8080", `127.0.0.1:${port}`)
   for (const [at, node] of nodes.entries())
@@ -89,6 +89,6 @@ const nginx = (nodes: ReadonlyArray<number>, keepAlive: boolean): Effect.Effect<
     return `http://127.0.0.1:${port}/mcp`
   })
 
-/** The address of what balances the nodes at those ports, until the scope closes. */
+/** Starts a load balancer for the nodes at these ports until the scope closes. Returns its address. */
 export const balancer = (nodes: ReadonlyArray<number>, keepAlive = false): Effect.Effect<string, never, Scope.Scope> =>
   hasNginx ? nginx(nodes, keepAlive) : Effect.map(robin(nodes.map((port) => ({ port }))), ({ url }) => url)

@@ -1,4 +1,4 @@
-/** Several nodes of the reference server behind a round robin: `cluster.ts KIND COUNT`. It says the address on stderr. */
+/** Several nodes of the reference server behind a round robin: `cluster.ts KIND COUNT`. Prints the address on stderr. */
 import { NodeRuntime } from "@effect/platform-node"
 import { Effect } from "effect"
 import { databases } from "./networks.ts"
@@ -12,7 +12,7 @@ const serve = Effect.gen(function* () {
     return yield* Effect.die(new Error(network?.missing ?? `There are no nodes over ${kind}: give postgres or redis`))
   }
   const place = yield* network.place
-  // The first one makes the tables: others would wait for it.
+  // The first one creates the tables. Others would wait for it.
   const nodes = yield* Effect.forEach(Array.from({ length: Number(count) }), () => start(kind, place, "reference"))
   const { url } = yield* robin(nodes)
   process.stderr.write(`${count} nodes over ${kind} are at ${url}\n`)

@@ -1,4 +1,4 @@
-/** The features of a node, which say which node ran them. */
+/** The features of a node. Their results name the node. */
 import {
   Elicitation,
   Log,
@@ -71,6 +71,6 @@ export const featuresOf = (node: number, ran: (n: number) => Effect.Effect<void>
     })
   )
 
-/** `ran` is called with the number of each call of `slow`, when it begins. */
+/** Calls `ran` with the number of each call of `slow` when it begins. */
 export const serverOf = (node: number, ran?: (n: number) => Effect.Effect<void>) =>
   McpServer.layer({ name: "nodes", version: "1.0.0", features: featuresOf(node, ran) })

@@ -1,4 +1,4 @@
-/** The kinds of networks that are here, each with a way to open places whose nodes share nothing with other tests. */
+/** The available kinds of networks, each with a function that creates a place that is isolated from other tests. */
 import { Nodes } from "@effect-mcp/nodes"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Exit, Layer, Redacted, type Scope } from "effect"
@@ -34,7 +34,7 @@ const hasRedis = await (async () => {
 
 const unique = () => `mcp_test_${crypto.randomUUID().replaceAll("-", "")}`
 
-/** The name of a new schema of Postgres, which is dropped after the test. */
+/** Creates the name of a Postgres schema, which is dropped after the test. */
 export const schema = Effect.acquireRelease(
   Effect.suspend(() => {
     const name = unique()
@@ -43,7 +43,7 @@ export const schema = Effect.acquireRelease(
   (name) => Effect.orDie(once(`DROP SCHEMA ${name} CASCADE`))
 )
 
-/** How keys of Redis begin, which are removed after the test. */
+/** Creates a prefix for Redis keys, which are removed after the test. */
 const prefix = Effect.acquireRelease(
   Effect.sync(() => `${unique()}:`),
   (prefix) =>
@@ -54,11 +54,11 @@ const prefix = Effect.acquireRelease(
     })
 )
 
-/** The client of nodes whose tables are in a schema, which its connections are named by, too. */
+/** The client of nodes with tables in this schema, which also names the connections. */
 export const databaseOf = (name: string) =>
   Layer.orDie(client({ applicationName: name, startupParameters: { search_path: name } }))
 
-/** A node of a kind of network, at a place. */
+/** Creates the layer of a node. */
 export const nodeAt = (kind: string, place: string, options: Nodes.Options = {}): Layer.Layer<Nodes.Services> => {
   // Short, so that tests that kill nodes need not wait long.
   const local = { lease: "1500 millis", ...options, host: "127.0.0.1" } as const
@@ -71,11 +71,11 @@ export const nodeAt = (kind: string, place: string, options: Nodes.Options = {})
 
 export interface NetworkKind {
   readonly name: string
-  /** Why there is none. */
+  /** The reason why the network is not available. */
   readonly missing: string | undefined
-  /** A new place, as text for a process. */
+  /** Creates a place, as an argument for a process. */
   readonly place: Effect.Effect<string, never, Scope.Scope>
-  /** Gives a layer for each node of a new place. */
+  /** Returns a function that creates a layer for each node of a new network. */
   readonly open: Effect.Effect<(options?: Nodes.Options) => Layer.Layer<Nodes.Services>, never, Scope.Scope>
 }
 

@@ -1,29 +1,29 @@
-/** Nodes of one server in this process, each with features of its own, behind a round robin. */
+/** In-process nodes of one server behind a round robin. Each builds separate features. */
 import type { Principal } from "@effect-mcp/core"
 import type { Nodes } from "@effect-mcp/nodes"
 import { McpServer } from "@effect-mcp/server"
-import * as NodeListener from "@effect-mcp/server/internal/NodeListener"
+import { NodeListener } from "@effect-mcp/server/internal/endpoints"
 import { Effect, Layer, Scope } from "effect"
 import { createServer, type IncomingMessage, type RequestListener } from "node:http"
 import { type Client, clientOf, listen } from "../../../server/test/http/support/http.ts"
 import { serverOf } from "./features.ts"
 
-/** The user that a request names: the test stands for what authenticates it. */
+/** Takes the user from the request, in place of real authentication. */
 const principal = ({ headers }: IncomingMessage): Principal.Principal["Service"] | undefined => {
   const subject = headers["x-user"]
   return typeof subject === "string" ? { subject, scopes: [], claims: { iss: "https://issuer.test" } } : undefined
 }
 
 export interface Cluster {
-  /** By turns to each node that is up. */
+  /** Sends to the nodes in turn, except for those that are down. */
   readonly any: Client
-  /** To one node, counted from 1. */
+  /** Sends to a node, counted from 1. */
   readonly at: (node: number) => Client
-  /** No request is sent to that node any more. */
+  /** Stops sending requests to a node. */
   readonly remove: (node: number) => void
 }
 
-/** Serves nodes in the scope; `layerOf` is what each of them shares. */
+/** Serves nodes in the scope. `layerOf` creates the layer that connects a node to the others. */
 export const cluster = Effect.fnUntraced(function* <E>(
   count: number,
   layerOf: (node: number) => Layer.Layer<Nodes.Services, E>,

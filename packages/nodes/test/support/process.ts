@@ -1,18 +1,18 @@
-/** One node in a process of its own: `process.ts KIND PLACE reference | NUMBER [DRAIN]`. It says its port on stdout. */
+/** A node in a separate process: `process.ts KIND PLACE reference | NUMBER [DRAIN]`. Writes its port to stdout. */
 import * as Postgres from "@effect-mcp/tasks/postgres"
 import { NodeRuntime } from "@effect/platform-node"
 import type { McpServer } from "@effect-mcp/server"
-import * as NodeListener from "@effect-mcp/server/internal/NodeListener"
+import { NodeListener } from "@effect-mcp/server/internal/endpoints"
 import { Effect, Layer } from "effect"
 import { createServer } from "node:http"
-import * as Everything from "../../../everything/src/everything.ts"
+import * as Everything from "../../../interop/src/reference/everything.ts"
 import { listen } from "../../../server/test/http/support/http.ts"
 import { serverOf } from "./features.ts"
 import { databaseOf, nodeAt } from "./networks.ts"
 
 const [kind = "", place = "", which = "", drain = "1000"] = process.argv.slice(2)
 
-/** Tasks of the reference server have to be at all nodes, too; there is no store of tasks on Redis. */
+/** The store for the reference server's tasks, which all nodes need. There is no task store on Redis. */
 const store = kind === "postgres" ? Layer.orDie(Layer.provide(Postgres.layer(), databaseOf(place))) : undefined
 
 const server: Layer.Layer<McpServer.McpServer, unknown> =

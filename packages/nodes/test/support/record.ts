@@ -1,4 +1,4 @@
-/** What a directory keeps of a session. */
+/** The record of a session in a directory. */
 import type { SessionRecord } from "@effect-mcp/server/Nodes"
 
 export const record: SessionRecord = {

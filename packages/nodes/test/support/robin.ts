@@ -1,4 +1,4 @@
-/** A plain round robin over nodes in processes of their own: it knows nothing of MCP, and sends a request elsewhere only if none was sent. */
+/** A plain round robin over node processes, without knowledge of MCP. Retries a request on another node only if it was not sent. */
 import { Effect, type Scope } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -16,7 +16,7 @@ export interface NodeProcess {
   readonly exited: Effect.Effect<void>
 }
 
-/** Starts a node, which is killed with the scope. `drain`: how long its requests may run on at its end, in milliseconds. */
+/** Starts a node, which is killed when the scope closes. `drain` is how long requests may continue after a stop, in milliseconds. */
 export const start = (
   kind: string,
   place: string,

@@ -1,4 +1,4 @@
-/** One node at a given port, as a program that serves it: `rolling-node.ts KIND PLACE PORT listener|router LAME_DUCK`. It says that it listens on stdout. */
+/** A node at a given port, as a program: `rolling-node.ts KIND PLACE PORT listener|router LAME_DUCK`. Reports on stdout when it listens. */
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Health } from "../../../operate/src/index.ts"
 import { McpServer } from "@effect-mcp/server"

@@ -1,4 +1,4 @@
-/** Nodes that are restarted one after the other under the load of several kinds of clients. */
+/** Restarts nodes one after another under load from several kinds of clients. */
 import { McpClient } from "@effect-mcp/client"
 import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from "@modelcontextprotocol/client"
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js"
@@ -77,12 +77,12 @@ export interface Options {
   readonly place: string
   readonly stack: "listener" | "router"
   readonly clients: ReadonlyArray<string>
-  /** Callers of each kind of clients. */
+  /** Number of callers per kind of client. */
   readonly callers: number
   readonly rounds: number
-  /** Whether the proxy keeps connections to the nodes open for a second. Default false. */
+  /** True if the proxy keeps connections to the nodes open for a second. Default false. */
   readonly keepAlive?: boolean
-  /** In milliseconds. Default 0. */
+  /** The option `lameDuck` in milliseconds. Default 0. */
   readonly lameDuck?: number
   readonly signal?: NodeJS.Signals
 }
@@ -97,17 +97,17 @@ export interface Report {
   readonly codes: ReadonlyArray<unknown>
 }
 
-/** Restarts three nodes in turn, and says what became of the calls. */
+/** Restarts three nodes in turn, and returns the outcomes of all calls. */
 export const rolled = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Report, unknown, Scope.Scope> {
   const { callers, clients, keepAlive = false, kind, lameDuck = 0, place, rounds, signal = "SIGTERM", stack } = options
   const executed = new Map<string, number>()
-  // Other lines are those of the log.
+  // All other lines belong to the log.
   const ran = (line: string) => void (/^\d+$/.test(line) && executed.set(line, (executed.get(line) ?? 0) + 1))
   const ports = yield* freePorts(3)
   const begin = (port: number) => started([kind, place, String(port), stack, String(lameDuck)], ran)
   const nodes: Array<Node> = []
   yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all(nodes.map(({ stop }) => stop("SIGKILL")))))
-  // The first one makes the tables.
+  // The first one creates the tables.
   for (const port of ports) nodes.push(yield* Effect.promise(() => begin(port)))
   const url = yield* balancer(ports, keepAlive)
   const calls: Record<string, number> = {}
@@ -129,6 +129,8 @@ export const rolled = Effect.fnUntraced(function* (options: Options): Effect.fn.
     (client) => Effect.map(kinds[client]!(url), (call) => ({ client, call })),
     { concurrency: "unbounded" }
   )
+  // A closed client rejects at once, so a loop over it would never let the test end.
+  yield* Effect.addFinalizer(() => Effect.sync(() => void (load.isOver = true)))
   const loops = connected.map(({ call, client }) => loop(client, call))
   const codes: Array<unknown> = []
   for (let round = 0; round < rounds; round++) {

@@ -1,4 +1,4 @@
-/** What the directory does where its store is slow, or away for a while. */
+/** The directory when its store is slow or temporarily unreachable. */
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Exit, Logger, Queue } from "effect"
@@ -15,7 +15,7 @@ const times = { lease: 1200, grace: 300, kept: 600_000 }
 
 const away = Effect.fail(new NodesUnavailable({ message: "The store is away" }))
 
-/** A store whose steps fail or hang as the test says. */
+/** A store whose operations fail or hang on command. */
 const storeOf = (network = new Network()) => {
   const inner = network.store(times)
   const state = { isAway: false, hangs: "", closes: 0 }
@@ -28,7 +28,7 @@ const storeOf = (network = new Network()) => {
     renew: (node) => (state.hangs === "renew" ? Effect.never : step(inner.renew)(node)),
     leave: step(inner.leave),
     alive: step(inner.alive),
-    // As Redis does it: the sessions that are named, and no other.
+    // Like Redis: only the named sessions.
     inherit: step((from, to, ids) =>
       Effect.filter(ids, (id) =>
         Effect.flatMap(inner.claim(from, id), (entry) =>
@@ -51,18 +51,18 @@ const storeOf = (network = new Network()) => {
   return { state, store }
 }
 
-const relay = { named: () => {}, asked: () => [], cut: () => {}, hasLeft: () => false }
+const relay = { named: () => {}, asked: () => [], cut: () => {}, hasLeft: () => false, leave: Effect.void }
 const directoryAt = (address: string, store: DirectoryStore) => Directory.make({ store, times, address, relay })
 
-/** A process of this machine that does nothing. */
+/** Starts a local process that does nothing. */
 const sleeper = Effect.acquireRelease(
   Effect.sync(() => spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" })),
   (child) => Effect.sync(() => void child.kill("SIGKILL"))
 )
 
-describe("directory", () => {
+describe("Directory", () => {
   it.effect.skipIf(processOf(1) === undefined)(
-    "A directory has a node of its machine gone once the process is dead, and waits for its lease while it is frozen",
+    "A directory treats a local node as gone once its process is dead, but waits for a frozen one's lease",
     () =>
       Effect.gen(function* () {
         const { store } = storeOf()
@@ -82,13 +82,13 @@ describe("directory", () => {
         yield* Effect.promise(() => exited)
         yield* TestClock.adjust(100)
         for (const fiber of waiting) assert.deepStrictEqual(fiber.pollUnsafe(), Exit.void)
-        // Were it alive after all, it would have to join anew.
+        // If it were still alive, it would have to join again.
         assert.isFalse(yield* store.renew(node))
       })
   )
 
   it.effect.skipIf(processOf(1) === undefined)(
-    "A directory waits for the lease of a node at an address that its machine does not have, whatever its name says of the process",
+    "A directory waits for the lease of a node at a foreign address, whatever its name says about the process",
     () =>
       Effect.gen(function* () {
         const { store } = storeOf()
@@ -97,7 +97,7 @@ describe("directory", () => {
         const exited = once(child, "exit")
         child.kill("SIGKILL")
         yield* Effect.promise(() => exited)
-        // The addresses of documentation (RFC 5737) and a name: the machine of neither is known.
+        // A documentation address (RFC 5737) and a name, whose machines are unknown.
         const nodes = ["192.0.2.1:7000", "node.invalid:7000"].map((at) => nameOf(at, processOf(child.pid ?? 0)))
         yield* Effect.forEach(nodes, (node) => store.join(node))
         const waiting = yield* Effect.forEach(nodes, (node) => Effect.forkScoped(directory.gone(node)))
@@ -108,37 +108,35 @@ describe("directory", () => {
       })
   )
 
-  it.effect(
-    "A directory asks its store once for all requests that wait for a node, twenty times a second while any waits",
-    () =>
-      Effect.gen(function* () {
-        const { store } = storeOf()
-        let looks = 0
-        const counted: DirectoryStore = {
-          ...store,
-          alive: (nodes) => Effect.suspend(() => (looks++, store.alive(nodes)))
-        }
-        const directory = yield* directoryAt("a", counted)
-        yield* TestClock.adjust(60)
-        yield* store.join("lives b")
-        const waiting = yield* Effect.forkScoped(
-          Effect.all(
-            Array.from({ length: 100 }, () => directory.gone("lives b")),
-            { concurrency: "unbounded" }
-          )
+  it.effect("A directory polls its store for all waiting requests together, up to twenty times a second", () =>
+    Effect.gen(function* () {
+      const { store } = storeOf()
+      let looks = 0
+      const counted: DirectoryStore = {
+        ...store,
+        alive: (nodes) => Effect.suspend(() => (looks++, store.alive(nodes)))
+      }
+      const directory = yield* directoryAt("a", counted)
+      yield* TestClock.adjust(60)
+      yield* store.join("lives b")
+      const waiting = yield* Effect.forkScoped(
+        Effect.all(
+          Array.from({ length: 100 }, () => directory.gone("lives b")),
+          { concurrency: "unbounded" }
         )
-        yield* TestClock.adjust(1499)
-        assert.isUndefined(waiting.pollUnsafe())
-        assert.isAtMost(looks, 40)
-        yield* TestClock.adjust(56)
-        assert.isDefined(waiting.pollUnsafe())
-        const before = looks
-        yield* TestClock.adjust(10_000)
-        assert.strictEqual(looks, before)
-      })
+      )
+      yield* TestClock.adjust(1499)
+      assert.isUndefined(waiting.pollUnsafe())
+      assert.isAtMost(looks, 40)
+      yield* TestClock.adjust(56)
+      assert.isDefined(waiting.pollUnsafe())
+      const before = looks
+      yield* TestClock.adjust(10_000)
+      assert.strictEqual(looks, before)
+    })
   )
 
-  it.effect("A directory reports no node gone that it did not ask the store about", () =>
+  it.effect("A directory never reports a node as gone without asking the store about it", () =>
     Effect.gen(function* () {
       const { store } = storeOf()
       const [asked, answer] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -168,7 +166,7 @@ describe("directory", () => {
     })
   )
 
-  it.effect("A directory tells the relay which of its asked nodes are gone, and that its own name has changed", () =>
+  it.effect("A directory tells the relay which queried nodes are gone, and that its own name changed", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()
       const [names, gone] = [yield* Queue.unbounded<string>(), yield* Queue.unbounded<string>()]
@@ -177,10 +175,10 @@ describe("directory", () => {
         times,
         address: "a",
         relay: {
+          ...relay,
           named: (name) => Queue.offerUnsafe(names, name),
           asked: () => ["lives b", "dead c"],
-          cut: (node) => Queue.offerUnsafe(gone, node),
-          hasLeft: () => false
+          cut: (node) => Queue.offerUnsafe(gone, node)
         }
       })
       assert.strictEqual(yield* Queue.take(names), directory.node)
@@ -196,7 +194,7 @@ describe("directory", () => {
     })
   )
 
-  it.effect("A directory logs once that its store is away, and once that it is back", () => {
+  it.effect("A directory logs once that its store is down, and once that it is back", () => {
     const lines: Array<string> = []
     const log = Logger.make(({ message }) => {
       lines.push(String([message].flat()[0]))
@@ -222,7 +220,7 @@ describe("directory", () => {
     }).pipe(Effect.provide(Logger.layer([log])))
   })
 
-  it.effect("A lost lease is logged at the node that lost it and, once, at nodes that asked it", () => {
+  it.effect("A lost lease is logged by the node that lost it and, once, by nodes that asked about it", () => {
     const lines: Array<string> = []
     const log = Logger.make(({ message }) => {
       lines.push(String([message].flat()[0]))
@@ -257,7 +255,7 @@ describe("directory", () => {
     }).pipe(Effect.provide(Logger.layer([log])))
   })
 
-  it.effect("Does not warn about a node that said that it leaves", () => {
+  it.effect("A node that announced that it is leaving causes no warning", () => {
     const lines: Array<string> = []
     const log = Logger.make(({ message }) => {
       lines.push(String([message].flat()[0]))
@@ -278,7 +276,50 @@ describe("directory", () => {
     }).pipe(Effect.provide(Logger.layer([log])))
   })
 
-  it.effect("A directory is cut off from a lease after its last renewal until the store answers again", () =>
+  it.effect("A node writes its last responses before it gives up its lease", () =>
+    Effect.gen(function* () {
+      const { store } = storeOf()
+      const steps: Array<string> = []
+      const step = (name: string) => Effect.sync(() => void steps.push(name))
+      const leaving: DirectoryStore = { ...store, leave: (node) => Effect.andThen(step("lease"), store.leave(node)) }
+      const directory = Directory.make({
+        store: leaving,
+        times,
+        address: "a",
+        relay: { ...relay, leave: step("responses") }
+      })
+      yield* Effect.scoped(directory)
+      assert.deepStrictEqual(steps, ["responses", "lease"])
+    })
+  )
+
+  it.effect("A response is read even if it arrives together with the news that its node has left", () =>
+    Effect.gen(function* () {
+      const { store } = storeOf()
+      const asked = new Set(["left b", "dead c"])
+      const cut: Array<string> = []
+      // Both have arrived when the store's answer is read, which comes first.
+      const alive: DirectoryStore["alive"] = () =>
+        Effect.callback((resume) => {
+          setImmediate(() => resume(Effect.succeed([])))
+          setImmediate(() => asked.delete("left b"))
+        })
+      yield* Directory.make({
+        store: { ...store, alive },
+        times,
+        address: "a",
+        relay: { ...relay, asked: () => asked, cut: (node) => asked.has(node) && cut.push(node) }
+      })
+      yield* TestClock.adjust(300)
+      yield* Effect.repeat(
+        Effect.promise(() => new Promise(setImmediate)),
+        { times: 5 }
+      )
+      assert.deepStrictEqual(cut, ["dead c"])
+    })
+  )
+
+  it.effect("A directory is cut off once its last renewal's lease expires, until the store answers again", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()
       const directory = yield* directoryAt("a", store)
@@ -295,21 +336,19 @@ describe("directory", () => {
     })
   )
 
-  it.effect(
-    "A directory is cut off after the machine was suspended, during which its monotonic clock stands still",
-    () =>
-      Effect.gen(function* () {
-        const clock = yield* Clock.Clock
-        const suspended: Clock.Clock = Object.assign(Object.create(clock), { monotonicTimeNanosUnsafe: () => 0n })
-        const { state, store } = storeOf()
-        const directory = yield* Effect.provideService(directoryAt("a", store), Clock.Clock, suspended)
-        state.isAway = true
-        yield* TestClock.adjust(1201)
-        assert.isTrue(directory.isCutOff)
-      })
+  it.effect("A directory is cut off after the machine was suspended, while its monotonic clock stood still", () =>
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const suspended: Clock.Clock = Object.assign(Object.create(clock), { monotonicTimeNanosUnsafe: () => 0n })
+      const { state, store } = storeOf()
+      const directory = yield* Effect.provideService(directoryAt("a", store), Clock.Clock, suspended)
+      state.isAway = true
+      yield* TestClock.adjust(1201)
+      assert.isTrue(directory.isCutOff)
+    })
   )
 
-  it.effect("A directory renews again at once where the answer to a renewal never comes", () =>
+  it.effect("A directory renews again at once if a renewal is never answered", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()
       const directory = yield* directoryAt("a", store)
@@ -323,7 +362,7 @@ describe("directory", () => {
     })
   )
 
-  it.effect("A directory removes the sessions that ended in an outage, many by one step", () =>
+  it.effect("A directory removes sessions that ended during an outage, in batches", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()
       const directory = yield* directoryAt("a", store)
@@ -339,7 +378,7 @@ describe("directory", () => {
     })
   )
 
-  it.effect("A directory keeps its lease while the removal of sessions that ended in an outage hangs", () =>
+  it.effect("A directory keeps its lease even if removing sessions that ended during an outage hangs", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()
       const directory = yield* directoryAt("a", store)
@@ -354,7 +393,7 @@ describe("directory", () => {
     })
   )
 
-  it.effect("A directory removes a session that ended in an outage which outlived the lease of its node", () =>
+  it.effect("A session that ends during an outage is removed even if the outage outlasts its node's lease", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()
       const directory = yield* directoryAt("a", store)

@@ -1,4 +1,4 @@
-/** What a lease survives on Postgres. */
+/** Leases on Postgres survive faults of connections. */
 import { Nodes } from "@effect-mcp/nodes"
 import { Nodes as Node } from "@effect-mcp/server/Nodes"
 import { needs } from "@effect-mcp/spec/skip"
@@ -19,7 +19,7 @@ const join = (database: Layer.Layer<PgClient.PgClient>) =>
     return { ...Context.get(context, Node), sql: Context.get(context, PgClient.PgClient) }
   })
 
-/** Whether the lease of the one node at a place is renewed for two more seconds, before it ends. */
+/** Returns true if the lease of the only node is renewed before it ends, for two more seconds. */
 const isRenewed = (place: string) =>
   Effect.gen(function* () {
     const { sql } = yield* Effect.map(Layer.build(Layer.fresh(databaseOf(place))), (context) => ({
@@ -41,7 +41,7 @@ const isRenewed = (place: string) =>
     return last.until > last.now
   })
 
-/** A way to the Postgres, whose connections can be made to hang: they stay open, and no byte arrives. */
+/** A proxy in front of Postgres whose connections can hang: they stay open, but no byte arrives. */
 const hanging = Effect.gen(function* () {
   const sockets = new Set<Socket>()
   const { hostname, port } = new URL(postgresUrl)
@@ -75,13 +75,13 @@ const hanging = Effect.gen(function* () {
   return { url: url.href, hang }
 })
 
-describe("nodes of a Postgres", needs(postgres.missing === undefined, postgres.missing ?? ""), () => {
-  it.live("A node on Postgres renews its lease while its program has all connections of the pool", () =>
+describe("Nodes on Postgres", needs(postgres.missing === undefined, postgres.missing ?? ""), () => {
+  it.live("A node on Postgres renews its lease while its program uses every pool connection", () =>
     Effect.gen(function* () {
       const place = yield* postgres.place
       const { sql } = yield* join(databaseOf(place))
       const done = yield* Deferred.make<void>()
-      // As many as `databaseOf` has.
+      // The number of connections in `databaseOf`.
       for (let n = 0; n < 6; n++) {
         const held = yield* Deferred.make<void>()
         const hold = Effect.andThen(Deferred.succeed(held, undefined), Deferred.await(done))
@@ -94,7 +94,7 @@ describe("nodes of a Postgres", needs(postgres.missing === undefined, postgres.m
   )
 
   it.live(
-    "A node on Postgres renews its lease on a new connection where the old connection hangs, and other waiting statements fail",
+    "A node on Postgres renews its lease on a new connection if the old one hangs, failing other waiting statements",
     () =>
       Effect.gen(function* () {
         const place = yield* postgres.place

@@ -1,4 +1,4 @@
-/** How long the keys of a Redis live. */
+/** Lifetime of the keys in Redis. */
 import { Nodes } from "@effect-mcp/nodes"
 import { Nodes as Node } from "@effect-mcp/server/Nodes"
 import { needs } from "@effect-mcp/spec/skip"
@@ -23,8 +23,8 @@ const connected = Effect.acquireRelease(
   (client) => Effect.sync(() => client.destroy())
 )
 
-describe("wrong URLs of a Redis", () => {
-  it.live("A wrong URL of a Redis is refused by an error that does not tell its password", () =>
+describe("Invalid Redis URLs", () => {
+  it.live("An invalid Redis URL is rejected with an error that hides its password", () =>
     Effect.gen(function* () {
       for (const url of [
         "redis://u:hunter2@host:port",
@@ -34,15 +34,15 @@ describe("wrong URLs of a Redis", () => {
       ]) {
         const built = yield* Effect.exit(Effect.scoped(Layer.build(Layer.fresh(Nodes.layerRedis({ url })))))
         assert(Exit.isFailure(built))
-        assert.include(Cause.pretty(built.cause), "give redis://")
+        assert.include(Cause.pretty(built.cause), "use redis://")
         assert.notInclude(Cause.pretty(built.cause) + inspect(built, { depth: 9, showHidden: true }), "hunter2")
       }
     })
   )
 })
 
-describe("nodes over a Redis", needs(redis.missing === undefined, redis.missing ?? ""), () => {
-  it.live("A Redis keeps the sessions of a node that lives, however short `keep` is", () =>
+describe("Nodes on Redis", needs(redis.missing === undefined, redis.missing ?? ""), () => {
+  it.live("Redis keeps a live node's sessions, however short `keep` is", () =>
     Effect.gen(function* () {
       const prefix = yield* redis.place
       const client = yield* connected
@@ -61,7 +61,7 @@ describe("nodes over a Redis", needs(redis.missing === undefined, redis.missing 
     })
   )
 
-  it.live("A Redis keeps a session that is taken over for as long as a session that is opened", () =>
+  it.live("Redis keeps a taken-over session as long as a newly opened one", () =>
     Effect.gen(function* () {
       const prefix = yield* redis.place
       const client = yield* connected
@@ -76,7 +76,7 @@ describe("nodes over a Redis", needs(redis.missing === undefined, redis.missing 
     })
   )
 
-  it.live("A Redis has no names of streams that are forgotten", () =>
+  it.live("Redis keeps no names of forgotten streams", () =>
     Effect.gen(function* () {
       const prefix = yield* redis.place
       const client = yield* connected
