@@ -1,4 +1,4 @@
-/** Faults of authorization, each with the test that notices it. */
+/** Faults in authorization, each with the test that detects it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const server = "packages/auth/src/server"
@@ -17,8 +17,8 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "Signatures are remembered without bound",
-    file: `${server}/JwtVerifier.ts`,
-    from: "if (known.size > remembered && oldest !== undefined) known.delete(oldest)",
+    file: "packages/core/src/internal/BoundedMap.ts",
+    from: "if (this.size > this.capacity) this.dropOldest()",
     to: "",
     test: `${serverTest}/TokenVerifier.test.ts`
   },

@@ -1,12 +1,13 @@
 /**
- * The tokens for one MCP server: the current ones, and how new ones are got.
+ * Holds the tokens for one MCP server and obtains new ones.
  *
- * Fibers that need new tokens at the same time share one attempt. It outlives the request that began it: a user may type a password
- * without being interrupted by the timeout of a call. Processes that share a store take turns by `TokenLock`.
+ * Fibers that need new tokens at the same time share a single attempt. The attempt outlives the request that started it, so that a call's
+ * timeout doesn't interrupt a user who is typing a password. Processes that share a store take turns through `TokenLock`.
  *
- * Outline: `current` loads and refreshes, `renew` shares one `attempt`; that finds the authorization server and has `obtain` refresh
- * (`refreshed`) or ask the grant (`granted`).
+ * Outline: `current` loads and refreshes tokens; `renew` shares one `attempt`, which finds the authorization server and calls `obtain` to
+ * refresh (`refreshed`) or to ask the grant (`granted`).
  */
+import { effectOf } from "@effect-mcp/core/internal/calling"
 import type { Demand } from "@effect-mcp/protocol/Challenge"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
@@ -28,54 +29,54 @@ import { TokenStore } from "./TokenStore.ts"
 
 export interface Options<R> extends Omit<MetadataDiscovery.Options, "server">, KeyBinding.Options {
   readonly grant: Grant<R>
-  /** Scopes to ask for in any case. */
+  /** Scopes to include in every token request. */
   readonly scopes: Scopes.Scopes
 }
 
-/** Tokens in use, and whether the user has just granted them. */
+/** The tokens in use, marked if the user has just granted them. */
 export interface Current {
   readonly target: Stored.AuthorizationTarget
   readonly tokens: Stored.Tokens
-  /** Issued by a grant in this attempt, not found or refreshed: if the server refuses these, asking again does not help. */
+  /** True if a grant issued the tokens during this attempt. If the server rejects them, asking again won't help. */
   readonly granted: boolean
 }
 
 export interface Access {
-  /** The tokens to send; undefined if there are none. */
+  /** The tokens to send, or `undefined` if there are none. */
   readonly current: Effect.Effect<Current | undefined, OAuthError>
-  /** Gets others than `used`, which the server refused with this demand. */
+  /** Obtains tokens to replace `used`, which the server rejected with this demand. */
   readonly renew: (used: Current | undefined, demand: Demand) => Effect.Effect<Current, OAuthError>
-  /** The authorization server and resource that the server last led to, from the store. */
+  /** The authorization server and resource that discovery last found for this server, from the store. */
   readonly target: Effect.Effect<Stored.AuthorizationTarget | undefined, OAuthError>
-  /** Forgets the tokens, here and in the store. */
+  /** Deletes the tokens from memory and from the store. */
   readonly forget: Effect.Effect<void, OAuthError>
   /** The authorization server's metadata, at most five minutes old. */
   readonly metadata: (target: Stored.AuthorizationTarget) => Effect.Effect<Metadata.AuthorizationServer, OAuthError>
 }
 
-/** How long a grant may take. All requests of the client wait for it, and so do other processes that share the store. */
+/** Time limit for a grant. All of the client's requests wait for it, as do other processes that share the store. */
 const grantTimeout = "15 minutes"
 
-/** Metadata of an authorization server are read again after this many milliseconds. */
+/** Milliseconds until an authorization server's metadata is read again. */
 const freshFor = 300_000
 
 const isExpired = (tokens: Stored.Tokens, now: number): boolean =>
   tokens.expiresAt !== undefined && tokens.expiresAt <= now
 
-/** What the access to one server consists of, and what it knows. */
+/** Options and mutable state for the access to one server. */
 interface State<R> {
   readonly server: URL
   readonly options: Options<R>
   readonly discovery: MetadataDiscovery.Options
   readonly store: TokenStore["Service"]
   readonly slot: Stored.Slot<Stored.AuthorizationTarget>
-  /** Attempts run in it, so that they outlive the request that began them. */
+  /** Runs attempts, so that they outlive the request that started them. */
   readonly scope: Scope.Scope
   readonly cached: Map<string, { readonly metadata: Metadata.AuthorizationServer; readonly until: number }>
   current: Current | undefined
-  /** Whether the store was read. */
+  /** True once the store has been read. */
   loaded: boolean
-  /** The attempt that runs, and the scopes that its demand named. */
+  /** The running attempt, with the scopes that its demand named. */
   flight: { readonly needed: Scopes.Scopes; readonly fiber: Fiber.Fiber<Current | undefined, OAuthError> } | undefined
 }
 
@@ -91,12 +92,12 @@ const metadataOf = Effect.fnUntraced(function* <R>(
   return found
 })
 
-/** What one attempt has found out before it asks for tokens. */
+/** Discovery results, collected before an attempt asks for tokens. */
 interface Found {
   readonly resource: MetadataDiscovery.ProtectedServer
   readonly metadata: Metadata.AuthorizationServer
   readonly demand: Demand | undefined
-  /** The scopes that were asked for at this issuer before. */
+  /** Scopes requested from this issuer earlier. */
   readonly before: Scopes.Scopes
 }
 
@@ -107,13 +108,13 @@ const requestFor = <R>(
   binding: TokenEndpoint.Binding | undefined
 ): GrantRequest => ({ ...discovery, metadata, resource: resource.indicator, scopes, binding })
 
-/** Whether the stored tokens may be refreshed: they fit the resource, and cover the demand without stepping up. */
+/** True if refreshing the stored tokens is enough, because they are for this resource and cover the demand without stepping up. */
 const isRefreshable = <R>({ options }: State<R>, { demand, resource }: Found, stored: Stored.Tokens): boolean =>
   KeyBinding.isAcceptable(options, stored, resource.metadata) &&
   demand?.error !== "insufficient_scope" &&
   Scopes.covers(stored.requested, demand?.scopes ?? [])
 
-/** Tokens by the stored refresh token; undefined where it is refused. */
+/** Uses the stored refresh token. Returns `undefined` if the authorization server rejects it. */
 const refreshed = Effect.fnUntraced(function* <R>(
   state: State<R>,
   found: Found,
@@ -125,7 +126,7 @@ const refreshed = Effect.fnUntraced(function* <R>(
   return yield* refresh(options.grant, requestFor(state, found, undefined, binding), stored)
 })
 
-/** Tokens by the grant, for the scopes of before and those of the demand. */
+/** Asks the grant for tokens with the earlier scopes and the demanded ones. */
 const granted = Effect.fnUntraced(function* <R>(
   state: State<R>,
   found: Found,
@@ -144,14 +145,14 @@ const granted = Effect.fnUntraced(function* <R>(
   if (stepUp && stored !== undefined && Scopes.covers(stored.requested, scopes ?? []))
     return yield* new OAuthError({
       step: "access",
-      problem: "the server demands scopes that were asked for already",
+      problem: "the server requires scopes that were already requested",
       url: shown(server),
       expected: listed(demand.scopes ?? []),
       found: stored.granted === undefined ? undefined : `granted: ${listed(stored.granted)}`,
       advice: "The user or the authorization server did not grant them; asking again would not help."
     })
   return yield* Effect.timeoutOrElse(
-    Effect.suspend(() => options.grant.obtain(requestFor(state, found, scopes, binding))),
+    effectOf("The grant's obtain", () => options.grant.obtain(requestFor(state, found, scopes, binding))),
     {
       duration: grantTimeout,
       orElse: () =>
@@ -160,17 +161,17 @@ const granted = Effect.fnUntraced(function* <R>(
             step: "authorization",
             problem: `the grant did not return within ${grantTimeout}`,
             url: shown(server),
-            advice: "Check that the user was asked, and that the grant of the program ends."
+            advice: "Check that the user was prompted, and that the application's grant completes."
           })
         )
     }
   )
 })
 
-/** The stored tokens cannot be refreshed, and this part of the attempt must not ask the grant. */
+/** Fails the first half of an attempt if the stored tokens cannot be refreshed: only the second half may ask the grant. */
 class NotRefreshed extends Data.TaggedError("NotRefreshed") {}
 
-/** Tokens for a resource: those of another process, refreshed ones, or those of the grant if `mayGrant`. */
+/** Obtains tokens for a resource: from another process, by refreshing, or from the grant if `mayGrant` is true. */
 const obtain = Effect.fnUntraced(function* <R>(
   state: State<R>,
   resource: MetadataDiscovery.ProtectedServer,
@@ -219,11 +220,12 @@ const obtain = Effect.fnUntraced(function* <R>(
 })
 
 /**
- * One attempt. Tokens that merely expire are refreshed where they are from. After a refusal, and before the user is asked, discovery says
- * which authorization server the resource has now: it may have moved to another one.
+ * Runs one attempt. Tokens that have merely expired are refreshed by their issuer. After a rejection, discovery runs again before the user
+ * is asked, because the resource may have moved to another authorization server.
  *
- * Undefined without a demand where the metadata of a resource are not found: a request without a token then brings the challenge that
- * names them. The server's own origin is no authorization server for tokens that another issuer has issued.
+ * Returns `undefined` if there was no demand and the resource's metadata was not found. The caller then sends a request without a token, to
+ * receive the challenge that names the metadata. The server's own origin is never treated as the authorization server for another issuer's
+ * tokens.
  */
 const attempt = Effect.fnUntraced(function* <R>(
   state: State<R>,
@@ -249,7 +251,7 @@ const attempt = Effect.fnUntraced(function* <R>(
   )
 })
 
-/** Runs one attempt for all fibers that need no more scopes than it asks for. Undefined only without a demand, as `attempt`. */
+/** Shares one attempt among all fibers whose scopes it covers. Like `attempt`, returns `undefined` only if there was no demand. */
 const share = Effect.fnUntraced(function* <R>(
   state: State<R>,
   used: Current | undefined,
@@ -277,7 +279,7 @@ const share = Effect.fnUntraced(function* <R>(
   }
 })
 
-/** Reads the store, once; an attempt that ended meanwhile knows better. */
+/** Reads the store once. If an attempt completed in the meantime, its tokens are newer and take precedence. */
 const load = Effect.fnUntraced(function* <R>(state: State<R>): Effect.fn.Return<void, OAuthError> {
   const { options, slot, store } = state
   const { value: target } = yield* slot.read
@@ -299,7 +301,7 @@ const forget = Effect.fnUntraced(function* <R>(state: State<R>): Effect.fn.Retur
   state.current = undefined
 })
 
-/** The access to one server, without tokens until the store is read. Its attempts run in `scope`. */
+/** Creates the access to one server. It has no tokens until it has read the store. Attempts run in `scope`. */
 export const make = Effect.fnUntraced(function* <R>(
   server: URL,
   options: Options<R>,
@@ -332,7 +334,7 @@ export const make = Effect.fnUntraced(function* <R>(
       const { current } = state
       if (current?.tokens.refreshToken === undefined || (current.tokens.renewAt ?? Infinity) > now) return current
       const renewed = renew(current, undefined)
-      // Tokens that are still valid are used although their refresh fails: the next one may succeed.
+      // Valid tokens stay in use if refreshing them fails: the next refresh may succeed.
       return isExpired(current.tokens, now) ? yield* renewed : yield* Effect.orElseSucceed(renewed, () => current)
     }),
     forget: forget(state)

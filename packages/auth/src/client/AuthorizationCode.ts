@@ -1,8 +1,9 @@
 /**
- * The authorization code grant for a user: a page of the authorization server, a code, and tokens for it (OAuth 2.1 section 4.1).
+ * The authorization code grant. The user logs in on the authorization server's page, which returns a code to exchange for tokens (OAuth 2.1
+ * section 4.1).
  *
- * Always with PKCE (S256) and `state`. Each request has one record of the expected answer: issuer (RFC 9207), state and verifier. No other
- * parameter of an answer with another state or issuer is read or shown.
+ * Always uses PKCE (S256) and `state`. Each request records the expected response: its issuer (RFC 9207), state and verifier. If
+ * the state or issuer doesn't match, no other parameter of the response is read or shown.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
@@ -15,13 +16,13 @@ import { OAuthError, listed } from "../shared/OAuthError.ts"
 import * as Registration from "./Registration.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 
-/** How the client is registered, and whether it asks for a refresh token. */
+/** Options for the grant: how to register the client, and whether to request a refresh token. */
 export interface Options extends Registration.Options {
-  /** Whether `offline_access`, which gives a refresh token, is asked for where the authorization server has that scope. Default true. */
+  /** Whether to request `offline_access`, and thereby a refresh token, if the authorization server offers that scope. Default true. */
   readonly offlineAccess?: boolean | undefined
 }
 
-/** What an answer is checked against, recorded before the browser opens. */
+/** Values that the response must contain, recorded before the browser opens. */
 interface Expected {
   readonly issuer: string
   readonly state: string
@@ -32,7 +33,7 @@ interface Expected {
 const fail = (details: Omit<ConstructorParameters<typeof OAuthError>[0], "step">) =>
   new OAuthError({ step: "authorization", ...details })
 
-/** The code of the expected answer. */
+/** Returns the code if the response matches. */
 const codeOf = (answer: URLSearchParams, expected: Expected): Effect.Effect<string, OAuthError> => {
   const one = (name: string) => {
     const values = answer.getAll(name)
@@ -40,17 +41,20 @@ const codeOf = (answer: URLSearchParams, expected: Expected): Effect.Effect<stri
   }
   if (one("state") !== expected.state)
     return Effect.fail(
-      fail({ problem: "the answer belongs to another login: its `state` is not the one sent", advice: "Log in again." })
+      fail({
+        problem: "the response belongs to a different login: its `state` does not match",
+        advice: "Log in again."
+      })
     )
   // By code units: RFC 9207 section 2.4 and MCP allow no normalization.
   if (answer.has("iss") ? one("iss") !== expected.issuer : expected.issRequired)
     return Effect.fail(
       fail({
         problem: answer.has("iss")
-          ? "the answer comes from another authorization server"
-          : "the answer does not say which authorization server it comes from",
+          ? "the response comes from a different authorization server"
+          : "the response does not identify the authorization server it comes from",
         expected: `\`iss\` ${excerpt(expected.issuer)}`,
-        advice: "This may be an attack (mix-up); the answer was not used."
+        advice: "This may be an attack (mix-up), so the response was not used."
       })
     )
   const error = answer.get("error")
@@ -65,28 +69,28 @@ const codeOf = (answer: URLSearchParams, expected: Expected): Effect.Effect<stri
     )
   const code = one("code")
   return code === undefined || code === ""
-    ? Effect.fail(fail({ problem: "the answer has no code", url: excerpt(expected.issuer) }))
+    ? Effect.fail(fail({ problem: "the response has no code", url: excerpt(expected.issuer) }))
     : Effect.succeed(code)
 }
 
-/** The scopes of the request, with `offline_access` where it is asked for. */
+/** The request's scopes, including `offline_access` if the options and the server allow it. */
 const withOffline = (options: Options, { metadata, scopes }: GrantRequest): string | undefined => {
   if (scopes === undefined) return undefined
   const offline = options.offlineAccess !== false && metadata.scopes_supported?.includes("offline_access") === true
   return [...new Set(offline ? [...scopes, "offline_access"] : scopes)].join(" ")
 }
 
-/** The page of the authorization server where a user logs in; fails where the server does not say that it supports PKCE. */
+/** URL of the login page. Fails if the authorization server does not advertise PKCE support. */
 export const page = Effect.fnUntraced(function* (request: GrantRequest): Effect.fn.Return<URL, OAuthError> {
   const { metadata } = request
   if (metadata.code_challenge_methods_supported?.includes("S256") !== true)
     return yield* new OAuthError({
       step: "server-metadata",
-      problem: "the authorization server does not say that it supports PKCE with S256",
+      problem: "the authorization server does not advertise support for PKCE with S256",
       url: excerpt(metadata.issuer),
       expected: "`code_challenge_methods_supported` with S256",
       found: listed(metadata.code_challenge_methods_supported),
-      advice: "Without it a stolen code could be used; the operator has to add it."
+      advice: "Without PKCE, a stolen code could be used. The authorization server's operator has to enable it."
     })
   return yield* TrustedUrl.check(
     "server-metadata",
@@ -96,7 +100,7 @@ export const page = Effect.fnUntraced(function* (request: GrantRequest): Effect.
   )
 })
 
-/** The redirect URI of a login; fails unless it is secure. */
+/** Returns a login's redirect URI. Fails unless it is secure. */
 export const secureRedirect = (redirectUri: string): Effect.Effect<string, OAuthError> =>
   TrustedUrl.isRedirectUri(redirectUri)
     ? Effect.succeed(redirectUri)
@@ -108,17 +112,17 @@ export const secureRedirect = (redirectUri: string): Effect.Effect<string, OAuth
         })
       )
 
-/** What one login asks the page for. */
+/** Parameters for a single login. */
 export interface PageRequest {
   readonly clientId: string
   readonly redirectUri: string
   readonly state: string | undefined
-  /** The secret of PKCE, whose hash is sent. */
+  /** The PKCE secret. Only its hash is sent. */
   readonly verifier: string
   readonly scope: string | undefined
 }
 
-/** The URL to open in the browser: the page with the parameters of this login. */
+/** Returns the URL to open in the browser for this login. */
 export const pageFor = Effect.fnUntraced(function* (
   page: URL,
   { binding, resource }: GrantRequest,
@@ -133,7 +137,7 @@ export const pageFor = Effect.fnUntraced(function* (
     code_challenge_method: "S256",
     resource,
     scope,
-    // OpenID Connect gives offline access only after consent (Core 1.0 section 11).
+    // OpenID Connect grants offline access only after consent (Core 1.0 section 11).
     prompt: scope?.split(" ").includes("offline_access") === true ? "consent" : undefined,
     dpop_jkt: binding === undefined ? undefined : yield* thumbprint(binding)
   }
@@ -175,7 +179,7 @@ const obtain = Effect.fnUntraced(function* (options: Options, request: GrantRequ
 const thumbprint = ({ key }: TokenEndpoint.Binding) => Effect.promise(() => Jose.calculateJwkThumbprint(key.jwk))
 
 /**
- * The grant by which a user logs in, in the browser that `Authorizer` opens.
+ * Creates a grant for a user, who logs in using the browser that `Authorizer` opens.
  *
  * @example
  * ```ts
@@ -191,7 +195,7 @@ const thumbprint = ({ key }: TokenEndpoint.Binding) => Effect.promise(() => Jose
 export const make = (options: Options): Grant<Authorizer> => ({
   obtain: (request) =>
     Effect.tapError(obtain(options, request), ({ code, step }) =>
-      // The registration may be void, which some authorization servers show on a page only: the next attempt registers anew.
+      // The registration may have been deleted, which some authorization servers only show on a page: register again next time.
       code === "invalid_client" || (step === "authorization" && code === undefined)
         ? Registration.forget(request.metadata.issuer)
         : Effect.void

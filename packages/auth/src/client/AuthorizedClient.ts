@@ -1,7 +1,7 @@
 /**
- * The `HttpClient` that authorizes requests, as `OAuth.layer` provides it.
+ * The `HttpClient` that authorizes requests, provided by `OAuth.layer`.
  *
- * Owns the reactions to 401 and 403: how often a request is sent again, and with which tokens. `Access` gets the tokens.
+ * Handles 401 and 403 responses: decides how often to resend a request, and with which tokens. `Access` obtains the tokens.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
@@ -20,18 +20,18 @@ import * as Fetch from "../shared/Fetch.ts"
 import { OAuthError, listed, shown } from "../shared/OAuthError.ts"
 
 export interface Options {
-  /** Sends the requests. */
+  /** The client that sends the requests. */
   readonly http: HttpClient.HttpClient
   readonly nonces: Dpop.Nonces
-  /** How often one request may ask the authorization server for more scopes. */
+  /** How many times a request may ask the authorization server for more scopes. */
   readonly stepUps: number
   readonly accessTo: (url: URL) => Effect.Effect<Access.Access>
 }
 
-/** How often one request may get new tokens after a 401. */
+/** How many times a request may obtain new tokens after a 401. */
 const maxRenewals = 3
 
-/** Reads at most 16 chunks of a refusal, for at most a second, so that its connection can be used again. */
+/** Reads up to 16 chunks of an error response, for up to a second, so that its connection can be reused. */
 export const discard = (response: HttpClientResponse.HttpClientResponse) =>
   Effect.ignore(Effect.timeout(Stream.runDrain(Stream.take(response.stream, 16)), "1 second"))
 
@@ -39,14 +39,14 @@ const threw = (cause: unknown) =>
   Effect.fail(
     new OAuthError({
       step: "access",
-      problem: "the token store, the grant or the authorizer of the program threw",
+      problem: "the application's token store, grant or authorizer threw an error",
       cause
     })
   )
 
 /**
- * An `OAuthError` as the failure of the request: by the status of the refusal if there is one, since a transport error would be retried.
- * Stores, grants and authorizers are code of the program: if one throws, this request fails, and nothing else.
+ * Converts an `OAuthError` into a failed request. If the server responded, the failure carries its status, because a transport error would
+ * be retried. Stores, grants and authorizers are application code: if one throws, only this request fails.
  */
 const wrap = <A>(
   effect: Effect.Effect<A, OAuthError>,
@@ -63,7 +63,7 @@ const wrap = <A>(
     })
   })
 
-/** Sends a request with the current tokens, and a proof where they are bound to a key. A redirect does not take them along. */
+/** Sends a request with the current tokens, and with a proof if they are bound to a key. They are not sent along on redirects. */
 const send = Effect.fnUntraced(function* (
   { http, nonces }: Options,
   request: HttpClientRequest.HttpClientRequest,
@@ -97,7 +97,7 @@ const refused = (url: URL, demand: Challenge.Demand, problem: string) =>
     advice: "Check that the authorization server issues tokens for this resource, and that the server accepts them."
   })
 
-/** Sends a request until it is not refused for want of authorization; every kind of retry has its bound. */
+/** Sends a request, and resends it after obtaining new tokens or scopes. Every kind of retry is bounded. */
 const authorized = Effect.fnUntraced(function* (
   options: Options,
   request: HttpClientRequest.HttpClientRequest,
@@ -113,7 +113,7 @@ const authorized = Effect.fnUntraced(function* (
     const response = yield* send(options, request, url, current)
     const learned = options.nonces.learn("resource", url, response.headers)
     if (response.status !== 401 && response.status !== 403) return response
-    // The end of a session is not worth a login.
+    // Ending a session is no reason to ask the user to log in.
     if (request.method === "DELETE" && request.headers["mcp-session-id"] !== undefined) return response
     const demand = Challenge.demand(response.headers["www-authenticate"])
     if (response.status === 403 && (current === undefined || demand.error !== "insufficient_scope")) return response
@@ -121,7 +121,7 @@ const authorized = Effect.fnUntraced(function* (
     if (response.status === 401 && demand.error === "use_dpop_nonce" && learned && nonceRetries++ < 2) continue
     if (response.status === 401 && (granted || renewals++ >= maxRenewals))
       return yield* wrap(
-        refused(url, demand, "the server refuses a token that was just issued for it"),
+        refused(url, demand, "the server rejected a token that was just issued for it"),
         request,
         response
       )
@@ -136,7 +136,7 @@ const authorized = Effect.fnUntraced(function* (
   }
 })
 
-/** Sends a request over plain HTTP, never with a token: a demand for one is an error. */
+/** Sends a request over plain HTTP, never with a token. Fails if the server requires one. */
 const insecure = Effect.fnUntraced(function* (
   { http }: Options,
   request: HttpClientRequest.HttpClientRequest,
@@ -144,12 +144,12 @@ const insecure = Effect.fnUntraced(function* (
 ): Effect.fn.Return<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> {
   const response = yield* http.execute(request)
   if (response.status !== 401) return response
-  const problem = "the connection is not secure, and no token is sent over it"
+  const problem = "the connection is not secure, so no token is sent over it"
   const expected = "https, or http on the loopback interface"
   return yield* wrap(new OAuthError({ step: "access", problem, url: shown(url), expected }), request, response)
 })
 
-/** The client over `options.http`. A request with its own `Authorization` header is sent as it is. */
+/** Creates the client on top of `options.http`. Requests that already have an `Authorization` header are sent unchanged. */
 export const make = (options: Options): HttpClient.HttpClient =>
   HttpClient.makeWith<HttpClientError.HttpClientError, never, HttpClientError.HttpClientError, never>(
     Effect.flatMap((request) => {

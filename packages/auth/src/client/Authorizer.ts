@@ -1,7 +1,7 @@
 /**
- * The service that opens the authorization server's page for the user and brings its answer back.
+ * Opens the authorization server's page for the user and returns the response.
  *
- * The application provides it: for a browser, a terminal or a test. It carries URLs and checks none: the grant checks the answer.
+ * The application provides this service for a browser, a terminal or a test. It doesn't check URLs; the grant checks the response.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Context from "effect/Context"
@@ -15,29 +15,29 @@ import * as Terminal from "effect/Terminal"
 import { parseUrl } from "../shared/url.ts"
 import { OAuthError, shown } from "../shared/OAuthError.ts"
 
-/** The redirects of one authorization: to the authorization server, and back. */
+/** A single authorization: the redirect to the authorization server and back. */
 export interface RedirectFlow {
-  /** The redirect URI of this authorization. */
+  /** The redirect URI for this authorization. */
   readonly redirectUri: string
-  /** Opens `url` for the user and waits for the parameters of the redirect with the same `state`. */
+  /** Opens `url` for the user and waits for the redirect with the same `state`. Returns its parameters. */
   readonly authorize: (url: URL) => Effect.Effect<URLSearchParams, OAuthError>
 }
 
-/** Opens redirect flows; fails with an `OAuthError` where no user can be asked. */
+/** Opens redirect flows. Fails with an `OAuthError` if there is no user to ask. */
 export class Authorizer extends Context.Service<
   Authorizer,
   {
-    /** Opens a flow, which ends with the scope. */
+    /** Opens a flow that closes with the scope. */
     readonly open: Effect.Effect<RedirectFlow, OAuthError, Scope.Scope>
   }
 >()("@effect-mcp/auth/Authorizer") {}
 
-/** For programs without a user: every authorization fails with an `OAuthError` that says so. */
+/** For programs without a user. Every authorization fails with an `OAuthError` saying so. */
 export const layerNone: Layer.Layer<Authorizer> = Layer.succeed(Authorizer, {
   open: Effect.fail(
     new OAuthError({
       step: "authorization",
-      problem: "the server wants a user to log in, and this program cannot ask one",
+      problem: "the server requires a user to log in, but this program cannot prompt one",
       advice: "Log in interactively first (`effect-mcp login URL`), or use a grant for machines."
     })
   )
@@ -46,8 +46,8 @@ export const layerNone: Layer.Layer<Authorizer> = Layer.succeed(Authorizer, {
 const maxPages = 10
 
 /**
- * For tests: follows the redirects of an authorization server that asks no questions, up to the one to `redirectUri`, which is not
- * visited.
+ * For tests: follows redirects from an authorization server that asks no questions. Stops at the redirect to `redirectUri` without visiting
+ * it.
  */
 export const layerScripted = (options?: {
   /** Default `http://127.0.0.1/callback`. */
@@ -81,8 +81,8 @@ export const layerScripted = (options?: {
   )
 
 /**
- * For machines without a browser, such as over SSH: shows the URL in the terminal, and reads the address at which the user's browser
- * ends. Nothing listens at that address, so the browser shows an error page; its address is what the user pastes.
+ * For machines without a browser, for example over SSH. Shows the URL in the terminal, and asks the user to paste the address where the
+ * browser ends up. Nothing listens at that address, so the browser shows an error page, but the address is all that is needed.
  */
 export const layerTerminal = (options?: {
   /** Default `http://127.0.0.1:33418/callback`. */
@@ -93,15 +93,19 @@ export const layerTerminal = (options?: {
     Effect.map(Terminal.Terminal, (terminal) => {
       const redirectUri = options?.redirectUri ?? "http://127.0.0.1:33418/callback"
       const failed = (cause: unknown) =>
-        new OAuthError({ step: "authorization", problem: "the terminal was closed before the login was done", cause })
+        new OAuthError({
+          step: "authorization",
+          problem: "the terminal was closed before the login was complete",
+          cause
+        })
       const ask = (url: URL): Effect.Effect<URLSearchParams, OAuthError> =>
         Effect.gen(function* () {
-          yield* Effect.mapError(terminal.display("Paste the address that the browser shows in the end: "), failed)
+          yield* Effect.mapError(terminal.display("Paste the address that the browser shows at the end: "), failed)
           const line = (yield* Effect.mapError(terminal.readLine, failed)).trim()
           const answer = parseUrl(line)?.searchParams
           if (answer?.get("state") === url.searchParams.get("state")) return answer
           yield* Effect.mapError(
-            terminal.display(`That is not the answer to this login: ${excerpt(redirectUri)}?... is expected.\n`),
+            terminal.display(`That address does not belong to this login. Expected ${excerpt(redirectUri)}?...\n`),
             failed
           )
           return yield* ask(url)

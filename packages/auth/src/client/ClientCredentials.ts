@@ -1,6 +1,6 @@
 /**
- * The client credentials grant, for a program that acts for itself (MCP extension `io.modelcontextprotocol/oauth-client-credentials`,
- * OAuth 2.1 section 4.2): a secret or a signed assertion, and no user.
+ * The client credentials grant, for programs that act on their own behalf without a user. They authenticate with a secret or a signed
+ * assertion (MCP extension `io.modelcontextprotocol/oauth-client-credentials`, OAuth 2.1 section 4.2).
  */
 import * as Effect from "effect/Effect"
 import type { Credentials } from "./ClientIdentity.ts"
@@ -8,17 +8,17 @@ import type { Grant } from "./Grant.ts"
 import { issuerOnly } from "./issuerOnly.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 
-/** The client, and the authorization server that knows it. */
+/** The client's credentials, and the authorization server that issued them. */
 export interface Options extends Credentials {
   /**
-   * The authorization server that the credentials are for, exactly as its metadata name it. Without it they are sent to any one that the
-   * MCP server names: leave it out only for a server that may see the secret.
+   * The issuer that the credentials are for, spelled exactly as in its metadata. If it is omitted, the credentials are sent to any
+   * authorization server that the MCP server names. Only omit it if every such server may see the secret.
    */
   readonly issuer?: string | undefined
 }
 
 /**
- * The grant for a program that acts for itself.
+ * Creates a grant for a program that acts on its own behalf.
  *
  * @example
  * ```ts
@@ -29,7 +29,7 @@ export interface Options extends Credentials {
  * const grant = ClientCredentials.make({
  *   issuer: "https://login.example.com",
  *   clientId: "nightly-report",
- *   clientSecret: Redacted.make("of the environment")
+ *   clientSecret: Redacted.make("read from the environment")
  * })
  *
  * export const authorized = OAuth.layer({ grant, scopes: ["files:read"] }).pipe(

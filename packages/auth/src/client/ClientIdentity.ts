@@ -1,7 +1,7 @@
 /**
- * The identity of a client at one authorization server, and its authentication at the token endpoint (OAuth 2.1 section 2.4, RFC 7523).
+ * A client's identity at one authorization server, and its authentication at the token endpoint (OAuth 2.1 section 2.4, RFC 7523).
  *
- * Owns the choice of the method and its parameters. Credentials are for one issuer and are not sent to another.
+ * Chooses the authentication method and builds its parameters. Credentials belong to one issuer and are never sent to another.
  */
 import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -22,33 +22,33 @@ export interface SigningKey {
   readonly keyId?: string | undefined
 }
 
-/** A client id, with the secret or key that proves it. */
+/** A client ID, with the secret or key that proves it. */
 export interface Credentials {
   readonly clientId: string
   readonly clientSecret?: Redacted.Redacted<string> | undefined
   readonly signingKey?: SigningKey | undefined
-  /** The authentication method. Default: the first that the credentials and the authorization server support. */
+  /** Authentication method. Defaults to the first one that both the credentials and the authorization server support. */
   readonly method?: AuthMethod | undefined
 }
 
-/** Credentials with their dynamic registration, which is stored with the tokens and needed to refresh them. */
+/** Credentials with their dynamic registration, which is stored with the tokens because refreshing needs it. */
 export interface Known extends Credentials {
   readonly registration?: Registration | undefined
 }
 
-/** Credentials that were registered out of band; `issuer` is the authorization server, exactly as its metadata name it. */
+/** Credentials registered out of band. `issuer` is spelled exactly as in the authorization server's metadata. */
 export interface PreRegistered extends Credentials {
   readonly issuer: string
 }
 
-/** The authentication method of these credentials at this authorization server. */
+/** Returns the authentication method for these credentials at this authorization server. */
 export const methodOf = (credentials: Credentials, metadata: Metadata.AuthorizationServer): AuthMethod => {
   const supported = metadata.token_endpoint_auth_methods_supported
   const takes = (method: AuthMethod) => supported === undefined || supported.includes(method)
   if (credentials.method !== undefined && (takes(credentials.method) || credentials.method === "none"))
     return credentials.method
   if (credentials.signingKey !== undefined && takes("private_key_jwt")) return "private_key_jwt"
-  // Without a list, Basic is the method that every authorization server has (RFC 8414 section 2).
+  // Every authorization server supports Basic unless its metadata list other methods (RFC 8414 section 2).
   if (credentials.clientSecret !== undefined) {
     if (takes("client_secret_basic")) return "client_secret_basic"
     if (takes("client_secret_post")) return "client_secret_post"
@@ -66,7 +66,7 @@ const missing = (what: string, clientId: string) =>
   new OAuthError({
     step: "token",
     problem: `the client ${clientId} has no ${what} to authenticate with`,
-    advice: "Give the client's credentials the one that the authorization server wants."
+    advice: "Add the secret or key that the authorization server requires to the client's credentials."
   })
 
 const assertion = Effect.fnUntraced(function* (
@@ -92,7 +92,7 @@ const assertion = Effect.fnUntraced(function* (
         .setProtectedHeader({ alg: algorithm, ...(keyId === undefined ? undefined : { kid: keyId }) })
         .sign(signer)
     },
-    // The cause of an unreadable key may quote it.
+    // The cause is dropped: it may quote the key.
     catch: () =>
       new OAuthError({
         step: "token",
@@ -102,7 +102,7 @@ const assertion = Effect.fnUntraced(function* (
   })
 })
 
-/** Authenticates the client at the authorization server of these metadata. Fails where the secret or key is missing. */
+/** Authenticates the client at this authorization server. Fails if the secret or key is missing. */
 export const prove = Effect.fnUntraced(function* (
   credentials: Credentials,
   metadata: Metadata.AuthorizationServer

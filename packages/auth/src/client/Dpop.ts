@@ -1,7 +1,7 @@
 /**
- * Proofs of possession for requests (RFC 9449): keys, proofs, and the nonces that servers hand out. `server/Dpop` checks such proofs.
+ * Proofs of possession for requests (RFC 9449): keys, proofs, and the nonces that servers issue. `server/Dpop` checks the proofs.
  *
- * A proof is for one request: it names the method, the URL and the token, and has an id of its own.
+ * A proof is for a single request. It contains the method, the URL, a hash of the token, and a unique ID.
  */
 import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -11,10 +11,10 @@ import * as Jose from "jose"
 import { OAuthError } from "../shared/OAuthError.ts"
 import { sha256 } from "../shared/hash.ts"
 
-/** The algorithms for proofs, preferred ones first; asymmetric ones only (RFC 9449 section 4.3). */
+/** Algorithms for proofs, in order of preference. All are asymmetric (RFC 9449 section 4.3). */
 const algorithms = ["ES256", "EdDSA", "ES384", "ES512", "PS256", "RS256"]
 
-/** A key pair; the private part as a JWK in JSON, as it is stored. */
+/** A key pair. The private part is a JWK in JSON, which is how it is stored. */
 export interface Key {
   readonly algorithm: string
   readonly secret: Redacted.Redacted<string>
@@ -23,19 +23,19 @@ export interface Key {
 }
 
 const unusable = (cause: unknown) =>
-  new OAuthError({ step: "token", problem: "the key for DPoP cannot be made or read", cause })
+  new OAuthError({ step: "token", problem: "the DPoP key cannot be created or read", cause })
 
 const attempt = <A>(run: () => Promise<A>) => Effect.tryPromise({ try: run, catch: unusable })
 
-/** The preferred algorithm among those that the authorization server supports; undefined if it supports none. */
+/** Returns the preferred algorithm that the authorization server supports, or `undefined` if it supports none of ours. */
 export const choose = (supported: ReadonlyArray<string> | undefined): string | undefined =>
   algorithms.find((algorithm) => supported?.includes(algorithm) === true)
 
 const publicPart = ({ kty, crv, x, y, n, e }: Jose.JWK): Jose.JWK =>
-  // Only public members are named, so that no private one can slip through.
+  // Picks the public members by name, so that no private one can slip through.
   Object.fromEntries(Object.entries({ kty, crv, x, y, n, e }).filter(([, value]) => value !== undefined))
 
-/** A new key for an algorithm of `choose`. */
+/** Generates a key for an algorithm that `choose` returned. */
 export const generate = Effect.fnUntraced(function* (algorithm: string): Effect.fn.Return<Key, OAuthError> {
   const { privateKey } = yield* attempt(() => Jose.generateKeyPair(algorithm, { extractable: true }))
   const jwk = yield* attempt(() => Jose.exportJWK(privateKey))
@@ -43,10 +43,10 @@ export const generate = Effect.fnUntraced(function* (algorithm: string): Effect.
   return { algorithm, secret, signer: privateKey, jwk: publicPart(jwk) }
 })
 
-/** Restored keys by their stored form: every request needs one. */
+/** Cache of restored keys by their stored form, because every request needs one. Restoring is an effect, which `memoize` cannot run. */
 const restored = new WeakMap<Redacted.Redacted<string>, Key>()
 
-/** The key of its stored form. Fails on one that is no asymmetric key. */
+/** Restores a key from its stored form. Fails if it is not an asymmetric key. */
 export const restore = Effect.fnUntraced(function* (
   secret: Redacted.Redacted<string>
 ): Effect.fn.Return<Key, OAuthError> {
@@ -60,7 +60,7 @@ export const restore = Effect.fnUntraced(function* (
   return key
 })
 
-/** The value of the `DPoP` header for one request. */
+/** Returns the value of the `DPoP` header for one request. */
 export const proof = Effect.fnUntraced(function* (
   key: Key,
   request: {
@@ -84,10 +84,10 @@ export const proof = Effect.fnUntraced(function* (
   )
 })
 
-/** The newest nonce of each server. An authorization server and a resource at one origin have one each. */
+/** The latest nonce from each server. An authorization server and a resource on the same origin have separate nonces. */
 export interface Nonces {
   readonly get: (role: "issuer" | "resource", url: URL) => string | undefined
-  /** Remembers the nonce in the headers of an answer; true if it is a new one. */
+  /** Remembers the nonce in a response's headers. Returns true if it is new. */
   readonly learn: (
     role: "issuer" | "resource",
     url: URL,
@@ -95,7 +95,7 @@ export interface Nonces {
   ) => boolean
 }
 
-/** An empty memory of nonces. */
+/** Creates an empty nonce store. */
 export const nonces = (): Nonces => {
   const known = new Map<string, string>()
   const keyOf = (role: string, url: URL) => `${role} ${url.origin}`
@@ -103,7 +103,7 @@ export const nonces = (): Nonces => {
     get: (role, url) => known.get(keyOf(role, url)),
     learn: (role, url, headers) => {
       const nonce = headers["dpop-nonce"]
-      // A nonce is a token of visible characters (RFC 9449 section 8.1).
+      // A nonce consists of visible ASCII characters (RFC 9449 section 8.1).
       if (nonce === undefined || !/^[\x21-\x7e]{1,1024}$/.test(nonce)) return false
       const changed = known.get(keyOf(role, url)) !== nonce
       known.set(keyOf(role, url), nonce)

@@ -1,9 +1,9 @@
 /**
- * The grant for employees of an organization (MCP extension `io.modelcontextprotocol/enterprise-managed-authorization`): single sign-on at
+ * The grant for an organization's employees (MCP extension `io.modelcontextprotocol/enterprise-managed-authorization`). Single sign-on with
  * the organization's identity provider replaces the login at each authorization server.
  *
- * Two requests: the identity provider exchanges the identity assertion for an ID-JAG, a grant for one authorization server and one
- * resource (RFC 8693). That authorization server exchanges the ID-JAG for an access token (RFC 7523).
+ * It sends two requests. First the identity provider exchanges the identity assertion for an ID-JAG, a grant for one authorization server
+ * and one resource (RFC 8693). Then that authorization server exchanges the ID-JAG for an access token (RFC 7523).
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
@@ -19,22 +19,25 @@ import { grantType } from "./WorkloadIdentity.ts"
 
 const idJag = "urn:ietf:params:oauth:token-type:id-jag"
 
-/** The identity provider of the organization. */
+/** The organization's identity provider. */
 export interface IdentityProvider {
   /** The provider's issuer identifier. */
   readonly issuer: string
   readonly tokenEndpoint: string
-  /** The client as it is registered at the provider for single sign-on. */
+  /** The client as registered with the provider for single sign-on. */
   readonly client: ClientIdentity.Credentials
-  /** The ID token or SAML assertion of the signed-in user, asked for before each exchange. Several users need `account` of `OAuth`. */
+  /**
+   * The signed-in user's ID token or SAML assertion, requested before each exchange. If there are several users, also set the `account`
+   * option of `OAuth`.
+   */
   readonly assertion: Effect.Effect<Redacted.Redacted<string>, OAuthError>
-  /** Default `id_token`. */
+  /** Assertion type. Default `id_token`. */
   readonly assertionType?: "id_token" | "saml2" | undefined
 }
 
-/** The client as it is registered at the MCP server's authorization server. */
+/** The client as registered with the MCP server's authorization server. */
 export interface Options extends ClientIdentity.Credentials {
-  /** That authorization server, exactly as its metadata name it; see `ClientCredentials`. */
+  /** Issuer of the MCP server's authorization server, spelled exactly as in its metadata; see `ClientCredentials`. */
   readonly issuer?: string | undefined
   readonly identityProvider: IdentityProvider
 }
@@ -73,7 +76,7 @@ const exchange = Effect.fnUntraced(function* (
   if (response.issued_token_type !== idJag)
     return yield* new OAuthError({
       step: "identity",
-      problem: "the identity provider issued something else than an ID-JAG",
+      problem: "the identity provider did not issue an ID-JAG",
       url: shown(url),
       expected: idJag,
       found: excerpt(response.issued_token_type ?? "nothing")
@@ -82,7 +85,7 @@ const exchange = Effect.fnUntraced(function* (
 })
 
 /**
- * The grant for the user that is signed in at the identity provider.
+ * Creates a grant for the user who is signed in with the identity provider.
  *
  * @example
  * ```ts
@@ -106,7 +109,7 @@ export const make = (options: Options): Grant => ({
     issuerOnly(options, request.metadata.issuer).pipe(
       Effect.andThen(exchange(options.identityProvider, request)),
       Effect.flatMap((assertion) =>
-        // The ID-JAG names the resource already; some authorization servers read the parameter.
+        // The ID-JAG already names the resource, but some authorization servers read the parameter instead.
         TokenEndpoint.tokens(
           request,
           options,

@@ -1,7 +1,7 @@
 /**
- * The interface of grants, as `AuthorizationCode`, `ClientCredentials`, `EnterpriseManaged` and `WorkloadIdentity` implement it.
+ * The interface that `AuthorizationCode`, `ClientCredentials`, `EnterpriseManaged` and `WorkloadIdentity` implement.
  *
- * A grant gets tokens for one resource from one authorization server. `Access` decides when, and stores them.
+ * A grant obtains tokens for one resource from one authorization server. `Access` decides when to use it, and stores the tokens.
  */
 import type * as Effect from "effect/Effect"
 import type * as ClientIdentity from "./ClientIdentity.ts"
@@ -11,27 +11,27 @@ import type { Tokens } from "./Stored.ts"
 import type { TokenStore } from "./TokenStore.ts"
 import type * as TokenEndpoint from "./TokenEndpoint.ts"
 
-/** The tokens to get: resource, scopes and authorization server. */
+/** Which tokens to obtain: the resource, scopes and authorization server. */
 export interface GrantRequest extends TokenEndpoint.TokenTarget {
-  /** The value of `resource`; undefined for a server of 2025-03-26. */
+  /** The `resource` parameter, or `undefined` for a 2025-03-26 server. */
   readonly resource: string | undefined
-  /** Undefined leaves the scopes to the authorization server. */
+  /** Scopes to request, or `undefined` to let the authorization server decide. */
   readonly scopes: Scopes | undefined
 }
 
-/** Gets tokens; `R` is what the grant needs of the application, such as `Authorizer`. */
+/** Obtains tokens. `R` lists the services that the application must provide, such as `Authorizer`. */
 export interface Grant<R = never> {
-  /** The client id, where the grant has only one: other clients that share the store do not use its tokens. */
+  /** The client ID, if the grant always uses the same one. It keeps the grant's tokens separate from other clients in the same store. */
   readonly clientId?: string | undefined
-  /** Gets new tokens. */
+  /** Obtains new tokens. */
   readonly obtain: (request: GrantRequest) => Effect.Effect<Tokens, OAuthError, R | TokenStore>
-  /** The credentials by which these tokens are refreshed and revoked; undefined if they are void. */
+  /** Returns the credentials for refreshing and revoking these tokens, or `undefined` if they are no longer valid. */
   readonly credentials: (
     request: GrantRequest,
     tokens: Pick<Tokens, "clientId" | "registration">
   ) => Effect.Effect<ClientIdentity.Known | undefined, OAuthError, R | TokenStore>
-  /** Forgets the registration at an issuer that does not know the client any more. */
+  /** Deletes the stored registration for an issuer that no longer recognizes the client. */
   readonly forget: (issuer: string) => Effect.Effect<void, OAuthError, R | TokenStore>
-  /** Whether this issuer is preferred among several authorization servers of one resource. */
+  /** Returns true if this issuer should be preferred when a resource has several authorization servers. */
   readonly prefers: (issuer: string) => boolean
 }

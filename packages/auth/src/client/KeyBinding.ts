@@ -1,7 +1,7 @@
 /**
- * Whether tokens are bound to a key (DPoP, RFC 9449), and to which one.
+ * Decides whether to bind tokens to a key (DPoP, RFC 9449), and to which key.
  *
- * Owns the decision between the option `dpop`, the metadata of the protected resource and those of the authorization server.
+ * The decision depends on the `dpop` option, the protected resource's metadata and the authorization server's metadata.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
@@ -12,24 +12,24 @@ import * as Dpop from "./Dpop.ts"
 import type * as Stored from "./Stored.ts"
 import type * as TokenEndpoint from "./TokenEndpoint.ts"
 
-/** When tokens are bound to a key: see `dpop` of `OAuth.Options`. */
+/** The option that decides when tokens are bound to a key; see `OAuth.Options`. */
 export interface Options {
   readonly dpop: "auto" | "prefer" | "require" | "never"
   readonly nonces: Dpop.Nonces
 }
 
-/** Whether tokens for this resource must be bound to a key. */
+/** True if tokens for this resource must be bound to a key. */
 const isRequired = ({ dpop }: Options, resource: Metadata.ProtectedResource | undefined): boolean =>
   dpop === "require" || (dpop !== "never" && resource?.dpop_bound_access_tokens_required === true)
 
-/** Whether stored tokens may be used for this resource. */
+/** True if stored tokens may be used for this resource. */
 export const isAcceptable = (
   options: Options,
   { tokenType }: Stored.Tokens,
   resource?: Metadata.ProtectedResource
 ): boolean => tokenType === "DPoP" || !isRequired(options, resource)
 
-/** The binding of new tokens: to the stored key, else to a new one; undefined where they are not bound. */
+/** Binds new tokens to the stored key, or to a new key. Returns `undefined` if tokens should not be bound. */
 export const bindingFor = Effect.fnUntraced(function* (
   options: Options,
   issuer: Metadata.AuthorizationServer,
@@ -47,7 +47,7 @@ export const bindingFor = Effect.fnUntraced(function* (
   if (!required) return undefined
   return yield* new OAuthError({
     step: "server-metadata",
-    problem: "tokens have to be bound to a key (DPoP), and the authorization server cannot do that",
+    problem: "tokens must be bound to a key (DPoP), which the authorization server does not support",
     url: excerpt(issuer.issuer),
     expected: "`dpop_signing_alg_values_supported` with ES256",
     found: listed(offered)

@@ -1,9 +1,10 @@
 /**
- * An `Authorizer` for desktop programs: the system's browser, and a listener on the loopback interface for the redirect (RFC 8252).
+ * An `Authorizer` for desktop programs. Opens the system browser and listens on the loopback interface for the redirect (RFC 8252).
  *
- * Listens only while an authorization runs. Requests with another path or `state`, which any web page can make, get an error and change
- * nothing; nothing that they send is shown.
+ * It only listens during an authorization. Any web page can send requests to it, so a request with a different path or `state` receives an
+ * error page that echoes none of its content, and has no other effect.
  */
+import { checkedEffect } from "@effect-mcp/core/internal/calling"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -33,19 +34,19 @@ const page = (status: number, text: string) =>
     }
   )
 
-/** The listener, and how the page is opened. */
+/** Options for the listener and the browser. */
 export interface Options<E, R> {
-  /** A server on a port of the loopback interface, such as `NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 })`. */
+  /** A server on a loopback port, such as `NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 })`. */
   readonly server: Layer.Layer<HttpServer.HttpServer, E, R>
-  /** Shows the page to the user. */
+  /** Opens the page for the user. */
   readonly open: (url: URL) => Effect.Effect<void, OAuthError>
-  /** The host of the redirect URI. Default `127.0.0.1`; some authorization servers know only `localhost`. */
+  /** Host in the redirect URI. Some authorization servers only accept `localhost`. Default `127.0.0.1`. */
   readonly host?: "127.0.0.1" | "localhost" | undefined
-  /** The time for one login. Default 5 minutes. */
+  /** How long a login may take. Default 5 minutes. */
   readonly timeout?: Duration.Input | undefined
 }
 
-/** An `Authorizer` that listens anew for each authorization and opens its page by `open`. */
+/** Creates an `Authorizer` that starts a listener for each authorization and calls `open` with the login page. */
 export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, never, R> =>
   Layer.effect(
     Authorizer,
@@ -65,9 +66,9 @@ export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, nev
           const { pathname, searchParams } = new URL(url, "http://localhost")
           if (method !== "GET" || pathname !== path) return page(404, "There is nothing here.")
           if (expected === undefined || searchParams.get("state") !== expected)
-            return page(400, "This is not the login that is waited for.")
+            return page(400, "This is not the expected login.")
           Deferred.doneUnsafe(answer, Effect.succeed(searchParams))
-          return page(200, "You can close this page and go back to the program.")
+          return page(200, "You can close this page and return to the program.")
         })
         yield* Effect.provideContext(HttpServer.serveEffect(handler), server)
         const { port } = yield* Effect.provideContext(
@@ -79,7 +80,7 @@ export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, nev
           authorize: (url) =>
             Effect.suspend(() => {
               expected = url.searchParams.get("state") ?? undefined
-              return Effect.andThen(options.open(url), Deferred.await(answer))
+              return Effect.andThen(checkedEffect("Loopback.open", options.open(url)), Deferred.await(answer))
             }).pipe(
               Effect.timeoutOrElse({
                 duration: options.timeout ?? "5 minutes",
@@ -87,8 +88,8 @@ export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, nev
                   Effect.fail(
                     new OAuthError({
                       step: "authorization",
-                      problem: "the login was not finished in time",
-                      advice: "Try again, and finish it in the browser."
+                      problem: "the login timed out",
+                      advice: "Try again, and complete the login in the browser."
                     })
                   )
               })
@@ -99,7 +100,7 @@ export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, nev
     }))
   )
 
-/** Opens a page in the system's browser, without a shell. Fails where no browser can be started. */
+/** Opens a page in the system browser, without a shell. Fails if no browser can be started. */
 export const browse =
   (spawner: ChildProcessSpawner["Service"], platform: NodeJS.Platform = process.platform) =>
   (url: URL): Effect.Effect<void, OAuthError> => {
@@ -119,7 +120,7 @@ export const browse =
         (cause) =>
           new OAuthError({
             step: "authorization",
-            problem: `no browser can be started with ${command}`,
+            problem: `could not start a browser with ${command}`,
             advice: "Log in over the terminal (`Authorizer.layerTerminal`).",
             cause
           })
@@ -128,7 +129,7 @@ export const browse =
     )
   }
 
-/** The same with the system's browser. */
+/** Like `layer`, but opens the system browser. */
 export const layerBrowser = <E, R>(
   options: Omit<Options<E, R>, "open">
 ): Layer.Layer<Authorizer, never, R | ChildProcessSpawner> =>

@@ -1,9 +1,9 @@
 /**
- * OAuth 2.1 for the client of a protected MCP server: an `HttpClient` that authorizes its requests (spec: basic/authorization).
+ * OAuth 2.1 for clients of a protected MCP server: an `HttpClient` that authorizes its requests (spec: basic/authorization).
  *
- * Wraps the `HttpClient` below it, so that transports need no knowledge of authorization. A request that is refused with 401, or with 403
- * for want of scopes, is sent again with new tokens. Where none can be got the request fails with an `HttpClientError` whose cause is an
- * `OAuthError` (`OAuthError.find`).
+ * It wraps an `HttpClient`, so transports don't need to know about authorization. If the server responds with a 401, or with a 403 because
+ * of missing scopes, the request is sent again with new tokens. If no tokens can be obtained, the request fails with an `HttpClientError`
+ * whose cause is an `OAuthError` (see `OAuthError.find`).
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Context from "effect/Context"
@@ -24,59 +24,59 @@ import * as Revocation from "./Revocation.ts"
 import * as Stored from "./Stored.ts"
 import { partOf, TokenStore } from "./TokenStore.ts"
 
-/** How tokens are got, for which account, and within which limits. */
+/** Options for `layer`: the grant, account, scopes and limits. */
 export interface Options<R = never> {
   /**
-   * The server that all requests to its origin belong to: with HTTP with SSE it has two URLs. By default every URL, without its query, is
-   * a server of its own.
+   * The server that all requests to its origin belong to. Set it for HTTP+SSE, where one server has two URLs. By default every URL, without
+   * its query, counts as a separate server.
    */
   readonly server?: string | URL | undefined
   /** The grant: `AuthorizationCode.make`, `ClientCredentials.make`, `EnterpriseManaged.make` or `WorkloadIdentity.make`. */
   readonly grant: Grant<R>
-  /** The name of the user, where several users share a store: each has tokens of its own. Default: one user. */
+  /** Account name, if several users share a store. Each account has its own tokens. By default there is a single user. */
   readonly account?: string | undefined
-  /** Scopes to ask for beside those that the server demands. Default none. */
+  /** Scopes to request in addition to the ones that the server requires. Default: none. */
   readonly scopes?: ReadonlyArray<string> | undefined
   /**
-   * Whether tokens are bound to a key (DPoP): `auto` (default) where the metadata of the server name it, `prefer` wherever the
-   * authorization server supports it, `require` always, or `never`.
+   * When to bind tokens to a key (DPoP). `auto` binds them if the server's metadata asks for it, `prefer` whenever the authorization server
+   * supports it, `require` always, and `never` not at all. Default `auto`.
    */
   readonly dpop?: "auto" | "prefer" | "require" | "never" | undefined
-  /** How often one request may ask for more scopes after a 403. Default 2; 0 never. */
+  /** How many times a request may ask for more scopes after a 403. Set it to 0 to disable this. Default 2. */
   readonly stepUps?: number | undefined
-  /** Whether metadata of public servers may name private addresses. Default false. */
+  /** Whether to allow private addresses in a public server's metadata. Default false. */
   readonly allowPrivate?: boolean | undefined
-  /** Whether a server without resource metadata counts as one of 2025-03-26. Default true. */
+  /** Whether to treat a server without resource metadata as a 2025-03-26 server. Default true. */
   readonly fallback?: boolean | undefined
-  /** The value of `MCP-Protocol-Version` in metadata requests. Default 2025-11-25. */
+  /** `MCP-Protocol-Version` header for metadata requests. Default 2025-11-25. */
   readonly protocolVersion?: string | undefined
 }
 
-/** A login at a server. Holds no token. */
+/** A login at a server. Contains no token. */
 export interface Login {
   readonly server: string
   readonly issuer: string
-  /** Undefined for a server of 2025-03-26. */
+  /** The resource indicator, or `undefined` for a 2025-03-26 server. */
   readonly resource: string | undefined
   readonly clientId: string | undefined
-  /** The granted scopes; the requested ones where the authorization server did not name them. */
+  /** The granted scopes, or the requested ones if the authorization server didn't list any. */
   readonly scopes: ReadonlyArray<string>
-  /** When the access token expires, in milliseconds since 1970; undefined where that is unknown. */
+  /** When the access token expires, in milliseconds since 1970, or `undefined` if unknown. */
   readonly expiresAt: number | undefined
   readonly refreshable: boolean
-  /** Whether the tokens are bound to a key. */
+  /** True if the tokens are bound to a key. */
   readonly bound: boolean
 }
 
-/** Logging in and out without a request of MCP. Fails with an `OAuthError`. */
+/** Logs in and out without sending an MCP request. Fails with an `OAuthError`. */
 export class OAuth extends Context.Service<
   OAuth,
   {
-    /** Gets new tokens for the server, and replaces the stored ones. */
+    /** Obtains new tokens for the server and replaces the stored ones. */
     readonly login: (server: string | URL) => Effect.Effect<Login, OAuthError>
-    /** Forgets the tokens, and revokes them where the authorization server supports it (RFC 7009); false if there were none. */
+    /** Deletes the tokens, and revokes them if the authorization server supports it (RFC 7009). Returns false if there were none. */
     readonly logout: (server: string | URL) => Effect.Effect<boolean, OAuthError>
-    /** The stored login at the server, without any request; undefined if there is none. */
+    /** Returns the stored login for the server, or `undefined` if there is none. Sends no request. */
     readonly whoami: (server: string | URL) => Effect.Effect<Login | undefined, OAuthError>
   }
 >()("@effect-mcp/auth/OAuth") {}
@@ -92,7 +92,7 @@ const toLogin = (server: URL, target: Stored.AuthorizationTarget, tokens: Stored
   bound: tokens.tokenType === "DPoP"
 })
 
-/** What the service and the client share. */
+/** State shared by the service and the client. */
 interface Parts<R> {
   readonly http: HttpClient.HttpClient
   readonly options: Options<R>
@@ -100,11 +100,11 @@ interface Parts<R> {
   readonly store: TokenStore["Service"]
   readonly context: Context.Context<R | TokenStore>
   readonly accessTo: (server: URL) => Effect.Effect<Access.Access>
-  /** The server that a URL belongs to: the one of the options, or the URL without the query of a single request. */
+  /** Returns the server that a URL belongs to: the server in the options, or the URL without its query. */
   readonly serverOf: (url: URL) => URL
 }
 
-/** The server that the caller names; fails unless tokens may be sent there. */
+/** Parses the server URL. Fails unless it is safe to send tokens there. */
 const parseServer = <R>({ serverOf }: Parts<R>, server: string | URL): Effect.Effect<URL, OAuthError> => {
   const url = parseUrl(String(server))
   return url !== undefined && TrustedUrl.isSecure(url)
@@ -112,14 +112,14 @@ const parseServer = <R>({ serverOf }: Parts<R>, server: string | URL): Effect.Ef
     : Effect.fail(
         new OAuthError({
           step: "access",
-          problem: "this server cannot be sent tokens",
+          problem: "tokens must not be sent to this server",
           expected: "an https URL, or http on the loopback interface",
           found: excerpt(String(server))
         })
       )
 }
 
-/** The stored login at a server. */
+/** Returns the stored login for a server. */
 const stored = Effect.fnUntraced(function* <R>(
   { accessTo, store }: Parts<R>,
   server: URL
@@ -140,7 +140,7 @@ const login = Effect.fnUntraced(function* <R>(
   const server = yield* parseServer(parts, text)
   const access = yield* accessTo(server)
   yield* access.current
-  // The challenge to a request without a token names the metadata and the scopes; a server that accepts the request has none.
+  // The challenge to a request without a token names the metadata and the scopes. A server that accepts the request sends none.
   const challenge = yield* http
     .execute(HttpClientRequest.get(server, { headers: { accept: "text/event-stream" } }))
     .pipe(
@@ -168,7 +168,7 @@ const logout = Effect.fnUntraced(function* <R>(
     const request = { http, server, allowPrivate, metadata, scopes: undefined, resource: undefined }
     yield* Revocation.revoke(request, grant, found.tokens)
   })
-  // The tokens are forgotten here even if the authorization server cannot be reached.
+  // The tokens are deleted even if the authorization server cannot be reached.
   yield* Effect.ignore(Effect.provideContext(revoke, context))
   yield* access.forget
   return true
@@ -214,7 +214,7 @@ const make = Effect.fnUntraced(function* <R>(
       { http, grant, scopes, dpop, nonces, allowPrivate, fallback, protocolVersion },
       scope
     )
-    // `Access.make` does not suspend, so no other fiber has made one meanwhile.
+    // `Access.make` does not suspend, so no other fiber has created one meanwhile.
     servers.set(server.href, made)
     return made
   }, Effect.provideContext(context))
@@ -236,7 +236,7 @@ const make = Effect.fnUntraced(function* <R>(
 })
 
 /**
- * The `HttpClient` that authorizes requests, over the one below it, and the service `OAuth`.
+ * Provides an `HttpClient` that authorizes requests, built on the given `HttpClient`, and the `OAuth` service.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** New tokens by a refresh token (OAuth 2.1 section 4.3); a refusal of the authorization server is no error, but the end of that token. */
+/** Refreshes tokens (OAuth 2.1 section 4.3). A rejected refresh token is not an error; it is simply no longer used. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { OAuthError } from "../shared/OAuthError.ts"
@@ -7,7 +7,7 @@ import type { Tokens } from "./Stored.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 import type { TokenStore } from "./TokenStore.ts"
 
-/** New tokens; undefined where there is no refresh token, or where the authorization server refuses it. */
+/** Returns new tokens, or `undefined` if there is no refresh token or the authorization server rejects it. */
 export const refresh = Effect.fnUntraced(function* <R>(
   grant: Grant<R>,
   request: GrantRequest,
@@ -23,16 +23,16 @@ export const refresh = Effect.fnUntraced(function* <R>(
   }
   const fresh = yield* TokenEndpoint.tokens(request, credentials, parameters, stored.requested).pipe(
     Effect.catchIf(
-      // Only an error code of OAuth ends the refresh token: a 400 without one may be a proxy's.
+      // Only an OAuth error code invalidates the refresh token: a 400 without one may come from a proxy.
       ({ code, status }) => code !== undefined && (status === 400 || status === 401),
       ({ code }) =>
         Effect.as(code === "invalid_client" ? grant.forget(request.metadata.issuer) : Effect.void, undefined)
     )
   )
-  // Without rotation the old refresh token stays valid; without `scope` the granted scopes are the former ones.
+  // Without rotation the old refresh token stays valid. Without `scope` in the answer the granted scopes stay the same.
   return fresh === undefined ? undefined : { ...pick(stored, "refreshToken"), ...pick(stored, "granted"), ...fresh }
 })
 
-/** One optional field of tokens, if it is there. */
+/** Returns an object with one optional field of the tokens, or `undefined` if the field is absent. */
 const pick = (tokens: Tokens, name: "refreshToken" | "granted") =>
   tokens[name] === undefined ? undefined : { [name]: tokens[name] }

@@ -1,8 +1,8 @@
 /**
- * The registration of a client at an authorization server: pre-registered, a client id metadata document, dynamic registration (RFC 7591)
- * or credentials that the user enters, in this order.
+ * Registers a client with an authorization server. Tries the following in order: pre-registered credentials, a client ID metadata document,
+ * dynamic registration (RFC 7591), and credentials entered by the user.
  *
- * Registrations are stored by issuer and never sent to another one.
+ * Registrations are stored per issuer and never sent to another one.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Clock from "effect/Clock"
@@ -22,19 +22,19 @@ import * as Stored from "./Stored.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 import { TokenStore } from "./TokenStore.ts"
 
-/** The client, and the kinds of registration that it allows. */
+/** Options for the client and its registration. */
 export interface Options {
-  /** Shown to the user by authorization servers. */
+  /** The client's name, which authorization servers show to the user. */
   readonly clientName: string
-  /** Credentials that were registered out of band, by issuer. */
+  /** Credentials registered out of band, one entry per issuer. */
   readonly preRegistered?: ReadonlyArray<PreRegistered> | undefined
-  /** The HTTPS URL of the client's metadata document, which is its client id where such documents are supported. */
+  /** HTTPS URL of the client's metadata document. It is used as the client ID if the authorization server supports that. */
   readonly metadataUrl?: string | undefined
-  /** The key that the metadata document names, if it wants `private_key_jwt`. */
+  /** The key that the metadata document names. Required if the document specifies `private_key_jwt`. */
   readonly signingKey?: SigningKey | undefined
-  /** More fields of a dynamic registration, such as `client_uri` or `logo_uri`; `false` never registers. Default none. */
+  /** Additional fields for dynamic registration, such as `client_uri` or `logo_uri`, or `false` to disable it. Default: none. */
   readonly registration?: { readonly [field: string]: unknown } | false | undefined
-  /** Asks the user for credentials where no other registration is possible. */
+  /** Asks the user for credentials if there is no other way to register. */
   readonly ask?: ((issuer: string) => Effect.Effect<Credentials | undefined, OAuthError>) | undefined
 }
 
@@ -53,11 +53,11 @@ const fromStored = (registration: Stored.Registration): Known => {
   return { clientId, clientSecret, method, registration }
 }
 
-/** Whether its secret has not expired. */
+/** True if the registration's secret has not expired. */
 const isCurrent = ({ expiresAt }: Stored.Registration): Effect.Effect<boolean> =>
   Effect.map(Clock.currentTimeMillis, (now) => expiresAt === undefined || expiresAt > now)
 
-/** A client id that is the URL of a document: https, with a path, and nothing that could be read in two ways. */
+/** True if the client ID is a document URL: HTTPS, with a path, and in canonical form. */
 const isDocumentUrl = (text: string): boolean => {
   const url = parseUrl(text)
   return (
@@ -66,18 +66,18 @@ const isDocumentUrl = (text: string): boolean => {
 }
 
 /**
- * The metadata document of a client, to be served as JSON at `metadataUrl`. Throws on a URL that cannot be a client id.
+ * Returns a client's metadata document, to serve as JSON at `metadataUrl`. Throws if the URL can't be used as a client ID.
  *
- * `redirectUris` are all redirect URIs of the client; for those on the loopback interface authorization servers accept any port
- * (RFC 8252 section 7.3).
+ * List all of the client's redirect URIs in `redirectUris`. For loopback URIs, authorization servers accept any port (RFC 8252 section
+ * 7.3).
  */
 export const document = (options: {
   readonly metadataUrl: string
   readonly clientName: string
   readonly redirectUris: readonly [string, ...ReadonlyArray<string>]
-  /** The public keys of `signingKey`; without them the client does not authenticate. */
+  /** Public keys for `signingKey`. Without them, the client does not authenticate. */
   readonly jwks?: { readonly keys: ReadonlyArray<object> } | undefined
-  /** More fields, such as `client_uri` or `logo_uri`. */
+  /** Additional fields, such as `client_uri` or `logo_uri`. */
   readonly fields?: { readonly [field: string]: unknown } | undefined
 }): { readonly [field: string]: unknown } => {
   if (!isDocumentUrl(options.metadataUrl)) throw new Error(`Not an https URL with a path: ${options.metadataUrl}`)
@@ -95,7 +95,7 @@ export const document = (options: {
   }
 }
 
-/** The authentication method to register: none if possible, since an application on the user's machine keeps no secret. */
+/** Returns the authentication method to register: "none" if possible, because an application on a user's machine can't keep a secret. */
 const wantedMethod = (supported: ReadonlyArray<string> | undefined): Stored.AuthMethod =>
   supported === undefined || supported.includes("none")
     ? "none"
@@ -103,7 +103,7 @@ const wantedMethod = (supported: ReadonlyArray<string> | undefined): Stored.Auth
       ? "client_secret_basic"
       : "client_secret_post"
 
-/** Registers the client (RFC 7591) for one redirect URI. */
+/** Registers the client for a redirect URI (RFC 7591). */
 export const register = Effect.fnUntraced(function* (
   options: Options,
   request: GrantRequest,
@@ -120,7 +120,7 @@ export const register = Effect.fnUntraced(function* (
     response_types: ["code"],
     token_endpoint_auth_method: wantedMethod(metadata.token_endpoint_auth_methods_supported),
     application_type: TrustedUrl.isLoopback(redirect) || redirect.protocol !== "https:" ? "native" : "web",
-    // No `scope`: a client that names one may never be granted another, which ends stepping up and offline access.
+    // No `scope`: a client that registers one may never be granted another, which rules out stepping up and offline access.
     ...options.registration
   }
   const { status, json } = yield* Fetch.send(
@@ -137,12 +137,12 @@ export const register = Effect.fnUntraced(function* (
       status,
       expected: `to be registered as ${body.application_type} with ${excerpt(redirectUri)}`,
       ...TokenEndpoint.refusal(json),
-      advice: "Register the client by hand and give its id as a pre-registered one."
+      advice: "Register the client manually, and pass its id in `preRegistered`."
     })
   if (response === undefined)
     return yield* new OAuthError({
       step: "registration",
-      problem: "the answer is no registration",
+      problem: "the response is not a registration",
       url: shown(url),
       status,
       expected: "JSON with `client_id`"
@@ -152,7 +152,7 @@ export const register = Effect.fnUntraced(function* (
     clientId: client_id,
     redirectUris: response.redirect_uris ?? [redirectUri],
     ...(client_secret === undefined ? undefined : { clientSecret: Redacted.make(client_secret) }),
-    // Zero says that it never expires.
+    // Zero means that it never expires.
     ...(client_secret_expires_at === undefined || client_secret_expires_at === 0
       ? undefined
       : { expiresAt: client_secret_expires_at * 1000 }),
@@ -168,7 +168,7 @@ const documented = (options: Options, request: GrantRequest): Credentials | unde
     ? { clientId: options.metadataUrl, signingKey: options.signingKey, method: options.signingKey ? undefined : "none" }
     : undefined
 
-/** The client that tokens were issued to; undefined if it is not there any more. */
+/** Returns the client that the tokens were issued to, or `undefined` if it no longer exists. */
 export const known = Effect.fnUntraced(function* (
   options: Options,
   request: GrantRequest,
@@ -179,14 +179,14 @@ export const known = Effect.fnUntraced(function* (
   return clientId === undefined || fixed?.clientId === clientId ? fixed : undefined
 })
 
-/** Forgets the registration at an issuer that does not know the client any more. */
+/** Deletes the stored registration for an issuer that no longer recognizes the client. */
 export const forget = (issuer: string): Effect.Effect<void, OAuthError, TokenStore> =>
   Effect.flatMap(TokenStore, (store) => {
     const slot = Stored.registration(store, issuer)
     return Effect.flatMap(slot.read, ({ value }) => (value === undefined ? Effect.void : slot.write(undefined)))
   })
 
-/** The credentials at this issuer for a flow with `redirectUri`; registers the client where necessary. */
+/** Returns the credentials for this issuer and a flow with `redirectUri`. Registers the client if necessary. */
 export const credentials = Effect.fnUntraced(function* (
   options: Options,
   request: GrantRequest,
@@ -214,7 +214,7 @@ export const credentials = Effect.fnUntraced(function* (
   const asked = yield* options.ask?.(issuer) ?? Effect.succeed(undefined)
   if (asked !== undefined) {
     const { clientId, clientSecret, method, signingKey } = asked
-    // The store keeps no signing key: the user is asked again for the next login.
+    // Signing keys are not stored, so the next login asks the user again.
     if (signingKey !== undefined) return asked
     return fromStored({
       clientId,
@@ -229,7 +229,6 @@ export const credentials = Effect.fnUntraced(function* (
     problem: "the client is not registered with the authorization server and cannot register itself",
     expected: others.length === 0 ? "a pre-registered client" : `one of ${listed(others)}`,
     found: excerpt(issuer),
-    advice:
-      "Register the client with this authorization server and give its id as a pre-registered one for this issuer."
+    advice: "Register the client with this authorization server and pass its id as pre-registered for this issuer."
   })
 })

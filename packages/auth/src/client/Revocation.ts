@@ -1,4 +1,4 @@
-/** Revocation of tokens at their authorization server (RFC 7009). */
+/** Revokes tokens at their authorization server (RFC 7009). */
 import * as Effect from "effect/Effect"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Redacted from "effect/Redacted"
@@ -10,7 +10,7 @@ import type { OAuthError } from "../shared/OAuthError.ts"
 import type { Tokens } from "./Stored.ts"
 import type { TokenStore } from "./TokenStore.ts"
 
-/** Revokes the refresh token, and the access token that came with it; does nothing where the metadata name no `revocation_endpoint`. */
+/** Revokes the refresh token and its access token. Does nothing if the metadata has no `revocation_endpoint`. */
 export const revoke = Effect.fnUntraced(function* <R>(
   request: GrantRequest,
   grant: Grant<R>,

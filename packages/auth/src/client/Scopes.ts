@@ -1,22 +1,22 @@
 /** Sets of scopes as a client requests them: ordered lists without duplicates (RFC 6749 section 3.3). */
 
-/** Names of scopes; case matters. */
+/** Scope names; case-sensitive. */
 export type Scopes = ReadonlyArray<string>
 
-/** The scopes of a space-separated list. */
+/** Parses a space-separated list of scopes. */
 export const parse = (text: string): Scopes => [...new Set(text.split(" ").filter((scope) => scope !== ""))]
 
-/** The scopes of all sets, in the order of their first occurrence. */
+/** Merges sets of scopes, in order of first occurrence. */
 export const union = (...sets: ReadonlyArray<Scopes | undefined>): Scopes => [
   ...new Set(sets.flatMap((set) => set ?? []))
 ]
 
-/** Whether everything in `needed` is in `have`. */
+/** True if `have` contains everything in `needed`. */
 export const covers = (have: Scopes, needed: Scopes): boolean => needed.every((scope) => have.includes(scope))
 
 /**
- * The scopes to request: those of before, those of the challenge or else of the resource metadata, and those of the application. Undefined
- * where there are none, which leaves them to the authorization server (spec: basic/authorization, scope selection).
+ * Returns the scopes to request: earlier ones, then those in the challenge or else in the resource metadata, then the application's.
+ * Returns `undefined` if there are none, in which case the authorization server decides (spec: basic/authorization, scope selection).
  */
 export const select = (options: {
   readonly before: Scopes

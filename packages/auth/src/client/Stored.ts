@@ -1,8 +1,8 @@
 /**
- * The entries of a client in its `TokenStore`, as JSON: the tokens of a resource at an issuer, the registration at an issuer, and the
- * issuer and resource that a server's URL last led to.
+ * The JSON entries that a client keeps in its `TokenStore`: the tokens for a resource at an issuer, the registration at an issuer, and the
+ * issuer and resource that discovery last found for a server's URL.
  *
- * An entry that cannot be read counts as absent: an entry of a newer version costs a login, and is no lasting error.
+ * An unreadable entry counts as absent, so an entry written by a newer version costs one login instead of failing forever.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -15,11 +15,11 @@ import type { TokenStore } from "./TokenStore.ts"
 const Secret = Schema.RedactedFromValue(Schema.String)
 const Millis = Schema.Finite
 
-/** The authentication method of a client at the token endpoint (RFC 8414 section 2). */
+/** A client's authentication method at the token endpoint (RFC 8414 section 2). */
 export const AuthMethod = Schema.Literals(["none", "client_secret_basic", "client_secret_post", "private_key_jwt"])
 export type AuthMethod = typeof AuthMethod.Type
 
-/** A client as an authorization server registered it. */
+/** A client's registration at an authorization server. */
 export const Registration = Schema.Struct({
   clientId: Schema.String,
   clientSecret: Schema.optionalKey(Secret),
@@ -30,75 +30,75 @@ export const Registration = Schema.Struct({
 })
 export type Registration = typeof Registration.Type
 
-/** Tokens as they were issued. */
+/** Tokens as issued. */
 export const Tokens = Schema.Struct({
   accessToken: Secret,
   tokenType: Schema.Literals(["Bearer", "DPoP"]),
-  /** When the access token expires, in milliseconds since 1970; unknown where absent. */
+  /** When the access token expires, in milliseconds since 1970. Absent if unknown. */
   expiresAt: Schema.optionalKey(Millis),
-  /** When it should be renewed: early enough that it does not expire before it arrives. */
+  /** When to refresh it, early enough that it does not expire on its way to the server. */
   renewAt: Schema.optionalKey(Millis),
   refreshToken: Schema.optionalKey(Secret),
-  /** The requested scopes: asking again for no more than these does not help. */
+  /** The requested scopes. Asking again for no more than these does not help. */
   requested: Schema.Array(Schema.String),
-  /** The granted scopes, where the authorization server named them. */
+  /** The granted scopes, if the authorization server named them. */
   granted: Schema.optionalKey(Schema.Array(Schema.String)),
   clientId: Schema.optionalKey(Schema.String),
-  /** The registration of that client: the issuer may have another one by now. */
+  /** The registration that the tokens were issued to. The issuer may have a newer one. */
   registration: Schema.optionalKey(Registration),
-  /** The private key that the tokens are bound to (RFC 9449), as a JWK in JSON. */
+  /** Private key that the tokens are bound to (RFC 9449), as a JWK in JSON. */
   key: Schema.optionalKey(Secret)
 })
 export type Tokens = typeof Tokens.Type
 
-/** Tokens, and the lease of the process that gets new ones. */
+/** Tokens, and the lease of the process that is getting new ones. */
 export const StoredAccount = Schema.Struct({
   tokens: Schema.optionalKey(Tokens),
   lease: Schema.optionalKey(Schema.Struct({ owner: Schema.String, until: Millis }))
 })
 export type StoredAccount = typeof StoredAccount.Type
 
-/** The authorization server and resource of a server's URL, by the last discovery. */
+/** Authorization server and resource that the last discovery found for a server's URL. */
 export const AuthorizationTarget = Schema.Struct({
   issuer: Schema.String,
-  /** The resource indicator; a server of 2025-03-26 has none. */
+  /** The resource indicator. Absent for a server of 2025-03-26. */
   resource: Schema.optionalKey(Schema.String),
-  /** The URL of the resource metadata, where a challenge named it. */
+  /** URL of the resource metadata, if a challenge named it. */
   metadataUrl: Schema.optionalKey(Schema.String)
 })
 export type AuthorizationTarget = typeof AuthorizationTarget.Type
 
-/** One entry of a store, typed. */
+/** A typed entry of a store. */
 export interface Slot<A> {
   readonly read: Effect.Effect<{ readonly version: number; readonly value: A | undefined }, OAuthError>
   readonly swap: (version: number, value: A | undefined) => Effect.Effect<boolean, OAuthError>
-  /** Replaces the entry, whatever its version. */
+  /** Replaces the entry regardless of its version. */
   readonly write: (value: A | undefined) => Effect.Effect<void, OAuthError>
 }
 
-/** How often in a row a store may refuse to replace an entry. Other processes write the same entry a few times at most. */
+/** Number of consecutive conflicts after which a write gives up. Other processes write the same entry a few times at most. */
 const mostConflicts = 100
 
-/** Fails once a store has refused to replace an entry this many times: it would refuse for ever. */
+/** Fails once a store has rejected a write too often in a row, because it would do so forever. */
 export const conflict = (refusals: number): Effect.Effect<void, OAuthError> =>
   refusals < mostConflicts
     ? Effect.void
     : Effect.fail(
         new OAuthError({
           step: "storage",
-          problem: `the token store refused to replace an entry ${refusals} times`,
+          problem: `the token store rejected ${refusals} attempts to replace an entry`,
           expected: "`swap` returns true if the entry has the version that `read` returned",
-          advice: "Check the token store of the program."
+          advice: "Check the application's token store."
         })
       )
 
-/** How long a store may take. */
+/** Time limit for one store operation. */
 const storeTimeout = "30 seconds"
 
 const broken = (problem: string, cause?: unknown) =>
-  new OAuthError({ step: "storage", problem, advice: "Check the token store of the program.", cause })
+  new OAuthError({ step: "storage", problem, advice: "Check the application's token store.", cause })
 
-/** Calls a store of the program, which may throw, hang or return a value of another type: each becomes an error. */
+/** Calls the application's store, and fails if it throws, hangs or returns a value of the wrong type. */
 const guarded = <A>(
   name: string,
   call: () => Effect.Effect<A, OAuthError>,
@@ -107,10 +107,10 @@ const guarded = <A>(
   Effect.suspend(call).pipe(
     Effect.timeoutOrElse({
       duration: storeTimeout,
-      orElse: () => Effect.fail(broken(`\`${name}\` of the token store did not return within ${storeTimeout}`))
+      orElse: () => Effect.fail(broken(`the token store's \`${name}\` did not return within ${storeTimeout}`))
     }),
-    Effect.catchDefect((cause) => Effect.fail(broken(`\`${name}\` of the token store threw`, cause))),
-    Effect.filterOrFail(isExpected, () => broken(`\`${name}\` of the token store returned a value of another type`))
+    Effect.catchDefect((cause) => Effect.fail(broken(`the token store's \`${name}\` threw`, cause))),
+    Effect.filterOrFail(isExpected, () => broken(`the token store's \`${name}\` returned a value of the wrong type`))
   )
 
 const isEntry = (entry: { readonly version: number; readonly text: string | undefined }): boolean =>
@@ -145,19 +145,19 @@ const slot =
     return { read, swap, write: (value) => write(value) }
   }
 
-/** Tokens for a resource, by issuer and resource. */
+/** The tokens for a resource, by issuer and resource. */
 export const account = slot("account", StoredAccount)
 /** The client's registration, by issuer. */
 export const registration = slot("registration", Registration)
-/** The authorization target of a server, by its URL. The key is that of existing stores: another one would cost each user a login. */
+/** The authorization target of a server, by its URL. Existing stores use this key: changing it would cost every user a login. */
 export const target = slot("place", AuthorizationTarget)
 
-/** The account of a resource at its issuer. */
+/** Returns the entry for a resource at its issuer. */
 export const accountOf = (
   store: TokenStore["Service"],
   { issuer, resource }: AuthorizationTarget
 ): Slot<StoredAccount> => account(store, issuer, resource ?? "")
 
-/** Whether two secrets have the same value. */
+/** True if two secrets have the same value. */
 export const isSame = (one: Redacted.Redacted | undefined, other: Redacted.Redacted | undefined): boolean =>
   one === other || (one !== undefined && other !== undefined && Redacted.value(one) === Redacted.value(other))

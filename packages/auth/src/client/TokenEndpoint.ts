@@ -1,7 +1,6 @@
 /**
- * Requests to a token endpoint (OAuth 2.1 section 3.2): parameters in, tokens out.
- *
- * Owns the checks of the answer: a token that no header can carry, or of a type that was not asked for, is refused.
+ * Sends requests to a token endpoint (OAuth 2.1 section 3.2) and checks the responses. Rejects tokens that are not valid in a header, and
+ * token types that were not requested.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Clock from "effect/Clock"
@@ -20,10 +19,10 @@ import { OAuthError, type Step, shown } from "../shared/OAuthError.ts"
 import * as Scopes from "./Scopes.ts"
 import type { Tokens } from "./Stored.ts"
 
-/** Tokens are renewed this many milliseconds before they expire, short-lived ones at half of their life. */
+/** How many milliseconds before expiry to refresh tokens. Short-lived tokens are refreshed halfway through their lifetime. */
 const early = 30_000
 
-/** Form parameters; those that are undefined are left out. */
+/** Form parameters. Those that are `undefined` are omitted. */
 export interface Parameters {
   readonly [name: string]: string | undefined
 }
@@ -32,11 +31,11 @@ export interface Parameters {
 export interface Binding {
   readonly key: Dpop.Key
   readonly nonces: Dpop.Nonces
-  /** Whether a token that is not bound to the key is refused. */
+  /** Whether to reject a token that is not bound to the key. */
   readonly required: boolean
 }
 
-/** The authorization server, the MCP server that named it, and how requests are sent. */
+/** The authorization server, the MCP server that named it, and how to send requests. */
 export interface TokenTarget extends TrustedUrl.Trust {
   readonly http: HttpClient.HttpClient
   readonly metadata: Metadata.AuthorizationServer
@@ -67,11 +66,11 @@ const secrets = [
   "subject_token"
 ]
 
-/** Text of an authorization server without the secrets that it may repeat. */
+/** Removes the secrets that were sent from the authorization server's text, in case it repeats them. */
 const withoutSecrets = (text: string, sent: Parameters): string =>
   secrets.reduce((text, name) => (sent[name] ? text.replaceAll(sent[name], "***") : text), text)
 
-/** The error of an answer, as details of an `OAuthError`, without the secrets in `sent`. */
+/** Returns a response's error as details for an `OAuthError`, without the secrets in `sent`. */
 export const refusal = (json: unknown, sent: Parameters = {}): { readonly code?: string; readonly found?: string } => {
   const { error, error_description } = Option.getOrUndefined(decodeRefusal(Metadata.withoutNulls(json))) ?? {}
   return {
@@ -103,7 +102,7 @@ const post = Effect.fnUntraced(function* (
   }
 })
 
-/** Posts a form to a token endpoint and decodes its answer. Fails with the error of the answer. */
+/** Posts a form to a token endpoint and decodes the response. Fails if the response is an error. */
 export const ask = Effect.fnUntraced(function* (
   target: Omit<TokenTarget, "metadata">,
   step: Step,
@@ -121,11 +120,11 @@ export const ask = Effect.fnUntraced(function* (
       ...refusal(json, parameters)
     })
   const response = Option.getOrUndefined(decodeResponse(Metadata.withoutNulls(json)))
-  // Only visible ASCII can be sent in a header.
+  // A header can only carry visible ASCII.
   if (response === undefined || !/^[\x21-\x7e]+$/.test(response.access_token))
     return yield* new OAuthError({
       step,
-      problem: "the answer of the token endpoint is not usable",
+      problem: "the token endpoint's response is not usable",
       url: shown(url),
       status,
       expected: "JSON with `access_token` and `token_type`"
@@ -133,20 +132,20 @@ export const ask = Effect.fnUntraced(function* (
   return response
 })
 
-/** The URL of the token endpoint. */
+/** Returns the token endpoint's URL after checking it. */
 export const endpoint = (target: TokenTarget): Effect.Effect<URL, OAuthError> =>
   target.metadata.token_endpoint === undefined
     ? Effect.fail(
         new OAuthError({
           step: "server-metadata",
-          problem: "the metadata name no token endpoint",
+          problem: "the metadata does not include a token endpoint",
           url: excerpt(target.metadata.issuer),
           expected: "`token_endpoint`"
         })
       )
     : TrustedUrl.check("server-metadata", "`token_endpoint`", target.metadata.token_endpoint, target)
 
-/** Requests tokens; `requested` is stored as the scopes that were asked for. */
+/** Requests tokens. `requested` is stored with them as the requested scopes. */
 export const tokens = Effect.fnUntraced(function* (
   target: TokenTarget,
   credentials: ClientIdentity.Known,
@@ -161,7 +160,7 @@ export const tokens = Effect.fnUntraced(function* (
   if (type !== "bearer" && (type !== "dpop" || target.binding === undefined))
     return yield* new OAuthError({
       step: "token",
-      problem: "the token is of a type that was not asked for",
+      problem: "the token has an unexpected type",
       url: shown(url),
       expected: target.binding === undefined ? "Bearer" : "DPoP or Bearer",
       found: excerpt(type)
@@ -169,7 +168,7 @@ export const tokens = Effect.fnUntraced(function* (
   if (type === "bearer" && target.binding?.required === true)
     return yield* new OAuthError({
       step: "token",
-      problem: "the token is not bound to a key, which it has to be",
+      problem: "the token is not bound to a key, but must be",
       url: shown(url),
       expected: "DPoP",
       found: excerpt(type)
@@ -186,7 +185,7 @@ export const tokens = Effect.fnUntraced(function* (
     ...(credentials.registration === undefined ? undefined : { registration: credentials.registration }),
     ...(response.refresh_token === undefined ? undefined : { refreshToken: Redacted.make(response.refresh_token) }),
     ...(response.scope === undefined ? undefined : { granted: Scopes.parse(response.scope) }),
-    // The refresh token of a public client is bound as well, whatever the type of the access token.
+    // A public client's refresh token is bound too, regardless of the type of its access token.
     ...(target.binding === undefined ? undefined : { key: target.binding.key.secret })
   }
 })

@@ -1,9 +1,9 @@
 /**
- * The token store on disk: a directory that only its owner can enter, one file per key and version.
+ * Stores tokens on disk, in a directory that only its owner can enter, with one file per key and version.
  *
- * A version is written aside and then linked to its name, which the file system does for one process only: that is the
- * compare-and-swap, without locks that a killed process could leave behind. The highest version counts; the process that
- * replaces a version removes it. Needs a file system with hard links, as those of Linux, macOS and Windows (NTFS) are.
+ * Each version is written to a temporary file and then hard-linked to its name. The file system lets only one process create that link, so
+ * it works as a compare-and-swap without locks that a killed process could leave behind. The highest version is current, and the process
+ * that replaces a version deletes the old one. Requires a file system with hard links, as on Linux, macOS and Windows (NTFS).
  */
 import * as Clock from "effect/Clock"
 import * as Digest from "effect/crypto/Digest"
@@ -31,7 +31,7 @@ const make = Effect.fnUntraced(function* (
   const path = yield* Path.Path
   const digest = yield* Digest.Digest
 
-  // Files that a killed process left half written.
+  // Deletes files that a killed process left half written.
   const leftover = Effect.fnUntraced(
     function* (name: string) {
       const file = path.join(directory, name)
@@ -41,7 +41,7 @@ const make = Effect.fnUntraced(function* (
     },
     (effect) => Effect.ignore(effect)
   )
-  /** Runs before the first write; reading makes no directory. */
+  /** Runs before the first write. Reading does not create the directory. */
   const prepared = yield* Effect.cached(
     Effect.gen(function* () {
       yield* fs.makeDirectory(directory, { recursive: true, mode: 0o700 })
@@ -53,7 +53,7 @@ const make = Effect.fnUntraced(function* (
         leftover,
         { discard: true }
       )
-    }).pipe(Effect.mapError(failed(`the directory for tokens cannot be used: ${directory}`)))
+    }).pipe(Effect.mapError(failed(`the token directory cannot be used: ${directory}`)))
   )
 
   const baseOf = (key: string) =>
@@ -79,7 +79,7 @@ const make = Effect.fnUntraced(function* (
         const text = yield* Effect.catchIf(fs.readFileString(fileOf(base, version)), is("NotFound"), () =>
           Effect.succeed(undefined)
         )
-        // Gone since the directory was read: a newer one is there.
+        // If the file disappeared after the directory was read, a newer version exists.
         if (text !== undefined) return { version, text: text === "" ? undefined : text }
       }
     },
@@ -100,7 +100,7 @@ const make = Effect.fnUntraced(function* (
       )
       if (!linked) return false
       const present = yield* versions(base)
-      // A late writer finds its number free again, because the version that had it was replaced and removed: then a higher one is there.
+      // A late writer can find its number free because that version was already replaced and removed. Then a higher one exists.
       const last = Math.max(...present) === version + 1
       const old = present.filter((other) => other <= version || (!last && other === version + 1))
       yield* Effect.forEach(old, (other) => Effect.ignore(fs.remove(fileOf(base, other))), { discard: true })
@@ -113,7 +113,7 @@ const make = Effect.fnUntraced(function* (
 })
 
 /**
- * A token store in files of `directory`, which is made on the first write. Only their owner can read them; they are not encrypted.
+ * Provides a token store in `directory`, which is created on the first write. Only the owner can read the files. They are not encrypted.
  *
  * @example
  * ```ts

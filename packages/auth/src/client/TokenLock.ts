@@ -1,8 +1,8 @@
 /**
- * One request for new tokens at a time, among the fibers and processes that share a store; the others take its tokens.
+ * Lets only one fiber or process at a time request new tokens. Others that share the store wait, then use its tokens.
  *
- * The lock is a lease in the stored account: taken by compare-and-swap, renewed while its owner works, and free once it expires. A killed
- * process delays the others by at most 15 seconds.
+ * The lock is a lease stored with the account. It is acquired by compare-and-swap, renewed while its owner works, and released when it
+ * expires. A killed process delays the others by at most 15 seconds.
  */
 import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -15,13 +15,13 @@ const renewEvery = "4 seconds"
 const askEvery = "100 millis"
 
 /**
- * The tokens of the store if `good` accepts them, else those that `work` gets, which are then stored. `work` receives the stored ones.
+ * Returns the stored tokens if `good` accepts them. Otherwise calls `work` with the stored tokens, and stores and returns its result.
  */
 export const obtain = Effect.fnUntraced(function* <E, R>(options: {
   readonly slot: Slot<StoredAccount>
   readonly good: (tokens: Tokens) => boolean
   readonly work: (tokens: Tokens | undefined) => Effect.Effect<Tokens, E, R>
-  /** Whether the stored tokens stay in the store after `work` failed. */
+  /** Returns true if the stored tokens should stay in the store after `work` fails. */
   readonly keep: () => boolean
 }): Effect.fn.Return<Tokens, E | OAuthError, R> {
   const { slot, good } = options
@@ -48,7 +48,7 @@ export const obtain = Effect.fnUntraced(function* <E, R>(options: {
       yield* slot.swap(version, { ...value, lease: { owner, until: now + leaseMillis } })
   })
 
-  /** Writes the tokens and frees the lock; an owner whose lease was taken over writes nothing. */
+  /** Writes the tokens and releases the lock. Writes nothing if another owner has acquired the lease. */
   const settle = Effect.fnUntraced(function* (tokens: Tokens | undefined) {
     for (let refusals = 0; ;) {
       const { version, value } = yield* slot.read
@@ -61,7 +61,7 @@ export const obtain = Effect.fnUntraced(function* <E, R>(options: {
   return yield* Effect.uninterruptibleMask((restore) =>
     restore(Effect.raceFirst(options.work(before?.tokens), Effect.forever(renew))).pipe(
       Effect.tapCause(() => Effect.ignore(settle(options.keep() ? before?.tokens : undefined))),
-      // Not interruptible: the authorization server may have used up the old refresh token.
+      // Uninterruptible, because the authorization server may already have invalidated the old refresh token.
       Effect.tap(settle)
     )
   )

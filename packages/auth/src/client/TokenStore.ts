@@ -1,8 +1,8 @@
 /**
- * The store of a client's tokens and registrations: texts by key, replaced by compare-and-swap.
+ * Stores a client's tokens and registrations: text by key, replaced by compare-and-swap.
  *
- * The contract is `read` and `swap`; with it `TokenLock` has fibers and processes refresh a token once. `Stored` owns the schema of the
- * texts. Here are the store in memory and encryption over any store; `TokenFiles` is the store on disk.
+ * `TokenLock` uses `read` and `swap` to make sure that fibers and processes refresh a token only once. `Stored` defines the format of the
+ * text. This module contains an in-memory store and encryption for any store; `TokenFiles` stores on disk.
  */
 import * as Context from "effect/Context"
 import * as Aead from "effect/crypto/Aead"
@@ -13,27 +13,27 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { OAuthError } from "../shared/OAuthError.ts"
 
-/** A text and its version: how often it was replaced. Version 0 precedes the first text. */
+/** A text with its version, which counts replacements. Version 0 means nothing has been stored yet. */
 export interface Versioned {
   readonly version: number
-  /** Undefined where the key has no text. */
+  /** The text, or `undefined` if there is none for the key. */
   readonly text: string | undefined
 }
 
-/** Texts by key, each with a version. */
+/** Stores texts by key, each with a version. */
 export class TokenStore extends Context.Service<
   TokenStore,
   {
     readonly read: (key: string) => Effect.Effect<Versioned, OAuthError>
     /**
-     * Replaces the text if its version is still `version`, and gives whether it did. May give `false` after a replacement that was itself
-     * replaced meanwhile; never gives `true` without one.
+     * Replaces the text if its version is still `version`. Returns true only if it was replaced. May return false if the new text was
+     * itself replaced in the meantime.
      */
     readonly swap: (key: string, version: number, text: string | undefined) => Effect.Effect<boolean, OAuthError>
   }
 >()("@effect-mcp/auth/TokenStore") {}
 
-/** A new, empty store in the memory of this process. */
+/** Creates an empty in-memory store. */
 export const makeMemory = (): TokenStore["Service"] => {
   const entries = new Map<string, Versioned>()
   const read = (key: string) => entries.get(key) ?? { version: 0, text: undefined }
@@ -48,10 +48,10 @@ export const makeMemory = (): TokenStore["Service"] => {
   })
 }
 
-/** A store in memory, which ends with the process. */
+/** Provides an in-memory store, which is lost when the process ends. */
 export const layerMemory: Layer.Layer<TokenStore> = Layer.sync(TokenStore, makeMemory)
 
-/** The part of a store that `names` select; parts with other names share no entry with it. */
+/** Returns the part of a store that `names` selects. Parts with different names share no entries. */
 export const partOf = (store: TokenStore["Service"], ...names: ReadonlyArray<string>): TokenStore["Service"] => {
   const inside = (key: string) => JSON.stringify(["of", ...names, key])
   return TokenStore.of({
@@ -65,8 +65,8 @@ const decoder = new TextDecoder("utf-8", { fatal: true })
 const nonceLength = Aead.aes256Gcm.nonceLength
 
 /**
- * A store that encrypts the texts of another one with AES-256-GCM; `key` has 32 bytes. A text that was moved to another entry, changed or
- * made with another key fails with an `OAuthError`; an older text of the same entry is not noticed.
+ * Encrypts a store's texts with AES-256-GCM. The key must be 32 bytes. Reading fails with an `OAuthError` if a text was modified, moved
+ * from another entry, or encrypted with a different key. Restoring an older text of the same entry is not detected.
  *
  * @example
  * ```ts
@@ -101,8 +101,8 @@ export const encrypted = Effect.fnUntraced(function* (
     wrong("the key of the encrypted store does not have 32 bytes")
   )
   const unreadable = wrong(
-    "stored tokens cannot be decrypted: they were made with another key, or changed",
-    "Give the key that they were made with, or remove them from the store and log in again."
+    "stored tokens cannot be decrypted: they were encrypted with another key, or modified",
+    "Use the original key, or remove them from the store and log in again."
   )
 
   return TokenStore.of({
@@ -133,7 +133,7 @@ export const encrypted = Effect.fnUntraced(function* (
 
 const crypto = Aead.layerWebCrypto.pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
 
-/** Encrypts the store below it; see `encrypted`. Fails for a key without 32 bytes. */
+/** Encrypts the store provided to this layer; see `encrypted`. Fails if the key is not 32 bytes. */
 export const layerEncrypted = (key: Redacted.Redacted<Uint8Array>): Layer.Layer<TokenStore, OAuthError, TokenStore> =>
   Layer.provide(
     Layer.effect(

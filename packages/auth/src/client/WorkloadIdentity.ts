@@ -1,9 +1,10 @@
 /**
- * The grant for a workload with an identity of its platform (workload identity federation, RFC 7523 section 2.1): a JWT that the platform
- * issues, exchanged for an access token.
+ * The grant for workloads whose platform provides an identity (workload identity federation, RFC 7523 section 2.1). It exchanges the
+ * platform's JWT for an access token.
  *
- * The JWT is asked for before each exchange, since platforms rotate it. A refusal is final: no other grant is tried.
+ * The JWT is requested before each exchange, because platforms rotate it. If it is rejected, no other grant is tried.
  */
+import { effectOf } from "@effect-mcp/core/internal/calling"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Credentials } from "./ClientIdentity.ts"
@@ -12,19 +13,19 @@ import { issuerOnly } from "./issuerOnly.ts"
 import type { OAuthError } from "../shared/OAuthError.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 
-/** `grant_type` of JWT bearer assertions (RFC 7523 section 2.1). */
+/** The `grant_type` for JWT bearer assertions (RFC 7523 section 2.1). */
 export const grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-/** The client, and the JWT of its platform. */
+/** The client's credentials and its platform's JWT. */
 export interface Options extends Credentials {
-  /** The authorization server that trusts the platform, exactly as its metadata name it; see `ClientCredentials`. */
+  /** The issuer that trusts the platform, spelled exactly as in its metadata; see `ClientCredentials`. */
   readonly issuer?: string | undefined
-  /** The platform's JWT for this authorization server (its `aud`), such as the text of a projected service account token. */
+  /** Returns the platform's JWT for this authorization server (its `aud`), for example a projected service account token. */
   readonly assertion: (issuer: string) => Effect.Effect<Redacted.Redacted<string>, OAuthError>
 }
 
 /**
- * The grant that exchanges the platform's JWT for access tokens.
+ * Creates a grant that exchanges the platform's JWT for access tokens.
  *
  * @example
  * ```ts
@@ -42,7 +43,7 @@ export const make = (options: Options): Grant => ({
   clientId: options.clientId,
   obtain: (request) =>
     issuerOnly(options, request.metadata.issuer).pipe(
-      Effect.andThen(options.assertion(request.metadata.issuer)),
+      Effect.andThen(effectOf("WorkloadIdentity.assertion", () => options.assertion(request.metadata.issuer))),
       Effect.flatMap((assertion) =>
         TokenEndpoint.tokens(
           request,

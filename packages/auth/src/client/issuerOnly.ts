@@ -1,11 +1,11 @@
 /**
- * The check that credentials made for one authorization server are not sent to another.
+ * Prevents credentials for one authorization server from being sent to another.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import { OAuthError } from "../shared/OAuthError.ts"
 
-/** Fails unless `issuer` is the one in the options; without one in the options any issuer may see the credentials. */
+/** Fails unless `issuer` matches the one in the options. If the options name no issuer, any issuer may see the credentials. */
 export const issuerOnly = (
   options: { readonly issuer?: string | undefined; readonly clientId: string },
   issuer: string
@@ -18,6 +18,6 @@ export const issuerOnly = (
           problem: `the client ${options.clientId} is registered with another authorization server`,
           expected: excerpt(options.issuer),
           found: excerpt(issuer),
-          advice: "Register the client with the new one and give the credentials that it issues."
+          advice: "Register the client with the new one and use the credentials that it issues."
         })
       )

@@ -2,7 +2,8 @@
  * Authorization for MCP servers: an OAuth 2.1 resource server built from layers.
  *
  * `Auth.layer` names the resource and its issuers. `Auth.protect` guards an endpoint and serves the metadata that points clients to the
- * authorization server. `Auth.requires` requires scopes for tools, resources and prompts. `Auth.caller` is the caller of the current handler.
+ * authorization server. `Auth.requires` requires scopes for tools, resources and prompts. `Auth.caller` returns the current handler's
+ * caller.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  *
@@ -53,7 +54,7 @@ export { requires, type RequiresOptions } from "./RequiredScopes.ts"
 export type { Options as TokensOptions, TokenOwner as Owner, StaticToken } from "./StaticTokens.ts"
 
 /**
- * Provides `Auth` and the guard of an OAuth 2.1 resource server. The caller of a request is the subject of its access token.
+ * Provides `Auth` and the guard for an OAuth 2.1 resource server. A request's caller is the subject of its access token.
  *
  * Dies if the options are invalid, for example if `resource` is not a URL.
  *
@@ -71,8 +72,8 @@ export const layer = (options: GuardModule.Options): Layer.Layer<Auth | GuardMod
   )
 
 /**
- * Provides `Auth` and the guard of a server without an authorization server, whose operator hands out tokens or API keys. The caller of a
- * request is the owner of its token. Challenges name the accepted headers, and no metadata is served.
+ * Provides `Auth` and the guard for a server that has no authorization server, and whose operator hands out tokens or API keys instead. A
+ * request's caller is its token's owner. Challenges list the accepted headers, and no metadata is served.
  *
  * Dies if the options are invalid, for example if two owners have the same token.
  *
@@ -114,8 +115,8 @@ export const layerTokens = (options: StaticTokens.Options): Layer.Layer<Auth | G
   )
 
 /**
- * Provides `Auth` without a guard, for a server whose own middleware provides the `Principal`. A principal with a subject is a caller.
- * Missing scopes become a JSON-RPC error; your middleware decides which requests get a 401.
+ * Provides `Auth` without a guard, for a server whose own middleware provides the `Principal`. Any principal with a subject is a caller.
+ * Missing scopes become a JSON-RPC error; your middleware decides which requests receive a 401.
  *
  * @example
  * ```ts
@@ -149,15 +150,15 @@ type Protected<R> =
   | HttpRouter.HttpRouter
 
 /**
- * Guards an endpoint (or any routes) and serves its Protected Resource Metadata. A session's standalone stream and a `subscriptions/listen`
- * stream end when the token that opened them expires.
+ * Guards an endpoint (or any other routes) and serves its Protected Resource Metadata. A session's standalone stream, or a
+ * `subscriptions/listen` stream, ends when the token that opened it expires.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9728 OAuth 2.0 Protected Resource Metadata
  */
 export const protect = <A, E, R>(
   endpoint: Layer.Layer<A, E, R>,
   options: {
-    /** Whether to serve the metadata at the root of the host too, for older clients. Only one resource per host can. Default: true. */
+    /** Whether to also serve the metadata at the host's root, for older clients. Only one resource per host can do this. Default true. */
     readonly root?: boolean
   } = {}
 ): Layer.Layer<A, E, Protected<R>> =>
@@ -179,8 +180,8 @@ const metadata = (root: boolean): Layer.Layer<never, never, GuardModule.Guard | 
   )
 
 /**
- * Serves the authorization server's metadata at the origin of the MCP server, for clients of 2025-03-26, which treat that origin as the
- * authorization server. Serves `document`, or else the metadata of the first authorization server, cached for a minute. Responds with 503
+ * Serves the authorization server's metadata from the MCP server's origin, because 2025-03-26 clients treat that origin as the
+ * authorization server. Serves `document`, or else the first authorization server's metadata, cached for a minute. Responds with a 503
  * while that metadata cannot be fetched.
  *
  * @see https://www.rfc-editor.org/rfc/rfc8414 OAuth 2.0 Authorization Server Metadata

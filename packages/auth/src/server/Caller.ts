@@ -3,8 +3,9 @@
  *
  * Owns the `Auth` service, which lets the compiler check authentication: code that uses the caller requires `Auth`, and only a layer that
  * authenticates provides it. A request without a caller fails before the handler does anything, and its HTTP response becomes a challenge.
- * Over HTTP with SSE, and after a stream has started, the client gets an error that names the missing scopes instead.
+ * With HTTP+SSE, or once a stream has started, the client receives an error that lists the missing scopes instead.
  */
+import { checkedBoolean } from "@effect-mcp/core/internal/calling"
 import * as Principal from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
 import { Forbidden, McpError, Unauthorized } from "@effect-mcp/protocol/McpError"
@@ -13,27 +14,30 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ChallengeNotes from "./ChallengeNotes.ts"
 
-/** Error code of a request without authentication (-31401). */
+/** Error code for an unauthenticated request (-31401). */
 export { Unauthorized } from "@effect-mcp/protocol/McpError"
-/** Error code of a request whose caller lacks scopes (-31403). `data.scope` lists all scopes that the request needs. */
+/** Error code for a request whose caller lacks scopes (-31403). `data.scope` lists all scopes that the request needs. */
 export const InsufficientScope = Forbidden
 
-/** Returns true if the granted scopes satisfy the needed one. */
+/** Returns true if the granted scopes include or imply the needed one. */
 export type Satisfies = (granted: ReadonlyArray<string>, needed: string) => boolean
 
-/** How a server recognizes callers, and which scopes every request needs. Provided by `Auth.layer` and the other layers of this module. */
+/**
+ * How a server identifies callers, and which scopes it requires for every request. Provided by `Auth.layer` and the other layers in this
+ * module.
+ */
 export class Auth extends Context.Service<
   Auth,
   {
-    /** Caller of requests without a principal. Over stdio, this is the user who started the process. */
+    /** The caller to use for requests without a principal. Over stdio, it is the user who started the process. */
     readonly local: Principal.Principal["Service"] | undefined
     readonly satisfies: Satisfies
-    /** Scopes that every request needs, in addition to the handler's. */
+    /** Scopes required for every request, in addition to the handler's own. */
     readonly scopes: ReadonlyArray<string>
   }
 >()("@effect-mcp/auth/Auth") {}
 
-/** An authenticated principal: one with a subject. */
+/** An authenticated principal, which always has a subject. */
 export type Caller = Principal.Principal["Service"] & { readonly subject: string }
 
 const isCaller = (principal: Principal.Principal["Service"]): principal is Caller => principal.subject !== undefined
@@ -53,13 +57,13 @@ const lack = (
     return yield* Effect.fail(new McpError({ code, message, ...data }))
   })
 
-/** Returns true if the principal is a caller with all of these scopes. */
+/** True if the principal is a caller with all of these scopes. */
 export const admits =
   ({ local, satisfies, scopes: always }: Auth["Service"], scopes: ReadonlyArray<string>) =>
   (principal: Principal.Principal["Service"]): boolean => {
     const caller = isCaller(principal) ? principal : local
     if (caller === undefined || !isCaller(caller)) return false
-    return [...always, ...scopes].every((scope) => satisfies(caller.scopes, scope))
+    return [...always, ...scopes].every((scope) => checkedBoolean("satisfies", satisfies(caller.scopes, scope)))
   }
 
 /** Returns the caller if it has all of these scopes. */
@@ -73,7 +77,7 @@ export const admitted = (
     if (caller === undefined || !isCaller(caller)) {
       return lack({ authentication: true, scopes: needed }, "The caller must authenticate", Unauthorized)
     }
-    const lacking = needed.filter((scope) => !satisfies(caller.scopes, scope))
+    const lacking = needed.filter((scope) => !checkedBoolean("satisfies", satisfies(caller.scopes, scope)))
     if (lacking.length === 0) return Effect.succeed(caller)
     const message = `The token lacks: ${lacking.join(" ")}`
     return lack({ authentication: false, scopes: needed }, message, InsufficientScope)
@@ -81,8 +85,8 @@ export const admitted = (
 }
 
 /**
- * Returns the caller if it has all of these scopes, and the scopes that every request needs. Otherwise fails with `Unauthorized` (-31401) or
- * `InsufficientScope` (-31403); over HTTP they become 401 and 403 with a challenge that names all needed scopes.
+ * Returns the caller if it has all of these scopes as well as the scopes required for every request. Otherwise fails with `Unauthorized`
+ * (-31401) or `InsufficientScope` (-31403). Over HTTP, these become a 401 or 403 with a challenge that lists all required scopes.
  *
  * @example
  * ```ts
@@ -100,13 +104,13 @@ export const admitted = (
 export const demand = (...scopes: ReadonlyArray<string>): Effect.Effect<Caller, McpError, Services> =>
   Effect.flatMap(Auth, (auth) => admitted(auth, scopes))
 
-/** The caller of the current request. Fails with `Unauthorized` or `InsufficientScope` if the request lacks authentication or scopes. */
+/** The current request's caller. Fails with `Unauthorized` or `InsufficientScope` if the request is unauthenticated or lacks scopes. */
 export const caller: Effect.Effect<Caller, McpError, Services> = demand()
 
-/** Requires a granted scope with exactly the needed name. */
+/** Requires a granted scope with exactly the same name. */
 export const named: Satisfies = (granted, needed) => granted.includes(needed)
 
-/** Provides `Auth` for stdio servers and tests. The caller of a request without a principal is `local`. */
+/** Provides `Auth` for stdio servers and tests. For requests without a principal, the caller is `local`. */
 export const layerLocal = (
   local: {
     readonly subject: string

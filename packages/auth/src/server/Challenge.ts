@@ -1,12 +1,12 @@
 /**
- * Writes the `WWW-Authenticate` header of rejected requests (RFC 6750 section 3, RFC 9728 section 5.1, RFC 9449 section 7.1).
+ * Formats the `WWW-Authenticate` header for rejected requests (RFC 6750 section 3, RFC 9728 section 5.1, RFC 9449 section 7.1).
  *
- * `@effect-mcp/protocol/Challenge` parses the same header for clients. Callers decide which request gets a challenge.
+ * `@effect-mcp/protocol/Challenge` parses the same header on the client. Callers decide which requests receive a challenge.
  */
 
 /**
- * Error code of a challenge. `invalid_request` comes with status 400, `insufficient_scope` with 403, and the others with 401. The challenge to
- * a request without a token has no error code.
+ * A challenge's error code. `invalid_request` is sent with status 400, `insufficient_scope` with 403, and the others with 401. The
+ * challenge for a request without a token has no error code.
  */
 export type ErrorCode =
   | "invalid_request"
@@ -22,7 +22,7 @@ export interface Challenge {
   readonly error?: ErrorCode | undefined
   /** Explanation for developers. Must not contain any part of a credential. */
   readonly description?: string | undefined
-  /** All scopes that the request needs, including granted ones, since clients request exactly this list. */
+  /** All scopes that the request needs, including those already granted, because clients request exactly this list. */
   readonly scopes?: ReadonlyArray<string> | undefined
   /** URL of the Protected Resource Metadata (RFC 9728). */
   readonly resourceMetadata?: string | undefined
@@ -32,11 +32,11 @@ export interface Challenge {
   readonly header?: string | undefined
 }
 
-/** Writes a quoted-string (RFC 9110 section 5.6.4). Characters other than printable ASCII become question marks. */
+/** Formats a quoted-string (RFC 9110 section 5.6.4). Anything other than printable ASCII becomes a question mark. */
 const quoted = (value: string): string =>
   `"${value.replaceAll(/[^\x20-\x7e]/gu, "?").replaceAll(/["\\]/g, (character) => `\\${character}`)}"`
 
-/** Formats a challenge as a value of `WWW-Authenticate`. */
+/** Formats a challenge as a `WWW-Authenticate` value. */
 export const format = (challenge: Challenge): string => {
   const parameters: Array<string> = []
   const add = (name: string, value: string | undefined) => {
@@ -51,5 +51,5 @@ export const format = (challenge: Challenge): string => {
   return parameters.length === 0 ? challenge.scheme : `${challenge.scheme} ${parameters.join(", ")}`
 }
 
-/** Formats several challenges as one value of `WWW-Authenticate`, from which the client chooses a scheme. */
+/** Formats several challenges as one `WWW-Authenticate` value. The client chooses a scheme from them. */
 export const formatAll = (challenges: ReadonlyArray<Challenge>): string => challenges.map(format).join(", ")

@@ -15,7 +15,7 @@ export interface Need {
 
 const notes = new WeakMap<Principal["Service"], Need>()
 
-/** Adds a need to the note of a principal. The messages of a batch share one note. */
+/** Adds a need to a principal's note. A batch's messages share one note. */
 export const note = (principal: Principal["Service"], need: Need): void => {
   const before = notes.get(principal)
   notes.set(principal, {
@@ -24,5 +24,5 @@ export const note = (principal: Principal["Service"], need: Need): void => {
   })
 }
 
-/** Returns the note of a principal, or `undefined` if its request lacked nothing. */
+/** Returns a principal's note, or `undefined` if its request lacked nothing. */
 export const noted = (principal: Principal["Service"]): Need | undefined => notes.get(principal)

@@ -1,18 +1,18 @@
 /**
- * Decides whether a token with verified claims may access this resource, by its issuer, audience, times and subject.
+ * Decides whether a token with verified claims may access this resource, based on its issuer, audience, times and subject.
  *
- * Owns the rules, which are the same for every verifier, and the conversion of claims into a `Principal`. The verifier has already checked
- * that the claims are authentic.
+ * Owns the rules, which are the same for every verifier, and converts claims into a `Principal`. The verifier has already checked that the
+ * claims are authentic.
  */
 import type { Principal } from "@effect-mcp/core/Principal"
 import { type Claims, InvalidToken, shown } from "./TokenVerifier.ts"
 
-/** Values that the claims of a token must match. */
+/** Values that a token's claims must match. */
 export interface ExpectedClaims {
   readonly issuers: ReadonlyArray<string>
   /** Accepted audiences. A token must name at least one. */
   readonly audiences: ReadonlyArray<string>
-  /** Largest accepted difference between the clocks of the issuer and this server, in seconds. */
+  /** Maximum difference between the issuer's clock and this server's, in seconds. */
   readonly skew: number
 }
 
@@ -24,7 +24,7 @@ const remedy = {
 const invalid = (step: string, expected: string, found: unknown, advice = remedy.renew) =>
   new InvalidToken({ step, expected, found: shown(found), remedy: advice })
 
-/** Returns true if two URIs name the same resource. Ignores the case of scheme and host, and the slash of an empty path. */
+/** True if two URIs name the same resource. Ignores the case of the scheme and host, and a trailing slash on an empty path. */
 export const sameResource = (one: string, other: string): boolean => {
   if (one === other) return true
   if (!URL.canParse(one) || !URL.canParse(other)) return false
@@ -34,11 +34,11 @@ export const sameResource = (one: string, other: string): boolean => {
 const strings = (value: unknown): ReadonlyArray<string> =>
   typeof value === "string" ? [value] : Array.isArray(value) ? value.filter((item) => typeof item === "string") : []
 
-/** Returns the scopes in `scope` (RFC 8693 section 4.2, RFC 7662 section 2.2), or in `scp`, which some issuers use instead. */
+/** Returns the scopes from `scope` (RFC 8693 section 4.2, RFC 7662 section 2.2), or from `scp`, which some issuers use instead. */
 export const scopesOf = ({ scope, scp }: Claims): ReadonlyArray<string> =>
   strings(scope ?? scp).flatMap((words) => words.split(" ").filter((word) => word !== ""))
 
-/** Returns the principal that the claims describe, or the reason to reject the token. `now` is in seconds since 1970. */
+/** Returns the principal that the claims describe, or the reason for rejecting the token. `now` is in seconds since 1970. */
 export const admit = (claims: Claims, rules: ExpectedClaims, now: number): Principal["Service"] | InvalidToken => {
   const { aud, client_id, exp, iss, nbf, sub } = claims
   if (typeof iss !== "string" || !rules.issuers.includes(iss)) {

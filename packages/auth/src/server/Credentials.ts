@@ -1,12 +1,12 @@
 /**
- * Reads the token in the `Authorization` header of a request (RFC 6750 section 2.1, RFC 9449 section 7.1).
+ * Reads the token from a request's `Authorization` header (RFC 6750 section 2.1, RFC 9449 section 7.1).
  *
  * Owns the grammar. Rejects requests with a token in the query, because queries end up in logs, and ignores tokens in the body.
  */
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Redacted from "effect/Redacted"
 
-/** Credentials found in a request: no token, a malformed header, or one token. */
+/** A request's credentials: no token, a malformed header, or one token. */
 export type PresentedCredentials =
   | { readonly _tag: "None" }
   | { readonly _tag: "Malformed"; readonly problem: string }
@@ -14,7 +14,7 @@ export type PresentedCredentials =
       readonly _tag: "Token"
       readonly scheme: "Bearer" | "DPoP"
       readonly token: Redacted.Redacted<string>
-      /** Unverified value of the `DPoP` header. */
+      /** The unverified `DPoP` header value. */
       readonly proof: string | undefined
     }
 
@@ -28,14 +28,14 @@ const b64token = /^[A-Za-z0-9\-._~+/]+=*$/
 /** Longest accepted token, in characters. */
 const maxTokenLength = 16_384
 
-/** Returns true if the text has the form of a token. */
+/** True if the text is formatted like a token. */
 export const isToken = (text: string): boolean => text.length <= maxTokenLength && b64token.test(text)
 
-/** Returns the problem with the query of a request, or `undefined` if there is none. */
+/** Describes what is wrong with a request's query, or returns `undefined` if it is fine. */
 export const problemOfQuery = ({ url }: Pick<HttpServerRequest, "url">): string | undefined =>
   /[?&]access_token=/.test(url) ? "The token must be in a header, not in the query" : undefined
 
-/** Reads the credentials of a request. */
+/** Reads a request's credentials. */
 export const parse = ({ headers, url }: Pick<HttpServerRequest, "headers" | "url">): PresentedCredentials => {
   const problem = problemOfQuery({ url })
   if (problem !== undefined) return malformed(problem)

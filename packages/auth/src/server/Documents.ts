@@ -1,7 +1,7 @@
 /**
  * Fetches JSON documents from authorization servers: metadata, keys and introspection responses.
  *
- * Owns the errors. URLs come from the operator's configuration or from the metadata of a configured issuer, so they are trusted.
+ * Defines the errors. The URLs come from the operator's configuration or from a configured issuer's metadata, so they are trusted.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
@@ -13,9 +13,9 @@ import * as Fetch from "../shared/Fetch.ts"
 import { parseUrl } from "../shared/url.ts"
 import { shown, VerifierUnavailable } from "./TokenVerifier.ts"
 
-const remedy = "Check that the authorization server runs and that its URL is configured correctly."
+const remedy = "Check that the authorization server is running and that its URL is configured correctly."
 
-/** Sends a request and accepts a response of any status. `json` is `undefined` if the body is not a JSON object. */
+/** Sends a request and accepts any response status. `json` is `undefined` if the body is not a JSON object. */
 export const send = (
   step: string,
   http: HttpClient.HttpClient,
@@ -35,7 +35,7 @@ export const send = (
     onSuccess: ({ json, status }) => Effect.succeed({ status, json: isJsonObject(json) ? json : undefined })
   })
 
-/** Fetches the metadata of an issuer. The metadata must name exactly this issuer (RFC 8414 section 3.3). */
+/** Fetches an issuer's metadata, which must name exactly this issuer (RFC 8414 section 3.3). */
 export const metadata = Effect.fnUntraced(function* (
   http: HttpClient.HttpClient,
   issuer: string
@@ -54,7 +54,7 @@ export const metadata = Effect.fnUntraced(function* (
   return yield* fail(issuer, `metadata at ${urls.map(({ href }) => href).join(" or ")}`, "none")
 })
 
-/** Returns the URL of an endpoint in metadata. Fails unless it uses HTTPS, is on the loopback interface, or shares the issuer's origin. */
+/** Returns an endpoint URL from the metadata. Fails unless it uses HTTPS, is on the loopback interface, or shares the issuer's origin. */
 export const endpoint = (
   step: string,
   issuer: string,

@@ -1,7 +1,7 @@
 /**
- * Checks proofs of possession (DPoP, RFC 9449). A request with a token that is bound to a key must carry a proof signed by that key.
+ * Verifies proofs of possession (DPoP, RFC 9449). A request with a key-bound token must carry a proof signed with that key.
  *
- * Owns the checks of section 4.3, the memory of used proofs, and the nonces of section 9. `client/Dpop` creates proofs.
+ * Owns the checks from section 4.3, the memory of used proofs, and the nonces from section 9. `client/Dpop` creates proofs.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9449 OAuth 2.0 Demonstrating Proof of Possession
  */
@@ -18,7 +18,7 @@ import { shown } from "./TokenVerifier.ts"
 
 /** Options for proofs of possession. */
 export interface Options {
-  /** Whether to reject tokens that are not bound to a key. Default: false. */
+  /** Whether to reject tokens that are not bound to a key. Default false. */
   readonly required?: boolean | undefined
   /** Accepted signature algorithms. Default: all asymmetric algorithms. */
   readonly algorithms?: ReadonlyArray<Algorithm> | undefined
@@ -28,16 +28,16 @@ export interface Options {
   readonly nonces?: Duration.Input | undefined
 }
 
-/** A rejected proof. `error` is the code in the challenge. */
+/** A rejected proof. `error` is the error code for the challenge. */
 export class InvalidProof extends Data.TaggedError("InvalidProof")<{
   readonly error: "invalid_dpop_proof" | "use_dpop_nonce"
   readonly message: string
 }> {}
 
 /**
- * Memory of used proofs, which prevents replays. `seen` returns true if `key` was seen before, and remembers it for `seconds`.
+ * Remembers used proofs, to prevent replays. `seen` remembers `key` for `seconds`, and returns true if it had already been seen.
  *
- * Default: 100 000 proofs in the memory of this process. Processes that serve the same resource need a shared memory.
+ * By default, keeps 100 000 proofs in this process's memory. If several processes serve the same resource, they need a shared store.
  */
 export const ProofMemory = Context.Reference<{
   readonly seen: (key: string, seconds: number) => Effect.Effect<boolean>
@@ -60,24 +60,24 @@ const makeMemory = (capacity: number) => {
   }
 }
 
-/** A proof, and the request and token that it must match. */
+/** A proof, and the request and token that it has to match. */
 export interface ProofRequirements {
   readonly proof: string
   readonly token: Redacted.Redacted<string>
-  /** Thumbprint of the key that the token is bound to (`cnf.jkt`). */
+  /** Thumbprint of the token's key (`cnf.jkt`). */
   readonly thumbprint: string
   readonly method: string
-  /** URLs by which clients may know the endpoint, without query and fragment. */
+  /** URLs that clients may use for the endpoint, without query and fragment. */
   readonly urls: ReadonlyArray<string>
 }
 
-/** The checks of one resource, made by `make`. */
+/** Proof checks for one resource, created by `make`. */
 export interface Dpop {
   readonly required: boolean
   readonly algorithms: ReadonlyArray<string>
   /** Nonce for the next proof, or `undefined` if nonces are not used. */
   readonly nonce: Effect.Effect<string | undefined>
-  /** Checks a proof and returns its nonce, which shows whether the client has the newest one. */
+  /** Checks a proof and returns its nonce, which shows whether the client has the latest one. */
   readonly check: (asked: ProofRequirements) => Effect.Effect<unknown, InvalidProof>
 }
 
@@ -105,7 +105,7 @@ const makeNonces = (lifetime: number) => {
   })
 }
 
-/** Creates the checks of a resource. `skew` is the largest accepted difference between clocks, in seconds. */
+/** Creates the proof checks for a resource. `skew` is the maximum clock difference, in seconds. */
 export const make = (options: Options, skew: number): Dpop => {
   const algorithms = options.algorithms ?? defaultAlgorithms
   const maxAge = Duration.toSeconds(options.maxAge ?? "60 seconds")

@@ -1,11 +1,12 @@
 /**
- * Guards HTTP routes: only requests with an acceptable token reach the route, which receives their `Principal`.
+ * Guards HTTP routes. Only requests with an acceptable token reach the route, which receives their `Principal`.
  *
- * Owns the checks and their order: header, token, claims, proof, scopes. `Refusals` writes the 400, 401, 403 and 503 responses. The guard
+ * Performs the checks in order: header, token, claims, proof, scopes. `Refusals` writes the 400, 401, 403 and 503 responses. The guard
  * removes the token from the request, so that no handler can read, log or forward it.
  *
  * Outline: `middleware` calls `admit` before the route (`possession` checks DPoP) and `respond` after it.
  */
+import { checkedBoolean, effectOf } from "@effect-mcp/core/internal/calling"
 import * as Principal from "@effect-mcp/core/Principal"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Clock from "effect/Clock"
@@ -28,21 +29,21 @@ import * as ResourceMetadata from "./ResourceMetadata.ts"
 import * as StreamExpiry from "./StreamExpiry.ts"
 import { type Claims, InvalidToken, TokenVerifier } from "./TokenVerifier.ts"
 
-/** Options of a protected resource: its authorization servers and the tokens it accepts. */
+/** Options for a protected resource: its authorization servers and the tokens it accepts. */
 export interface Options extends ResourceMetadata.Options {
-  /** Scopes that every request needs. Default: none. */
+  /** Scopes required for every request. Default: none. */
   readonly scopes?: ReadonlyArray<string> | undefined
-  /** Decides whether granted scopes satisfy a needed one, for hierarchical scopes. Default: a scope with the same name. */
+  /** Decides whether the granted scopes satisfy a required one, for hierarchical scopes. By default, the names must be equal. */
   readonly satisfies?: Satisfies | undefined
-  /** Accepted audiences, if the authorization server knows this server by another name. Default: `resource`. */
+  /** Accepted audiences, if the authorization server uses another name for this server. Defaults to `resource`. */
   readonly audiences?: readonly [string, ...ReadonlyArray<string>] | undefined
-  /** Largest accepted difference between the clocks of the authorization server and this server. Default: 30 seconds. */
+  /** Maximum difference between the authorization server's clock and this server's. Default 30 seconds. */
   readonly clockSkew?: Duration.Input | undefined
-  /** Accepts tokens that are bound to a key (DPoP, RFC 9449). Default: rejects them. */
+  /** Accepts key-bound tokens (DPoP, RFC 9449). By default they are rejected. */
   readonly dpop?: Dpop.Options | undefined
   /**
-   * Whether to admit requests without a token as anonymous. Operations that need a caller still answer them with a challenge. An anonymous
-   * session stays anonymous: a client with a token must open a new one. Default: false.
+   * Whether to admit requests without a token as anonymous. Operations that need a caller still respond with a challenge. An anonymous
+   * session stays anonymous, so a client that obtains a token must open a new one. Default false.
    */
   readonly anonymous?: boolean | undefined
 }
@@ -50,10 +51,10 @@ export interface Options extends ResourceMetadata.Options {
 /** An admitted request. */
 export interface Admitted {
   readonly principal: Principal.Principal["Service"]
-  /** Nonce of the request's proof, or `undefined` if it had none. */
+  /** The nonce in the request's proof, or `undefined` if it had none. */
   readonly nonce: unknown
   readonly scheme: "Bearer" | "DPoP" | undefined
-  /** Latest end of the response, in milliseconds since 1970, or `undefined` if it may outlive the token. */
+  /** When the response must end, in milliseconds since 1970, or `undefined` if it may outlive the token. */
   readonly until: number | undefined
 }
 
@@ -67,18 +68,18 @@ export const anonymous = (): Admitted => ({
 
 type Gate = Effect.Effect<Admitted, HttpServerResponse.HttpServerResponse>
 
-/** The guard of one resource. Used by `middleware`, and provided by `Auth.layer` and `Auth.layerTokens`. */
+/** The guard for a resource. Used by `middleware`, and provided by `Auth.layer` and `Auth.layerTokens`. */
 export class Guard extends Context.Service<
   Guard,
   {
-    /** Options of the resource, or `undefined` if there is no authorization server. */
+    /** The resource's options, or `undefined` if there is no authorization server. */
     readonly options: Options | undefined
     readonly dpop: Dpop.Dpop | undefined
-    /** Headers with credentials, which are removed before the route runs. */
+    /** Credential headers, which are removed before the route runs. */
     readonly headers: ReadonlyArray<string>
     /** Admits a request, or fails with the response that rejects it. */
     readonly admit: (request: HttpServerRequest) => Gate
-    /** Completes the response to an admitted request. Turns it into a challenge if the handler needed more than the token granted. */
+    /** Completes the response to an admitted request. Turns it into a challenge if the handler needed more than the token grants. */
     readonly respond: (
       admitted: Admitted,
       response: HttpServerResponse.HttpServerResponse
@@ -86,11 +87,11 @@ export class Guard extends Context.Service<
   }
 >()("@effect-mcp/auth/Guard") {}
 
-/** Returns true for a CORS preflight. Browsers send it without a token, and the route answers it. */
+/** True for a CORS preflight, which browsers send without a token. The route handles it. */
 export const isPreflight = ({ headers, method }: HttpServerRequest): boolean =>
   method === "OPTIONS" && headers["origin"] !== undefined && headers["access-control-request-method"] !== undefined
 
-/** Returns the problem with the options, or `undefined` if there is none. */
+/** Describes what is wrong with the options, or returns `undefined` if they are valid. */
 const problemOf = ({
   authorizationServers,
   resource,
@@ -109,7 +110,7 @@ const problemOf = ({
     : undefined
 }
 
-/** The options, prepared for checking requests. */
+/** The options, prepared for request checks. */
 interface Policy extends Refusals.ChallengePolicy {
   readonly options: Options
   readonly rules: ClaimRules.ExpectedClaims
@@ -118,7 +119,7 @@ interface Policy extends Refusals.ChallengePolicy {
   readonly proofs: (typeof Dpop.ProofMemory)["Service"]
 }
 
-/** Checks that the request carries a proof by the key of its token. Returns the nonce of the proof. */
+/** Checks that the request carries a proof signed with its token's key. Returns the proof's nonce. */
 const possession = Effect.fnUntraced(function* (
   policy: Policy,
   request: HttpServerRequest,
@@ -152,7 +153,7 @@ const possession = Effect.fnUntraced(function* (
   )
 })
 
-/** Admits a request as the principal of its token, or anonymously. Fails with the response that rejects it. */
+/** Admits a request as its token's principal, or anonymously. Fails with the response that rejects it. */
 const admit = Effect.fnUntraced(function* (
   policy: Policy,
   request: HttpServerRequest
@@ -164,12 +165,14 @@ const admit = Effect.fnUntraced(function* (
     return yield* Refusals.refuse(policy, 400, "invalid_request", credentials.problem)
   if (credentials._tag === "None") {
     if (options.anonymous === true) return anonymous()
-    const description = `This server needs an access token; ${resourceMetadata} names the authorization server`
+    const description = `This server requires an access token; see ${resourceMetadata} for the authorization server`
     return yield* Refusals.refuse(policy, 401, undefined, description)
   }
   const { scheme } = credentials
   const { issuers } = rules
-  const verified = verifier.verify(credentials.token, { issuers, resource: options.resource })
+  const verified = effectOf("TokenVerifier.verify", () =>
+    verifier.verify(credentials.token, { issuers, resource: options.resource })
+  )
   const claims = yield* Effect.catch(verified, (error) =>
     error instanceof InvalidToken
       ? Refusals.refuse(policy, 401, "invalid_token", error.message, { scheme })
@@ -180,7 +183,7 @@ const admit = Effect.fnUntraced(function* (
   if (principal instanceof InvalidToken)
     return yield* Refusals.refuse(policy, 401, "invalid_token", principal.message, { scheme })
   const nonce = yield* possession(policy, request, credentials, claims)
-  const lacking = scopes.filter((scope) => !satisfies(principal.scopes, scope))
+  const lacking = scopes.filter((scope) => !checkedBoolean("satisfies", satisfies(principal.scopes, scope)))
   if (lacking.length > 0) {
     const description = `The token lacks: ${lacking.join(" ")}`
     return yield* Refusals.refuse(policy, 403, "insufficient_scope", description, { scheme })
@@ -190,7 +193,7 @@ const admit = Effect.fnUntraced(function* (
   return { principal, nonce, scheme, until }
 })
 
-/** Ends the response when its token expires, turns it into a challenge if the handler noted a need, and adds the newest nonce. */
+/** Ends the response when its token expires, turns it into a challenge if the handler noted a need, and adds the latest nonce. */
 export const respond = Effect.fnUntraced(function* (
   policy: Refusals.ChallengePolicy,
   { nonce, principal, scheme, until }: Admitted,
@@ -202,7 +205,10 @@ export const respond = Effect.fnUntraced(function* (
     const status = need.authentication ? 401 : 403
     const details = need.authentication
       ? {}
-      : { error: "insufficient_scope" as const, description: `This request needs the scopes: ${need.scopes.join(" ")}` }
+      : {
+          error: "insufficient_scope" as const,
+          description: `This request requires the scopes: ${need.scopes.join(" ")}`
+        }
     answer = HttpServerResponse.setHeader(
       HttpServerResponse.setStatus(answer, status),
       "www-authenticate",
@@ -213,7 +219,7 @@ export const respond = Effect.fnUntraced(function* (
   return newest === undefined || newest === nonce ? answer : HttpServerResponse.setHeader(answer, "dpop-nonce", newest)
 })
 
-/** Creates the guard of a resource. Dies if the options are invalid. */
+/** Creates a resource's guard. Dies if the options are invalid. */
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Guard["Service"], never, TokenVerifier> {
@@ -245,15 +251,15 @@ export const make = Effect.fnUntraced(function* (
   }
 })
 
-/** Returns true if the answer is an error from `Caller` about missing authentication or scopes. */
+/** True if the response is a `Caller` error about missing authentication or scopes. */
 const isOurs = (answer: unknown): boolean =>
   isJsonObject(answer) &&
   isJsonObject(answer.error) &&
   (answer.error.code === Unauthorized || answer.error.code === InsufficientScope)
 
 /**
- * Returns true if every request in the body was rejected. Otherwise the client must see the results of the requests that ran, so that it does
- * not send them again. A response without a body (202) is never a challenge, since HTTP with SSE answers on the stream.
+ * True if every request in the body was rejected. Otherwise the client needs to see the results of the requests that ran, so that it
+ * doesn't send them again. A response without a body (202) is never a challenge, because HTTP+SSE responds on the stream.
  */
 const isRefusal = ({ body }: HttpServerResponse.HttpServerResponse): boolean => {
   if (body._tag !== "Uint8Array" || !body.contentType.startsWith("application/json")) return false
@@ -261,7 +267,10 @@ const isRefusal = ({ body }: HttpServerResponse.HttpServerResponse): boolean => 
   return Array.isArray(said) ? said.every(isOurs) : isOurs(said)
 }
 
-/** Time limit of the verifier, the token lookup and the proof memory. The endpoint's own limits do not count requests that wait here. */
+/**
+ * Time limit for the verifier, the token lookup and the proof memory. The endpoint's own limits do not count requests that are waiting
+ * here.
+ */
 const patience = "30 seconds"
 
 const bounded = (gate: Gate): Gate =>
@@ -274,7 +283,7 @@ const bounded = (gate: Gate): Gate =>
       )
   })
 
-/** Creates middleware that guards routes. Each call creates a new one, so that one router can guard several resources. */
+/** Creates middleware that guards routes. Each call creates a new one, so a single router can guard several resources. */
 export const middleware = () =>
   HttpRouter.middleware<{ provides: Principal.Principal }>()(
     Effect.map(

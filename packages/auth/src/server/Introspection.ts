@@ -1,8 +1,9 @@
 /**
  * A `TokenVerifier` that asks the authorization server about each token (RFC 7662). Use it for opaque tokens, or if revoking a token must
- * take effect at once.
+ * take effect immediately.
  *
- * Owns the request and its authentication. `Auth` checks the returned claims. The optional cache stores a digest of each token, not the token.
+ * Owns the request and its authentication. `Auth` checks the returned claims. The optional cache stores a digest of each token, never the
+ * token itself.
  *
  * @see https://www.rfc-editor.org/rfc/rfc7662 OAuth 2.0 Token Introspection
  */
@@ -26,11 +27,11 @@ import {
   VerifierUnavailable
 } from "./TokenVerifier.ts"
 
-/** Options of token introspection. */
+/** Options for token introspection. */
 export interface Options {
-  /** URL of the introspection endpoint. Default: `introspection_endpoint` in the metadata of the first authorization server. */
+  /** URL of the introspection endpoint. Defaults to `introspection_endpoint` in the first authorization server's metadata. */
   readonly endpoint?: string | undefined
-  /** Credentials of this server at the endpoint (RFC 7662 section 2.1). A secret is sent with HTTP Basic unless `method` is `post`. */
+  /** This server's credentials for the endpoint (RFC 7662 section 2.1). A secret is sent using HTTP Basic unless `method` is `post`. */
   readonly credentials:
     | {
         readonly clientId: string
@@ -38,13 +39,13 @@ export interface Options {
         readonly method?: "basic" | "post"
       }
     | { readonly bearer: Redacted.Redacted<string> }
-  /** How long to cache a response. A revoked token may still be accepted for this time. Default: 0, no caching. */
+  /** How long to cache a response. During that time, a revoked token may still be accepted. Default 0 (no caching). */
   readonly cacheFor?: Duration.Input | undefined
   /** Maximum number of cached responses. Default: 10 000. */
   readonly capacity?: number | undefined
   /**
-   * Audience to assume if a response has no `aud`. Set it only if the endpoint issues no tokens for other resources. Default: rejects tokens
-   * without an audience.
+   * Audience to assume if a response has no `aud`. Only set it if the endpoint issues no tokens for other resources. By default, tokens
+   * without an audience are rejected.
    */
   readonly assumeAudience?: string | undefined
 }
@@ -107,7 +108,7 @@ const make = Effect.fnUntraced(function* (
     )
     if (status !== 200 || typeof json?.active !== "boolean") {
       const found = `status ${status}${json === undefined ? "" : ` with ${shown(json.error ?? json.active)}`}`
-      const remedy = status === 401 ? "Check the credentials of this server." : "Check the endpoint."
+      const remedy = status === 401 ? "Check this server's credentials." : "Check the endpoint."
       return yield* new VerifierUnavailable({ step, url, expected: "status 200 with `active`", found, remedy })
     }
     if (!json.active) return yield* inactive
@@ -151,8 +152,8 @@ const make = Effect.fnUntraced(function* (
 })
 
 /**
- * Provides a verifier that asks the resource's first authorization server about every token. While that server is unreachable, requests get
- * a 503.
+ * Provides a verifier that asks the resource's first authorization server about every token. While that server is unreachable, requests
+ * receive a 503.
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 /**
- * Fetches and caches the public keys of authorization servers (RFC 7517).
+ * Fetches and caches authorization servers' public keys (RFC 7517).
  *
- * Owns how often keys are fetched. Keys are fetched on first use, when they get old, and when a token names an unknown key (rotation). Waiting
- * requests share one fetch, and made-up key ids cause at most one fetch per cool-down. While the authorization server is down, the last keys
+ * Decides how often to fetch keys: on first use, when they are too old, and when a token names an unknown key (rotation). Waiting requests
+ * share one fetch, and made-up key IDs cause at most one fetch per cool-down. While the authorization server is down, the last known keys
  * stay in use for a limited time.
  */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -19,19 +19,19 @@ import { VerifierUnavailable } from "./TokenVerifier.ts"
 
 /** Options for fetching keys. */
 export interface Options {
-  /** Returns the URL of an issuer's keys, or `undefined` for the default: `jwks_uri` in the issuer's metadata. */
+  /** Returns the URL of an issuer's keys, or `undefined` to use `jwks_uri` from the issuer's metadata. */
   readonly jwksUri?: ((issuer: string) => string | undefined) | undefined
-  /** Age at which keys are fetched again. Default: 10 minutes. */
+  /** How old keys may be before they are fetched again. Default 10 minutes. */
   readonly timeToLive?: Duration.Input | undefined
-  /** Minimum time between two fetches for one issuer. Default: 30 seconds. */
+  /** Minimum time between fetches for the same issuer. Default 30 seconds. */
   readonly coolDown?: Duration.Input | undefined
-  /** How long to keep using keys after `timeToLive` if fetching fails. Default: 1 hour. */
+  /** How long to keep using keys after `timeToLive` if they cannot be fetched. Default 1 hour. */
   readonly staleFor?: Duration.Input | undefined
 }
 
 /** The keys of all issuers. */
 export interface Jwks {
-  /** Returns the keys of an issuer. `unknownKey` is the key set that lacked the key of a token, and asks for a newer one. */
+  /** Returns an issuer's keys. Pass the key set that lacked a token's key as `unknownKey` to request a newer one. */
   readonly get: (
     issuer: string,
     options?: { readonly unknownKey?: Jose.LocalJWKSet }
@@ -49,9 +49,9 @@ interface Cached {
 }
 
 const step = "Fetching the authorization server's keys"
-const remedy = "Check that the authorization server runs and publishes its keys."
+const remedy = "Check that the authorization server is running and publishes its keys."
 
-/** Creates an empty cache of keys. */
+/** Creates an empty key cache. */
 export const make = (http: HttpClient.HttpClient, options: Options = {}): Jwks => {
   const timeToLive = Duration.toMillis(options.timeToLive ?? "10 minutes")
   const coolDown = Duration.toMillis(options.coolDown ?? "30 seconds")

@@ -1,11 +1,12 @@
 /**
- * A `TokenVerifier` for JWT access tokens (RFC 9068, RFC 8725). It verifies their signatures with the public keys of the issuer.
+ * A `TokenVerifier` for JWT access tokens (RFC 9068, RFC 8725). It verifies their signatures with the issuer's public keys.
  *
- * Owns the checks of the algorithm, the signature and the type of token. All accepted algorithms are asymmetric, so a token can name neither
- * `none` nor a shared secret. `Auth` checks the claims.
+ * Checks the algorithm, the signature and the token type. All accepted algorithms are asymmetric, so a token can't select `none` or a
+ * shared secret. `Auth` checks the claims.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9068 JWT Profile for OAuth 2.0 Access Tokens
  */
+import { BoundedMap } from "@effect-mcp/core/internal/inFlight"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
@@ -55,11 +56,11 @@ export const defaultAlgorithms: ReadonlyArray<Algorithm> = [
 export interface Options extends Jwks.Options {
   /** Accepted signature algorithms. Default: `defaultAlgorithms`. */
   readonly algorithms?: ReadonlyArray<Algorithm> | undefined
-  /** Accepted values of `typ` in the token's header. Default: `at+jwt`, `jwt` and `undefined`; other types are not access tokens. */
+  /** Accepted values of the token's `typ` header. Default: `at+jwt`, `jwt` and `undefined`; other types are not access tokens. */
   readonly types?: ReadonlyArray<string | undefined> | undefined
   /**
-   * Number of verified tokens to remember, so that the signature of each is checked only once per key set: a check costs more than the rest
-   * of a request. Claims are checked on every request. Default: 1000. Zero remembers none.
+   * Number of verified tokens to remember, so that each token's signature is only checked once per key set. Checking a signature costs more
+   * than the rest of the request. Claims are still checked on every request. Default 1000; 0 remembers none.
    */
   readonly remembered?: number | undefined
 }
@@ -83,9 +84,12 @@ const verifier = (keys: Keys, options: Options): TokenVerifier["Service"] => {
   const algorithms: ReadonlyArray<string> = options.algorithms ?? defaultAlgorithms
   const types: ReadonlyArray<unknown> = options.types ?? ["at+jwt", "jwt", undefined]
   const { remembered = 1000 } = options
-  const known = new Map<string, { readonly iss: string; readonly set: Jose.LocalJWKSet; readonly claims: Claims }>()
+  const known = new BoundedMap<
+    string,
+    { readonly iss: string; readonly set: Jose.LocalJWKSet; readonly claims: Claims }
+  >(remembered)
 
-  /** True if one of the keys made the signature, or `undefined` if no key has the key id and type that the token names. */
+  /** True if one of the keys signed the token, or `undefined` if none has the token's key ID and type. */
   const signed = (token: string, set: Jose.LocalJWKSet): Effect.Effect<boolean | undefined> =>
     Effect.promise(async () => {
       const check = async (key: Jose.JWTVerifyGetKey | Jose.CryptoKey): Promise<boolean | undefined> => {
@@ -136,18 +140,15 @@ const verifier = (keys: Keys, options: Options): TokenVerifier["Service"] => {
       return yield* invalid("Checking the signature", "a signature by a key of the issuer", "a different signature")
     // Without `exp` the token would never expire: only introspection can end it.
     if (typeof claims.exp !== "number") return yield* invalid("Checking the expiry", "exp", claims.exp)
-    known.delete(token)
     known.set(token, { iss, set, claims: frozen(claims) })
-    const [oldest] = known.keys()
-    if (known.size > remembered && oldest !== undefined) known.delete(oldest)
     return claims
   })
   return { verify }
 }
 
 /**
- * Provides a verifier of JWTs. It fetches the keys of an issuer when the first token arrives, from `jwks_uri` in the issuer's metadata or from
- * `jwksUri`. While they cannot be fetched, requests get a 503.
+ * Provides a JWT verifier. When the first token arrives, it fetches the issuer's keys from `jwksUri`, or else from `jwks_uri` in the
+ * issuer's metadata. While the keys cannot be fetched, requests receive a 503.
  *
  * @example
  * ```ts
@@ -167,7 +168,7 @@ export const layer = (options: Options = {}): Layer.Layer<TokenVerifier, never, 
     Effect.map(HttpClient.HttpClient, (http) => verifier(Jwks.make(http, options).get, options))
   )
 
-/** Provides a verifier of JWTs that uses the same fixed keys for every issuer. Dies if the key set is malformed. */
+/** Provides a JWT verifier that uses the same fixed keys for every issuer. Dies if the key set is malformed. */
 export const layerKeys = (
   keys: Jose.JSONWebKeySet,
   options: Pick<Options, "algorithms" | "types" | "remembered"> = {}

@@ -1,7 +1,7 @@
 /**
  * Responses to rejected requests: 400, 401 and 403 with challenges, and 503.
  *
- * Owns which challenges a response carries: one per scheme that the resource accepts. The guards decide which requests to reject.
+ * Decides which challenges a response carries: one for each scheme that the resource accepts. The guards decide which requests to reject.
  */
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -11,26 +11,26 @@ import type * as Dpop from "./Dpop.ts"
 /** Properties of the resource that challenges contain. */
 export interface ChallengePolicy {
   readonly dpop: Dpop.Dpop | undefined
-  /** Scopes that every request needs. */
+  /** Scopes required for every request. */
   readonly scopes: ReadonlyArray<string>
   /** URL of the Protected Resource Metadata (RFC 9728), or `undefined` if there is no authorization server. */
   readonly resourceMetadata: string | undefined
-  /** Whether the resource accepts tokens in `Authorization`. Default: true. */
+  /** Whether to accept tokens in the `Authorization` header. Default: true. */
   readonly bearer?: boolean | undefined
-  /** Headers whose whole value is a token. Default: none. */
+  /** Headers whose entire value is a token. Default: none. */
   readonly apiKeys?: ReadonlyArray<string> | undefined
 }
 
 type Scheme = "Bearer" | "DPoP"
 
-/** Lets pages of every origin read the response, which contains only public information. */
+/** Lets pages from any origin read the response, which only contains public information. */
 const readable = {
   "cache-control": "no-store",
   "access-control-allow-origin": "*",
   "access-control-expose-headers": "WWW-Authenticate, DPoP-Nonce, Retry-After"
 }
 
-/** Returns the value of `WWW-Authenticate`, for the scheme of the request or else for all schemes that the resource accepts. */
+/** Returns the `WWW-Authenticate` value for the request's scheme, or else for every scheme that the resource accepts. */
 export const challenges = (
   { apiKeys = [], bearer = true, dpop, resourceMetadata }: ChallengePolicy,
   details: Pick<Challenge.Challenge, "error" | "description">,
@@ -44,11 +44,11 @@ export const challenges = (
     all.push({ scheme: "DPoP", ...one, algorithms: dpop.algorithms })
   }
   for (const header of apiKeys) all.push({ scheme: "ApiKey", ...one, header })
-  // If the resource does not accept the scheme of the request, name one that it does.
+  // If the resource does not accept the request's scheme, names a scheme that it does accept.
   return Challenge.formatAll(all.length > 0 ? all : [{ scheme: "Bearer", ...one }])
 }
 
-/** Fails with the response. `scheme` is the scheme of the rejected request, if any. */
+/** Fails with the response. `scheme` is the rejected request's scheme, if it has one. */
 export const refuse = Effect.fnUntraced(function* (
   policy: ChallengePolicy,
   status: number,
@@ -74,7 +74,7 @@ export const refuse = Effect.fnUntraced(function* (
   )
 })
 
-/** Response while tokens cannot be verified. */
+/** The response when tokens cannot be verified. */
 export const unavailable = HttpServerResponse.jsonUnsafe(
   {
     error: "temporarily_unavailable",

@@ -1,8 +1,8 @@
 /**
  * Requires scopes for tools, resources and prompts: `Tools.layer(...).pipe(Auth.requires("files:write"))`.
  *
- * Annotates layers, so that the contract of a tool does not contain the policy of one server. A caller that lacks a scope cannot call, read,
- * complete or subscribe to the entries of the layer. It still sees them in lists, unless `hide` is set.
+ * It annotates layers, so that a tool's contract doesn't contain one server's policy. A caller that lacks a scope can't call, read,
+ * complete or subscribe to the layer's entries. It still sees them in lists, unless `hide` is set.
  */
 import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import { PromptRegistry } from "@effect-mcp/core/Prompts"
@@ -11,14 +11,13 @@ import { ToolRegistry } from "@effect-mcp/core/Tools"
 import type { Completer } from "@effect-mcp/core/Completions"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { QueryServices, RequestContext } from "@effect-mcp/core/RequestContext"
-import type { McpError } from "@effect-mcp/protocol/McpError"
+import { type McpError, unknownPrompt, unknownTool } from "@effect-mcp/protocol/McpError"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { MiddlewareRegistry, type Request, type Result } from "@effect-mcp/server/Middleware"
-import { unknownPrompt } from "@effect-mcp/server/internal/PromptRegistry"
-import { unknownTool } from "@effect-mcp/server/internal/ToolRegistry"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { admits, admitted, Auth } from "./Caller.ts"
 
@@ -26,10 +25,10 @@ type Check = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | M
 
 type Sees = (principal: Principal["Service"], uri?: string) => boolean
 
-/** How an annotation guards an entry. */
+/** How an annotation protects an entry. */
 interface Rules {
   readonly check: Check
-  /** Returns true if a caller sees the entry, or `undefined` if all callers do. */
+  /** Returns true if the caller can see the entry, or `undefined` if every caller can. */
   readonly sees: Sees | undefined
 }
 
@@ -40,6 +39,7 @@ interface Annotation {
 
 /** Guards entries. Merges nested annotations into one check, so that its challenge names all of their scopes. */
 const guarded = <Entry extends object>() => {
+  // Not a field of the entry: a copy that other code wraps must not lose its wrapper.
   const known = new WeakMap<Entry, Annotation & { readonly plain: Entry }>()
   return (
     entry: Entry,
@@ -61,20 +61,20 @@ const guarded = <Entry extends object>() => {
   }
 }
 
-/** Shows an entry to callers that both its own rule and the annotation admit. */
+/** Shows an entry only to callers that both its own rule and the annotation admit. */
 const visible = (own: Sees | undefined, sees: Sees | undefined): Sees | undefined =>
   own === undefined || sees === undefined
     ? (own ?? sees)
     : (principal, uri) => sees(principal, uri) && own(principal, uri)
 
-/** Lists a mounted source. The list is empty if the caller must not see the source. */
+/** Lists a mounted source. The list is empty if the caller isn't allowed to see the source. */
 const listed = <A, E, R>(
   list: Effect.Effect<ReadonlyArray<A>, E, R>,
   sees: Sees | undefined
 ): Effect.Effect<ReadonlyArray<A>, E, R | Principal> =>
   sees === undefined ? list : Effect.flatMap(Principal, (principal) => (sees(principal) ? list : Effect.succeed([])))
 
-/** Asks a mounted source. If the caller must not see the source, fails as for an unknown name. */
+/** Calls a mounted source. If the caller isn't allowed to see the source, fails as if the name were unknown. */
 const answered =
   <A, B, E, R, E2, R2>(
     ask: (asked: A) => Effect.Effect<B, E, R> | undefined,
@@ -117,7 +117,7 @@ const completers = (all: { readonly [name: string]: Completer<QueryServices> }, 
     ])
   )
 
-/** Forbids shared caching: a result that needs a scope must not reach other callers. */
+/** Prevents shared caching, because a result that requires a scope must not reach other callers. */
 const unshared = <A extends { readonly cacheScope?: "public" | "private" | undefined }>(result: A): A =>
   result.cacheScope === "public" ? { ...result, cacheScope: "private" } : result
 
@@ -127,6 +127,7 @@ const tools = (registry: Tools, annotation: Annotation, auth: Auth["Service"], r
   taskTools: () => registry.taskTools(),
   mayNeedTask: () => registry.mayNeedTask(),
   mayBeTask: (name) => registry.mayBeTask(name),
+  annotate: (name, meta) => registry.annotate(name, meta),
   register: (entry) => {
     registered()
     return registry.register(
@@ -220,29 +221,39 @@ const resources = (
   changed: registry.changed
 })
 
-/** Replaces the registries in the context with registries that guard their entries. */
-const wrap = (
+/** Replaces a registry in the context with one that guards its entries. */
+type Guard = (
   context: Context.Context<never>,
   annotation: Annotation,
   auth: Auth["Service"],
   registered: Registered
-): Context.Context<never> => {
-  let wrapped: Context.Context<never> = context
-  const replace = <Id, Shape>(
+) => Context.Context<never>
+
+const guard =
+  <Id, Shape>(
     tag: Context.Key<Id, Shape>,
     make: (registry: Shape, annotation: Annotation, auth: Auth["Service"], registered: Registered) => Shape
-  ) => {
-    const registry = Context.getOption(context, tag)
-    if (registry._tag === "Some")
-      wrapped = Context.add(wrapped, tag, make(registry.value, annotation, auth, registered))
-  }
-  replace(ToolRegistry, tools)
-  replace(PromptRegistry, prompts)
-  replace(ResourceRegistry, resources)
-  return wrapped
+  ): Guard =>
+  (context, annotation, auth, registered) =>
+    Option.match(Context.getOption(context, tag), {
+      onNone: () => context,
+      onSome: (registry) => Context.add(context, tag, make(registry, annotation, auth, registered))
+    })
+
+/** A guard for each capability that has lists. Leaving one out is a type error. */
+const guards: Readonly<Record<MethodInfo.ListKind, Guard>> = {
+  tools: guard(ToolRegistry, tools),
+  prompts: guard(PromptRegistry, prompts),
+  resources: guard(ResourceRegistry, resources)
 }
 
-/** Returns true if the annotation guards subscriptions to a URI. Hidden entries need no rule, since unknown URIs cannot be subscribed to. */
+const wrap: Guard = (context, ...how) =>
+  MethodInfo.listKinds.reduce((wrapped, kind) => guards[kind](wrapped, ...how), context)
+
+/**
+ * Returns true if the annotation guards subscriptions to a URI. Hidden entries need no rule, because clients can't subscribe to unknown
+ * URIs.
+ */
 type Covers = (uri: string) => boolean
 type Registered = (covers?: Covers) => void
 
@@ -252,16 +263,16 @@ const subscribed = (request: Request): ReadonlyArray<string> => {
   return request.method === "subscriptions/listen" ? (request.params.notifications.resourceSubscriptions ?? []) : []
 }
 
-/** Makes a list that depends on its caller privately cacheable, whatever the server's caching hints say. */
+/** Makes a caller-dependent list privately cacheable, regardless of the server's caching hints. */
 const toCallerAlone = (result: Result): Result =>
   isEncodedResult(result) ? result : { ...result, cacheScope: "private" }
 
-/** Options of `requires`. */
+/** Options for `requires`. */
 export interface RequiresOptions {
   readonly scopes: readonly [string, ...ReadonlyArray<string>]
   /**
-   * Whether to hide entries from callers that lack a scope. Hidden entries are not listed, requests for them fail like requests for unknown
-   * names, and lists become privately cacheable. Default: false, which lists the entries and answers requests for them with a 403 challenge.
+   * Whether to hide entries from callers that lack a scope. Hidden entries are not listed, requests for them fail as if the name were
+   * unknown, and lists become privately cacheable. By default (false), entries are listed, and requests for them receive a 403 challenge.
    */
   readonly hide?: boolean | undefined
 }
@@ -276,9 +287,9 @@ const annotationOf = (given: Scopes | readonly [RequiresOptions]): Annotation =>
 }
 
 /**
- * Lets only callers with all of these scopes use the tools, resources and prompts of a layer. The scopes of `Auth.layer` are needed too.
+ * Lets only callers with all of these scopes use a layer's tools, resources and prompts. Callers also need the scopes set in `Auth.layer`.
  *
- * Dies if the layer registers nothing itself, because entries that were registered elsewhere would be unguarded.
+ * Dies if the layer registers nothing itself, because entries registered elsewhere would not be guarded.
  *
  * @example
  * ```ts
@@ -314,7 +325,7 @@ export const requires =
         if (count === 0) {
           return yield* Effect.die(
             new Error(
-              `requires(${scopes.map((scope) => JSON.stringify(scope)).join(", ")}): this layer registers nothing itself, so nothing would be guarded; apply it to the layer that does`
+              `requires(${scopes.map((scope) => JSON.stringify(scope)).join(", ")}): this layer registers nothing itself, so nothing would be guarded; apply requires to the layer that registers the features`
             )
           )
         }
@@ -329,7 +340,7 @@ export const requires =
             : Effect.asVoid(demanded)
         yield* Effect.provideService(
           register((request, next) => {
-            if (hide && MethodInfo.ofRequest(request.method)?.paginated === true) return Effect.map(next, toCallerAlone)
+            if (hide && MethodInfo.ofRequest(request.method)?.list !== undefined) return Effect.map(next, toCallerAlone)
             const uri = subscribed(request).find((uri) => covers.some((covered) => covered(uri)))
             return uri === undefined ? next : Effect.andThen(refused(uri), next)
           }),

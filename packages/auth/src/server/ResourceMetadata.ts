@@ -1,35 +1,35 @@
 /**
- * Protected Resource Metadata of an MCP endpoint (RFC 9728): the document and its well-known paths.
+ * Protected Resource Metadata for an MCP endpoint (RFC 9728): the document and its well-known paths.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9728 OAuth 2.0 Protected Resource Metadata
  */
 import * as Headers from "effect/http/Headers"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 
-/** Content of the metadata. */
+/** The metadata's content. */
 export interface Options {
-  /** Public URL of the MCP endpoint, as clients know it. It is the audience of the endpoint's tokens. */
+  /** The MCP endpoint's public URL, as clients know it. It is also the audience of the endpoint's tokens. */
   readonly resource: string
   /** Issuers of accepted tokens, spelled exactly as in their own metadata. */
   readonly authorizationServers: readonly [string, ...ReadonlyArray<string>]
-  /** Scopes to advertise: the fewest with which a client can do something useful. Default: the scopes that every request needs. */
+  /** Scopes to advertise: the minimum with which a client can do something useful. Defaults to the scopes required for every request. */
   readonly scopesSupported?: ReadonlyArray<string> | undefined
-  /** Name of this server for users (`resource_name`). */
+  /** The server's display name (`resource_name`). */
   readonly name?: string | undefined
-  /** URL of documentation for users (`resource_documentation`). */
+  /** URL of the user documentation (`resource_documentation`). */
   readonly documentation?: string | undefined
 }
 
 /** The well-known path of RFC 9728. */
 export const suffix = "/.well-known/oauth-protected-resource"
 
-/** Returns the path of the metadata: the suffix, then the path of the resource (RFC 9728 section 3.1). */
+/** Returns the metadata's path: the suffix followed by the resource's path (RFC 9728 section 3.1). */
 export const path = (resource: string): `/${string}` => {
   const { pathname } = new URL(resource)
   return `${suffix}${pathname === "/" ? "" : pathname}`
 }
 
-/** Returns the URL of the metadata, for challenges. */
+/** Returns the metadata's URL, for challenges. */
 export const url = (resource: string): string => `${new URL(resource).origin}${path(resource)}`
 
 interface Dpop {
@@ -53,10 +53,10 @@ export const document = (options: Options, scopes: ReadonlyArray<string>, dpop: 
       })
 })
 
-/** Metadata are public, so clients in browsers may read them from anywhere. */
+/** The metadata is public, so browser clients may read it from any origin. */
 const open = { "access-control-allow-origin": "*", "cache-control": "max-age=300" }
 
-/** The response with a public document, cacheable for five minutes. */
+/** A response with a public document, cacheable for five minutes. */
 export const response = (body: unknown): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe(body, { headers: Headers.fromInput(open) })
 

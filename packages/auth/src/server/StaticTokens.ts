@@ -1,11 +1,12 @@
 /**
  * Guards a server whose operator hands out tokens or API keys, without an authorization server.
  *
- * Owns the headers that may hold a token, and the owners of tokens. Keeps only the SHA-256 of each token, and compares in constant time.
- * Rejects requests with two tokens, because a proxy in front of the server could check one and the server the other.
+ * Owns the headers that may contain a token, and the token owners. Stores only each token's SHA-256 hash, and compares in constant time.
+ * Requests with two tokens are rejected, because a proxy in front of the server might check one and the server the other.
  */
 import type { Principal } from "@effect-mcp/core/Principal"
 import * as Effect from "effect/Effect"
+import * as Hex from "effect/encoding/Hex"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Redacted from "effect/Redacted"
@@ -15,40 +16,42 @@ import * as Credentials from "./Credentials.ts"
 import { type Admitted, anonymous, type Guard, isPreflight, respond } from "./Guard.ts"
 import * as Refusals from "./Refusals.ts"
 
-/** Owner of a token, and the scopes that it grants. */
+/** A token's owner, and the scopes it grants. */
 export interface TokenOwner {
-  /** Name of the caller: a user or a program. Tokens with the same subject belong to the same caller. */
+  /** The caller's name: a user or a program. Tokens with the same subject belong to the same caller. */
   readonly subject: string
   /** Granted scopes. Default: none. */
   readonly scopes?: ReadonlyArray<string> | undefined
-  /** More facts about the caller, for handlers. Default: none. */
+  /** Additional facts about the caller, for use in handlers. Default: none. */
   readonly claims?: { readonly [claim: string]: unknown } | undefined
 }
 
-/** A token and its owner. Pass the token itself, or its SHA-256 as 64 lowercase hexadecimal digits. */
+/** A token and its owner. Pass the token itself, or its SHA-256 hash as 64 lowercase hexadecimal digits. */
 export type StaticToken = TokenOwner &
   (
     | { readonly token: Redacted.Redacted<string>; readonly sha256?: undefined }
     | { readonly sha256: string; readonly token?: undefined }
   )
 
-/** Options of a server with static tokens. */
+/** Options for a server with static tokens. */
 export interface Options {
   /**
-   * The tokens, or a function that finds the owner of a token by its SHA-256 in lowercase hexadecimal digits. The function returns `undefined`
-   * for an unknown token. If it dies, the request gets a 500.
+   * The tokens, or a function that looks up a token's owner by its SHA-256 hash in lowercase hexadecimal. The function returns `undefined`
+   * for an unknown token. If it dies, the request receives a 500.
    */
   readonly tokens: ReadonlyArray<StaticToken> | ((hash: string) => Effect.Effect<TokenOwner | undefined>)
   /**
-   * Headers that may hold a token, in lower case: `authorization` (with the Bearer scheme), or headers whose whole value is the token, such as
-   * `x-api-key`. Handlers do not see these headers. Default: `authorization`.
+   * Headers that may contain a token, in lower case: `authorization` (with the Bearer scheme), or headers whose entire value is the token,
+   * such as `x-api-key`. Handlers don't see these headers. Default: `authorization`.
    */
   readonly headers?: readonly [string, ...ReadonlyArray<string>] | undefined
-  /** Scopes that every request needs. Default: none. */
+  /** Scopes required for every request. Default: none. */
   readonly scopes?: ReadonlyArray<string> | undefined
-  /** Decides whether granted scopes satisfy a needed one, for hierarchical scopes. Default: a scope with the same name. */
+  /** Decides whether the granted scopes satisfy a required one, for hierarchical scopes. By default, the names must be equal. */
   readonly satisfies?: Satisfies | undefined
-  /** Whether to admit requests without a token as anonymous. Operations that need a caller still challenge them. Default: false. */
+  /**
+   * Whether to admit requests without a token as anonymous. Operations that need a caller still respond with a challenge. Default false.
+   */
   readonly anonymous?: boolean | undefined
 }
 
@@ -57,9 +60,7 @@ type Find = (hash: string) => Effect.Effect<TokenOwner | undefined>
 const hexHash = /^[0-9a-f]{64}$/
 const headerName = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 
-const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
-
-const hashOf = (token: string): Effect.Effect<string> => Effect.map(sha256Bytes(token), hexOf)
+const hashOf = (token: string): Effect.Effect<string> => Effect.map(sha256Bytes(token), Hex.encode)
 
 /** Compares two texts of the same length in constant time. */
 const isEqual = (a: string, b: string): boolean => {
@@ -68,7 +69,7 @@ const isEqual = (a: string, b: string): boolean => {
   return difference === 0
 }
 
-/** Finds the owner of a token. Compares all known tokens, so that the time does not depend on which one matches. */
+/** Finds a token's owner. Compares all known tokens, so that the time taken doesn't reveal which one matches. */
 const among =
   (known: ReadonlyArray<readonly [hash: string, owner: TokenOwner]>): Find =>
   (hash) =>
@@ -78,7 +79,7 @@ const among =
       return found
     })
 
-/** Returns the problem with the options, or `undefined` if there is none. */
+/** Describes what is wrong with the options, or returns `undefined` if they are valid. */
 const problemOf = ({ headers, tokens }: Options): string | undefined => {
   const header = headers?.find((name) => !headerName.test(name))
   if (header !== undefined) return `\`headers\` must be header names in lower case: ${header}`
@@ -119,7 +120,7 @@ type Read =
   | Extract<Credentials.PresentedCredentials, { readonly _tag: "None" | "Malformed" }>
   | { readonly _tag: "Found"; readonly token: string }
 
-/** Reads the token of a request from whichever header holds it. */
+/** Reads a request's token from whichever header contains it. */
 const read = (request: HttpServerRequest, headers: ReadonlyArray<string>): Read => {
   const given = headers.filter((name) => request.headers[name] !== undefined)
   const problem = Credentials.problemOfQuery(request)
@@ -160,11 +161,11 @@ const admit = Effect.fnUntraced(function* (
     const ways = policy.headers.map((name) =>
       name === "authorization" ? "Authorization: Bearer TOKEN" : `${name}: TOKEN`
     )
-    return yield* Refusals.refuse(policy, 401, undefined, `A token is needed: ${ways.join(", or ")}`)
+    return yield* Refusals.refuse(policy, 401, undefined, `A token is required: ${ways.join(", or ")}`)
   }
   const owner = yield* Effect.flatMap(hashOf(credentials.token), policy.find)
   if (owner === undefined || owner === null) {
-    return yield* Refusals.refuse(policy, 401, "invalid_token", "The token is not known: get one from the operator")
+    return yield* Refusals.refuse(policy, 401, "invalid_token", "Unknown token: get one from the operator")
   }
   const { claims = {}, scopes = [], subject } = owner
   // Plain JavaScript can return anything: a caller without a subject would be anonymous, and the string "admin" would include the scope "ad".

@@ -1,8 +1,8 @@
 /**
- * Ends long-lived responses when the token that opened them expires. The client reconnects with a fresh token.
+ * Ends long-lived responses when the token that opened them expires. The client then reconnects with a fresh token.
  *
- * Owns which responses are long-lived: a session's standalone GET stream and `subscriptions/listen`. Other responses may outlive their token.
- * So may the stream of HTTP with SSE (2024-11-05): it is the session itself, and each message to it carries its own token.
+ * Decides which responses are long-lived: a session's standalone GET stream and `subscriptions/listen`. Other responses may outlive their
+ * token. So may an HTTP+SSE stream (2024-11-05): it is the session itself, and each message to it carries its own token.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 
-/** Returns true if the request opens a long-lived response. */
+/** True if the request opens a long-lived response. */
 export const isLongLived = ({ headers, method }: Pick<HttpServerRequest, "headers" | "method">): boolean =>
   method === "GET" ? headers["mcp-session-id"] !== undefined : headers["mcp-method"] === "subscriptions/listen"
 

@@ -1,8 +1,8 @@
 /**
- * Service that verifies access tokens and reads their claims. `JwtVerifier` checks signatures, `Introspection` asks the authorization server,
- * and applications can provide their own implementation.
+ * Verifies access tokens and reads their claims. `JwtVerifier` checks signatures, `Introspection` asks the authorization server, and
+ * applications can provide their own implementation.
  *
- * Owns the interface and its errors. `Auth` checks the claims (issuer, audience, times, scopes), whichever verifier returned them.
+ * Defines the interface and its errors. Whichever verifier returns the claims, `Auth` checks the issuer, audience, times and scopes.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Context from "effect/Context"
@@ -10,38 +10,38 @@ import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 
-/** Claims of a token, with the names from RFC 7519, RFC 9068 and RFC 7662. */
+/** A token's claims, with the names from RFC 7519, RFC 9068 and RFC 7662. */
 export interface Claims {
   readonly [claim: string]: unknown
 }
 
 interface Failure {
-  /** The check that failed. */
+  /** Which check failed. */
   readonly step: string
   readonly expected: string
   readonly found: string
-  /** Advice for the client or the operator. */
+  /** Suggested fix for the client or the operator. */
   readonly remedy: string
 }
 
 const sentence = ({ expected, found, remedy, step }: Failure): string =>
   `${step}: expected ${expected}, found ${found}. ${remedy}`
 
-/** A rejected token. The client gets a 401 with this message as `error_description`; it must not contain any part of the token. */
+/** A rejected token. The client receives a 401 with this message as `error_description`, so it must not contain any part of the token. */
 export class InvalidToken extends Data.TaggedError("InvalidToken")<Failure> {
   override get message(): string {
     return sentence(this)
   }
 }
 
-/** A temporary failure to verify a token. The client gets a 503; the message goes to the server's log. */
+/** The token cannot be verified right now. The client receives a 503, and the message is logged on the server. */
 export class VerifierUnavailable extends Data.TaggedError("VerifierUnavailable")<Failure & { readonly url: string }> {
   override get message(): string {
     return `${this.url}: ${sentence(this)}`
   }
 }
 
-/** The protected resource and its issuers, from which a verifier chooses keys or an endpoint. */
+/** The protected resource and its issuers. A verifier uses them to choose keys or an endpoint. */
 export interface Expected {
   /** Accepted issuers, spelled exactly as in their metadata. */
   readonly issuers: ReadonlyArray<string>
@@ -49,8 +49,8 @@ export interface Expected {
 }
 
 /**
- * Verifies access tokens. `verify` returns the claims of an authentic token, and fails with `InvalidToken` for any other, or with
- * `VerifierUnavailable` if it cannot tell at the moment.
+ * Verifies access tokens. `verify` returns an authentic token's claims. It fails with `InvalidToken` for any other token, or with
+ * `VerifierUnavailable` if the token cannot be checked at the moment.
  *
  * @example
  * ```ts
@@ -82,7 +82,7 @@ export class TokenVerifier extends Context.Service<
   }
 >()("@effect-mcp/auth/TokenVerifier") {}
 
-/** Formats a value from another party for a message: text or JSON, escaped, on one line, cut to 200 characters. */
+/** Formats a value from another party for a message: text or JSON, escaped, on one line, truncated to 200 characters. */
 export const shown = (value: unknown): string => {
   if (value === undefined) return "nothing"
   return excerpt(typeof value === "string" ? value : (JSON.stringify(value) ?? typeof value))

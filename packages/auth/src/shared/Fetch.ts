@@ -1,7 +1,7 @@
 /**
- * One request to metadata, a registration endpoint or a token endpoint.
+ * Sends one request for metadata, a registration or a token.
  *
- * Owns the bounds: 20 seconds, 256 KiB, and 3 redirects of a GET within one origin. A redirect of a POST is not followed.
+ * Limits: 20 seconds, 256 KiB, and 3 redirects within one origin for a GET. Redirects of a POST are not followed.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ import * as Stream from "effect/Stream"
 import { OAuthError, shown, type Step } from "./OAuthError.ts"
 import { parseUrl } from "./url.ts"
 
-/** The largest answer that is read, in bytes. */
+/** Maximum size of a response to read, in bytes. */
 const limit = 256 * 1024
 const timeout = "20 seconds"
 const maxRedirects = 3
@@ -22,11 +22,11 @@ const maxRedirects = 3
 export interface FetchResponse {
   readonly status: number
   readonly headers: { readonly [name: string]: string | undefined }
-  /** The body as JSON; undefined where it is none. */
+  /** The parsed body, or `undefined` if it is not JSON. */
   readonly json: unknown
 }
 
-/** Sends the request and reads its answer whole; fails without one within the bounds. */
+/** Sends the request and reads the whole response. Fails if that exceeds a bound. */
 export const send = (
   http: HttpClient.HttpClient,
   step: Step,
@@ -35,10 +35,10 @@ export const send = (
   const fail = (found: string, cause?: unknown) =>
     new OAuthError({
       step,
-      problem: "the request got no usable answer",
+      problem: "the request received no usable response",
       url: shown(request.url),
       found,
-      advice: "Check that the server runs and can be reached from here.",
+      advice: "Check that the server is running and reachable from here.",
       cause
     })
   return follow(http, fail, HttpClientRequest.acceptJson(request), 0).pipe(
@@ -47,7 +47,7 @@ export const send = (
   )
 }
 
-/** Has `fetch` return redirects instead of following them, so that credentials reach only the server they are for. */
+/** Makes `fetch` return redirects instead of following them, so that credentials reach only their own server. */
 export const withoutRedirects = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(Effect.context<R>(), (context) =>
     Effect.provideService(effect, FetchHttpClient.RequestInit, {

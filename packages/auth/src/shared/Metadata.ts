@@ -1,6 +1,6 @@
 /**
- * The documents of discovery: Protected Resource Metadata (RFC 9728) and authorization server metadata (RFC 8414, OpenID Connect
- * Discovery 1.0). Only the fields that a client uses.
+ * Discovery documents: Protected Resource Metadata (RFC 9728) and authorization server metadata (RFC 8414, OpenID Connect Discovery 1.0).
+ * Includes only the fields that a client uses.
  */
 import * as Schema from "effect/Schema"
 
@@ -16,7 +16,7 @@ export const ProtectedResource = Schema.Struct({
 })
 export type ProtectedResource = typeof ProtectedResource.Type
 
-/** Metadata of an authorization server (RFC 8414). */
+/** Authorization server metadata (RFC 8414). */
 export const AuthorizationServer = Schema.Struct({
   issuer: Schema.String,
   authorization_endpoint: Schema.optionalKey(Schema.String),
@@ -37,7 +37,7 @@ export type AuthorizationServer = typeof AuthorizationServer.Type
 const decodeResource = Schema.decodeUnknownOption(ProtectedResource)
 const decodeServer = Schema.decodeUnknownOption(AuthorizationServer)
 
-/** A document without the fields that are null, which some servers write for absent ones. */
+/** Removes fields that are null, because some servers write null for absent fields. */
 export const withoutNulls = (value: unknown): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))

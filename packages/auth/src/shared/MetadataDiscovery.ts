@@ -1,8 +1,8 @@
 /**
- * From an MCP server's URL to the authorization server that protects it (RFC 9728, RFC 8414, OpenID Connect Discovery 1.0).
+ * Finds the authorization server that protects an MCP server (RFC 9728, RFC 8414, OpenID Connect Discovery 1.0).
  *
- * Owns the order of the well-known URIs and the checks: `resource` covers the server asked for, `issuer` is exactly the one looked up.
- * A server without resource metadata counts as one of 2025-03-26, whose own origin is the authorization server.
+ * Tries the well-known URIs in order, and checks that `resource` covers the MCP server and that `issuer` exactly matches the requested one.
+ * A server without resource metadata is treated as a 2025-03-26 server, whose own origin is the authorization server.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Data from "effect/Data"
@@ -18,15 +18,15 @@ import { OAuthError, type Step, shown } from "./OAuthError.ts"
 
 export interface Options extends TrustedUrl.Trust {
   readonly http: HttpClient.HttpClient
-  /** The revision to name in `MCP-Protocol-Version` of metadata requests. */
+  /** Revision to send in the `MCP-Protocol-Version` header of metadata requests. */
   readonly protocolVersion: string
-  /** Whether a server without resource metadata counts as one of 2025-03-26. */
+  /** Whether to treat a server without resource metadata as a 2025-03-26 server. */
   readonly fallback: boolean
 }
 
-/** A protected server: its resource indicator, its authorization servers and its metadata. */
+/** A protected server: its resource indicator, authorization servers and metadata. */
 export interface ProtectedServer {
-  /** The value of `resource` in token requests (RFC 8707); undefined for a server of 2025-03-26. */
+  /** The `resource` parameter for token requests (RFC 8707), or `undefined` for a 2025-03-26 server. */
   readonly indicator: string | undefined
   readonly issuers: readonly [string, ...ReadonlyArray<string>]
   readonly scopes: ReadonlyArray<string> | undefined
@@ -40,14 +40,14 @@ const get = (options: Options, step: Step, url: URL) =>
     HttpClientRequest.get(url, { headers: { "mcp-protocol-version": options.protocolVersion } })
   )
 
-/** The well-known URIs of a server's resource metadata: that of its path, then that of its root. */
+/** Returns the well-known URIs of a server's resource metadata, first for its path and then for its root. */
 export const resourceMetadataUrls = (server: URL): ReadonlyArray<URL> => {
   const root = new URL("/.well-known/oauth-protected-resource", server.origin)
   const path = server.pathname.replace(/\/+$/, "")
   return path === "" ? [root] : [new URL(root.pathname + path + server.search, server.origin), root]
 }
 
-/** The well-known URIs of an issuer's metadata, in the order of the specification. */
+/** Returns the well-known URIs of an issuer's metadata, in the order that the specification defines. */
 export const serverMetadataUrls = (issuer: URL): ReadonlyArray<URL> => {
   const path = issuer.pathname.replace(/\/+$/, "")
   const at = (pathname: string) => new URL(pathname, issuer.origin)
@@ -59,7 +59,7 @@ export const serverMetadataUrls = (issuer: URL): ReadonlyArray<URL> => {
 const failed = (step: Step, url: URL, status: number): OAuthError =>
   new OAuthError({ step, problem: "the server failed", url: shown(url), status, advice: "Try later." })
 
-/** Whether metadata with this `resource` cover the server: the same URL, or a path above it (RFC 9728 section 3.3). */
+/** True if metadata with this `resource` covers the server, because the URL is the same or a parent path (RFC 9728 section 3.3). */
 export const speaksFor = (resource: string, server: URL): boolean => {
   const url = parseUrl(resource)
   if (url === undefined || url.hash !== "" || url.origin !== server.origin) return false
@@ -83,36 +83,36 @@ const readResource = Effect.fnUntraced(function* (
       found,
       advice: "The operator of the MCP server has to correct its Protected Resource Metadata (RFC 9728)."
     })
-  if (Option.isNone(decoded)) return yield* fail("the document is no Protected Resource Metadata", "`resource`")
+  if (Option.isNone(decoded)) return yield* fail("the document is not Protected Resource Metadata", "`resource`")
   const metadata = decoded.value
   if (!speaksFor(metadata.resource, options.server))
-    return yield* fail("the metadata are of another resource", shown(options.server), excerpt(metadata.resource))
+    return yield* fail("the metadata is for another resource", shown(options.server), excerpt(metadata.resource))
   const [first, ...others] = metadata.authorization_servers ?? []
-  if (first === undefined) return yield* fail("the metadata name no authorization server", "`authorization_servers`")
+  if (first === undefined) return yield* fail("the metadata lists no authorization server", "`authorization_servers`")
   return { indicator: metadata.resource, issuers: [first, ...others], scopes: metadata.scopes_supported, metadata }
 })
 
-/** No resource metadata are where they were looked for. */
+/** No resource metadata was found. */
 export class Absent extends Data.TaggedError("Absent")<{ readonly error: OAuthError }> {}
 
-/** Reads the resource metadata: at the URL of a challenge if there is one, else at the well-known URIs. */
+/** Reads the resource metadata from the URL in the challenge if there is one, or else from the well-known URIs. */
 export const find = Effect.fnUntraced(function* (
   options: Options,
   challenged: string | undefined
 ): Effect.fn.Return<ProtectedServer, OAuthError | Absent> {
   const step = "resource-metadata"
   if (challenged !== undefined) {
-    const url = yield* TrustedUrl.check(step, "`resource_metadata` of the challenge", challenged, options)
+    const url = yield* TrustedUrl.check(step, "the challenge's `resource_metadata`", challenged, options)
     const { status, json } = yield* get(options, step, url)
     if (status === 200) return yield* readResource(options, url, json)
-    const error = new OAuthError({ step, problem: "the metadata are not there", url: shown(url), status })
+    const error = new OAuthError({ step, problem: "the metadata was not found", url: shown(url), status })
     return yield* status >= 500 ? error : new Absent({ error })
   }
   const urls = resourceMetadataUrls(options.server)
   for (const url of urls) {
     const { status, json } = yield* get(options, step, url)
     if (status >= 500) return yield* failed(step, url, status)
-    // Many sites answer any path with a web page: that is no metadata.
+    // Many sites answer every path with a web page, so a response that is not JSON counts as absent.
     if (status === 200 && json !== undefined) return yield* readResource(options, url, json)
   }
   return yield* new Absent({
@@ -124,7 +124,7 @@ export const find = Effect.fnUntraced(function* (
   })
 })
 
-/** `find`; a server without metadata and without a URL of a challenge counts as one of 2025-03-26, unless the options refuse that. */
+/** Like `find`, but if the options allow it, treats a server without metadata or a challenge as a 2025-03-26 server. */
 export const resource = (
   options: Options,
   challenged: string | undefined
@@ -140,7 +140,7 @@ export const resource = (
       : Effect.fail(error)
   )
 
-/** The endpoints that a server of 2025-03-26 has where it has no metadata. */
+/** Default endpoints for a 2025-03-26 server without metadata. */
 const defaults = (origin: string): Metadata.AuthorizationServer => ({
   issuer: origin,
   authorization_endpoint: `${origin}/authorize`,
@@ -149,7 +149,7 @@ const defaults = (origin: string): Metadata.AuthorizationServer => ({
   code_challenge_methods_supported: ["S256"]
 })
 
-/** Finds an issuer's metadata and checks that they are its own (RFC 8414 section 3.3). */
+/** Finds an issuer's metadata and checks that it names that issuer (RFC 8414 section 3.3). */
 export const server = Effect.fnUntraced(function* (
   options: Options,
   issuer: string,
@@ -158,7 +158,7 @@ export const server = Effect.fnUntraced(function* (
   const step = "server-metadata"
   const base = yield* TrustedUrl.check(step, "the issuer", issuer, options)
   const wellKnown = serverMetadataUrls(base)
-  // Before 2025-06-18 the specification names one URI.
+  // Before 2025-06-18 the specification names only one URI.
   const urls = legacy ? wellKnown.slice(0, 1) : wellKnown
   for (const url of urls) {
     const { status, json } = yield* get(options, step, url)
@@ -168,19 +168,19 @@ export const server = Effect.fnUntraced(function* (
     if (Option.isNone(decoded))
       return yield* new OAuthError({
         step,
-        problem: "the document is no metadata",
+        problem: "the document is not valid metadata",
         url: shown(url),
         expected: "`issuer`"
       })
     if (decoded.value.issuer !== issuer)
       return yield* new OAuthError({
         step,
-        problem: "the metadata are of another issuer",
+        problem: "the metadata belongs to another issuer",
         url: shown(url),
         expected: excerpt(issuer),
         found: excerpt(decoded.value.issuer),
         advice:
-          "This may be an attack, or `authorization_servers` and `issuer` differ in a slash: they must be identical."
+          "This may be an attack, or `authorization_servers` and `issuer` differ by a slash: they must be identical."
       })
     return decoded.value
   }

@@ -1,8 +1,8 @@
 /**
- * The error of a client that cannot get or use authorization.
+ * The error a client receives if it cannot obtain or use authorization.
  *
- * Names the failed step, the URL, what was expected, what was found and what to do. Holds no token, code, secret or query of a URL, since
- * errors are logged and shown.
+ * Contains the failed step, the URL, the expected and actual values, and a suggested fix. It never contains tokens, codes, secrets or URL
+ * queries, because errors are logged and displayed.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Data from "effect/Data"
@@ -19,20 +19,20 @@ export type Step =
   | "access"
   | "storage"
 
-/** The content of an error; none of it is secret. */
+/** Error details. They contain no secrets. */
 export interface OAuthErrorDetails {
   readonly step: Step
-  /** The problem, as one clause. */
+  /** The problem, in one clause. */
   readonly problem: string
-  /** The URL of the request, without query, fragment or user. */
+  /** The request URL, without query, fragment or user info. */
   readonly url?: string | undefined
   readonly expected?: string | undefined
   readonly found?: string | undefined
-  /** What the user or developer can do. */
+  /** Suggested fix for the user or developer. */
   readonly advice?: string | undefined
-  /** The HTTP status of the answer. */
+  /** HTTP status of the response. */
   readonly status?: number | undefined
-  /** The error code of the authorization server (RFC 6749 section 5.2). */
+  /** Error code from the authorization server (RFC 6749 section 5.2). */
   readonly code?: string | undefined
   readonly cause?: unknown
 }
@@ -48,7 +48,7 @@ const steps: { readonly [K in Step]: string } = {
   storage: "reading or writing stored tokens"
 }
 
-/** Authorization failed; the message names the step, the reason and what to do. */
+/** Authorization failed. The message says which step failed, why, and what to do. */
 export class OAuthError extends Data.TaggedError("OAuthError")<OAuthErrorDetails> {
   override get message(): string {
     const parts = [`Authorization failed while ${steps[this.step]}: ${this.problem}`]
@@ -62,21 +62,21 @@ export class OAuthError extends Data.TaggedError("OAuthError")<OAuthErrorDetails
   }
 }
 
-/** The longest URL or list of names in an error, in UTF-16 units. */
+/** Maximum length of a URL or a list of names in an error, in UTF-16 code units. */
 const maxShown = 1000
 
-/** A URL as it may be shown: no user, no query, no fragment. */
+/** Formats a URL for display, without user info, query and fragment. */
 export const shown = (url: URL | string): string => {
   const parsed = typeof url === "string" ? parseUrl(url) : url
   return parsed === undefined ? excerpt(String(url)) : excerpt(`${parsed.origin}${parsed.pathname}`, maxShown)
 }
 
-/** Names of another party, such as scopes, as they may be shown. */
+/** Formats names received from another party, such as scopes, for display. */
 export const listed = (names: ReadonlyArray<string> | undefined): string =>
   names === undefined ? "nothing" : excerpt(names.join(" "), maxShown)
 
 /**
- * The `OAuthError` among the causes of an error, such as the `HttpClientError` of a request; undefined if there is none.
+ * Finds the `OAuthError` among an error's causes, for example in the `HttpClientError` of a request. Returns `undefined` if there is none.
  *
  * @example
  * ```ts
@@ -88,7 +88,7 @@ export const listed = (names: ReadonlyArray<string> | undefined): string =>
  * ```
  */
 export const find = (error: unknown): OAuthError | undefined => {
-  // Bounded, since a chain of causes may be circular.
+  // Bounded, because a chain of causes may be circular.
   let current = error
   for (let depth = 0; depth < 8 && typeof current === "object" && current !== null; depth++) {
     if (current instanceof OAuthError) return current

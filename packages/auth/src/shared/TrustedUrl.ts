@@ -1,16 +1,16 @@
 /**
- * The URLs that a client sends requests to, opens in a browser or is redirected to.
+ * Checks URLs that a client sends requests to, opens in a browser or is redirected to.
  *
- * Owns the rules of OAuth 2.1 section 1.5 and of MCP: HTTPS everywhere, plain HTTP on the loopback interface only. URLs in metadata and
- * challenges never lead from a public server to a private, link-local or loopback address. Host names are not resolved: a name that leads
- * to a private address fails in the handshake of TLS, since the host there has no certificate for that name.
+ * Applies the rules of OAuth 2.1 section 1.5 and of MCP: HTTPS everywhere, plain HTTP on the loopback interface only. URLs in metadata and
+ * challenges must not lead from a public server to a private, link-local or loopback address. Host names are not resolved: if a name
+ * resolves to a private address, the TLS handshake fails, because the host there has no certificate for that name.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import { parseUrl } from "./url.ts"
 import { OAuthError, type Step } from "./OAuthError.ts"
 
-/** `localhost`, its subdomains, 127.0.0.0/8 and ::1. */
+/** True for `localhost`, its subdomains, 127.0.0.0/8 and ::1. */
 export const isLoopback = (url: URL): boolean =>
   /^(.+\.)?localhost\.?$/.test(url.hostname) || url.hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(url.hostname)
 
@@ -25,9 +25,9 @@ const privateV4 = (a: number, b: number): boolean =>
   (a === 198 && (b === 18 || b === 19)) ||
   a >= 224
 
-/** Whether the host is an address literal that the public network does not route; names are not resolved. */
+/** True if the host is an address literal that the public network does not route. Names are not resolved. */
 export const isPrivateAddress = (url: URL): boolean => {
-  // `URL` has turned every spelling of an IPv4 address (octal, hex, one number) into four decimals, and one of an IPv6 address into hex groups.
+  // `URL` normalizes every spelling of an IPv4 address (octal, hex, one number) to four decimals, and IPv6 addresses to hex groups.
   const v4 = /^(\d+)\.(\d+)\.\d+\.\d+$/.exec(url.hostname)
   if (v4 !== null) return privateV4(Number(v4[1]), Number(v4[2]))
   if (!url.hostname.startsWith("[")) return false
@@ -41,19 +41,19 @@ export const isPrivateAddress = (url: URL): boolean => {
   return address === "::" || address === "::1" || /^f[cd]|^fe[89a-f]|^ff/.test(address)
 }
 
-/** The server that named the URLs, and whether they may be private. */
+/** The server that supplied the URLs, and whether private addresses are allowed. */
 export interface Trust {
-  /** The MCP server that the user named; a private or loopback one may lead to other private addresses. */
+  /** The MCP server that the user entered. If it is private or loopback, it may lead to other private addresses. */
   readonly server: URL
-  /** Whether metadata of a public server may name private addresses. Default false. */
+  /** Whether to allow private addresses in a public server's metadata. Default false. */
   readonly allowPrivate?: boolean | undefined
 }
 
-/** Whether requests to a URL cannot be read on their way: HTTPS, or plain HTTP on the loopback interface. */
+/** True if requests to the URL cannot be read in transit: HTTPS, or plain HTTP on the loopback interface. */
 export const isSecure = (url: URL): boolean =>
   url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))
 
-/** Parses a URL that another party named; fails unless it is secure and `trust` allows its address. `what` names it in the error. */
+/** Parses a URL from another party. Fails unless it is secure and `trust` allows its address. Errors call it `what`. */
 export const check = (step: Step, what: string, text: string, trust: Trust): Effect.Effect<URL, OAuthError> => {
   const url = parseUrl(text)
   const refuse = (problem: string, expected: string) =>
@@ -72,7 +72,7 @@ export const check = (step: Step, what: string, text: string, trust: Trust): Eff
   return Effect.succeed(url)
 }
 
-/** Whether a redirect URI may be used: HTTPS, or HTTP on the loopback interface; never with a fragment. */
+/** True if a redirect URI may be used: HTTPS, or HTTP on the loopback interface, and without a fragment. */
 export const isRedirectUri = (text: string): boolean => {
   const url = parseUrl(text)
   return url !== undefined && url.hash === "" && isSecure(url)

@@ -1,3 +1,3 @@
-/** A URL out of text, or undefined: `URL.parse` is too new for the oldest runtime that is supported. */
+/** Parses a URL, or returns `undefined`. `URL.parse` is too new for the oldest supported runtime. */
 export const parseUrl = (text: string, base?: string): URL | undefined =>
   URL.canParse(text, base) ? new URL(text, base) : undefined

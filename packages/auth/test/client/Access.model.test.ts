@@ -20,7 +20,7 @@ const issuers = ["https://one.example.com", "https://two.example.com"] as const
 const lifetime = 3600
 const processes = 3
 
-/** How the token endpoints answer refreshes. */
+/** Answers of the token endpoints to refreshes. */
 const Mode = Schema.Literals(["honest", "proxy", "empty", "down", "invalid_grant"])
 
 const Ask = Schema.Struct({
@@ -28,7 +28,7 @@ const Ask = Schema.Struct({
   scopes: Schema.Array(Schema.Literals(["a", "b", "c"])).check(Schema.isMaxLength(2))
 })
 
-/** What happens between asks. */
+/** Events between requests. */
 const Trouble = Schema.Union([
   Schema.TaggedStruct("Pass", { seconds: Schema.Literals([60, 1800, 3580, 3600, 9000]) }),
   Schema.TaggedStruct("Revoke", {}),
@@ -37,7 +37,7 @@ const Trouble = Schema.Union([
   Schema.TaggedStruct("Move", {})
 ])
 
-/** Asks at once, after what happened before. */
+/** Concurrent requests, after the events before them. */
 const Round = Schema.Struct({
   before: Schema.Array(Trouble).check(Schema.isMaxLength(2)),
   asks: Schema.NonEmptyArray(Ask).check(Schema.isMaxLength(4))
@@ -56,30 +56,30 @@ interface Refreshable {
   state: "good" | "used" | "dead"
 }
 
-/** Where the server has its metadata: at the well-known URI, or at a URL that only its challenges name. */
+/** Location of the server's metadata: the well-known URI, or a URL that only its challenges name. */
 const Metadata = Schema.Literals(["well-known", "challenge"])
 const challenged = "https://mcp.example.com/metadata.json"
 
-/** The server, its issuers and its user; what is wrong with what they see is an assertion's message. */
+/** The server, its issuers and its user. They fail an assertion if they see something wrong. */
 class Model {
   now = 0
   issuer = 0
   mode: typeof Mode.Type = "honest"
   readonly access = new Map<string, Issued>()
   readonly refresh = new Map<string, Refreshable>()
-  /** The clients that an issuer knows. */
+  /** Clients registered at each issuer. */
   readonly known = new Set<string>()
-  /** The clients that were told, in answer to a refresh, that they are not known. */
+  /** Clients that learned from a rejected refresh that they are not registered. */
   readonly told = new Set<string>()
   readonly faults: Array<string> = []
-  /** Logins that failed for a registration that was void without the client's having been told. */
+  /** Logins that failed because the registration was gone and the client did not know it. */
   declined = 0
   logins = 0
-  /** The logins of each issuer. */
+  /** Number of logins per issuer. */
   readonly loginsAt = new Map<string, number>()
-  /** The refreshes of each issuer. */
+  /** Number of refreshes per issuer. */
   readonly refreshes = new Map<string, number>()
-  /** The issuers that are asked for tokens now. */
+  /** Issuers with a running token request. */
   readonly running = new Set<string>()
   readonly metadata: typeof Metadata.Type
   private count = 0
@@ -88,7 +88,7 @@ class Model {
     this.metadata = metadata
   }
 
-  /** The scopes of the newest refresh token of the current issuer, if it is good: clients keep no older one. */
+  /** Scopes of the current issuer's newest refresh token, if it is valid. Clients keep no older one. */
   get standing(): ReadonlyArray<string> | undefined {
     const newest = [...this.refresh.values()].findLast(({ issuer }) => issuer === issuers[this.issuer])
     return newest?.state === "good" && this.known.has(newest.clientId) ? newest.scopes : undefined
@@ -152,7 +152,7 @@ class Model {
   }
 }
 
-/** Time passes by command alone; polling takes turns with the other fibers, and longer sleeps never end. */
+/** A clock that only advances on command. Polling yields to the other fibers, and longer sleeps never end. */
 const clockOf = (model: Model): Clock.Clock => {
   const nanos = () => BigInt(model.now) * 1_000_000n
   return {
@@ -169,7 +169,7 @@ const clockOf = (model: Model): Clock.Clock => {
 
 const scopesHeader = "x-scopes"
 
-/** One refresh or login at a time at each issuer. */
+/** Checks that each issuer handles one refresh or login at a time. */
 const alone = <A, E, R>(model: Model, issuer: string, effect: Effect.Effect<A, E, R>) =>
   Effect.acquireUseRelease(
     Effect.sync(() => {
@@ -205,7 +205,7 @@ const network = (model: Model) =>
           ? yield* alone(
               model,
               issuer,
-              // The answer takes a turn, so that others could come between.
+              // Yields before the answer, so that other requests could intervene.
               Effect.andThen(
                 Effect.promise(() => new Promise((done) => setImmediate(done))),
                 Effect.sync(() => model.token(issuer, new URLSearchParams(text)))
@@ -216,7 +216,7 @@ const network = (model: Model) =>
     })
   )
 
-/** A login that a user grants at once, by a client that registers first; the registrations are shared as a store is. */
+/** A login that the user grants immediately. The client registers first, and all clients share the registrations. */
 const grantOf = (model: Model, registered: Map<string, string>): Grant => ({
   obtain: ({ metadata: { issuer }, scopes = [] }) =>
     alone(
@@ -270,12 +270,12 @@ const clientsOf = Effect.fnUntraced(function* (model: Model) {
   )
 })
 
-/** What the asks may cost, by what the model knew before them. */
+/** Maximum number of logins and refreshes for the requests, given the model's state before them. */
 const check = (model: Model, asks: ReadonlyArray<typeof Ask.Type>, before: ReadonlyArray<string> | undefined) => {
   const refreshable = before !== undefined && model.mode === "honest"
   const more = asks.filter(({ scopes }) => !scopes.every((scope) => before?.includes(scope) === true)).length
   if (refreshable) assert.isAtMost(model.logins, more, "a login although a refresh was enough")
-  // One login after the 401, one more for each ask that steps up, and one that fails for a registration that is void.
+  // One login after the 401, one for each request that steps up, and one that fails because the registration is gone.
   const steps = asks.filter(({ scopes }) => scopes.length > 0).length
   assert.isAtMost(model.logins, 1 + model.declined + steps)
   assert.isAtMost(model.loginsAt.size, 1, "a login at an issuer that the server left")
@@ -284,7 +284,7 @@ const check = (model: Model, asks: ReadonlyArray<typeof Ask.Type>, before: Reado
     assert.strictEqual(model.logins, 0, "a login after an answer that was none of the authorization server's")
     assert.deepStrictEqual(model.standing, before, "a refresh token was lost")
   }
-  // Each process shares what another one got.
+  // The processes share all tokens.
   if (!broken) assert.isAtMost(Math.max(0, ...model.refreshes.values()), 1, "a second refresh for the same end")
   assert.deepStrictEqual(model.faults, [])
 }
@@ -328,9 +328,9 @@ const run = Effect.fnUntraced(function* (
   check(model, asks, standing)
 })
 
-describe("Access", () => {
+describe("Access model", () => {
   it.effect.prop(
-    "Tokens of one server hold in any history of expiry, revocation, failures, moves and processes",
+    "One server's tokens survive any history of expiry, revocation, failures, moves and processes",
     [Schema.Array(Round).check(Schema.isMaxLength(8)), Metadata],
     ([history, metadata]) => {
       const model = new Model(metadata)

@@ -7,7 +7,7 @@ import * as World from "./support/world.ts"
 
 const asked = (world: World.World, index = 0) => world.visits[index]!.searchParams
 
-/** Runs the flow, and gives what it fails with; the code must have gone nowhere. */
+/** Runs the flow and returns its error. Checks that the code was not sent anywhere. */
 const refusedBy = (newClient: ReturnType<typeof World.clientAt>) =>
   Effect.fnUntraced(function* (redirect: World.Parts["redirect"], as: Record<string, unknown> = {}) {
     const world = World.make({ redirect })
@@ -23,7 +23,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
   const newClient = World.clientAt(revision)
   const refused = refusedBy(newClient)
   it.effect(
-    "A login proves with PKCE that the same client began it, by S256",
+    "A login uses PKCE with S256 to prove that the same client started it",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -43,7 +43,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     verifies("authorization.client.pkce", "authorization.client.pkce-s256", "authorization.security.best-practices")
   )
 
-  it.effect("A state or verifier is never used twice", () =>
+  it.effect("States and verifiers are never reused", () =>
     Effect.gen(function* () {
       const world = World.make()
       yield* (yield* newClient(world)).ask()
@@ -55,7 +55,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
   )
 
   it.effect(
-    "A login names the resource in both requests, as its metadata spell it",
+    "A login names the resource in both requests, spelled as in its metadata",
     () =>
       Effect.gen(function* () {
         const resource = "https://MCP.example.com/mcp"
@@ -76,13 +76,13 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
   )
 
   for (const [kind, changes] of [
-    ["that registers clients", {}],
-    ["that registers no clients", { registration_endpoint: undefined }],
-    ["that names protected resources", { protected_resources: [World.server] }],
-    ["of OpenID Connect", { userinfo_endpoint: `${World.issuer}/me`, subject_types_supported: ["public"] }]
+    ["with client registration", {}],
+    ["without client registration", { registration_endpoint: undefined }],
+    ["with protected resources in its metadata", { protected_resources: [World.server] }],
+    ["for OpenID Connect", { userinfo_endpoint: `${World.issuer}/me`, subject_types_supported: ["public"] }]
   ] as const)
     it.effect(
-      `An authorization server ${kind} is sent the resource in the authorization request, for the code and in a refresh`,
+      `An authorization server ${kind} receives the resource for authorization, code and refresh`,
       () =>
         Effect.gen(function* () {
           const world = World.make()
@@ -104,7 +104,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     )
 
   it.effect(
-    "A login adds no slash to a resource that has none",
+    "A login does not append a slash to the resource",
     () =>
       Effect.gen(function* () {
         const origin = "https://mcp.example.com"
@@ -124,7 +124,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     verifies("authorization.resource-no-trailing-slash")
   )
 
-  it.effect("A login keeps the query that the authorization endpoint already has", () =>
+  it.effect("A login keeps the authorization endpoint's existing query", () =>
     Effect.gen(function* () {
       const world = World.make()
       world.parts.as = { ...world.parts.as, authorization_endpoint: `${World.issuer}/authorize?tenant=7` }
@@ -135,11 +135,11 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
   )
 
   for (const [what, methods] of [
-    ["do not mention PKCE", undefined],
-    ["offer only plain", ["plain"]]
+    ["omits PKCE", undefined],
+    ["offers only plain", ["plain"]]
   ] as const)
     it.effect(
-      `A client refuses an authorization server whose metadata ${what}`,
+      `An authorization server whose metadata ${what} is rejected`,
       () =>
         Effect.gen(function* () {
           const world = World.make()
@@ -158,7 +158,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     )
 
   it.effect(
-    "A client refuses OpenID metadata that do not mention PKCE",
+    "OpenID metadata without PKCE is rejected",
     () =>
       Effect.gen(function* () {
         const openid = `${World.issuer}/.well-known/openid-configuration`
@@ -176,7 +176,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
 
   for (const redirectUri of ["http://evil.example.com/callback", "myapp://callback", "https://x.example/cb#f"])
     it.effect(
-      `A client refuses an unsafe redirect URI: ${redirectUri}`,
+      `An unsafe redirect URI is rejected: ${redirectUri}`,
       () =>
         Effect.gen(function* () {
           const world = World.make({ redirectUri })
@@ -188,25 +188,25 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
       verifies("authorization.redirect-uri")
     )
 
-  describe("Answers of the authorization endpoint", () => {
+  describe("Authorization responses", () => {
     it.effect(
-      "An answer with another state is discarded",
+      "A response with a different state is discarded",
       () =>
         Effect.gen(function* () {
           const error = yield* refused((answer) => answer.set("state", "foreign"))
-          assert.match(error.message, /another login/)
+          assert.match(error.message, /different login/)
         }),
       verifies("authorization.client.state")
     )
 
-    it.effect("An answer without a state, or with two, is discarded", () =>
+    it.effect("A response without a state or with two states is discarded", () =>
       Effect.gen(function* () {
         yield* refused((answer) => answer.delete("state"))
         yield* refused((answer) => answer.append("state", answer.get("state") ?? ""))
       })
     )
 
-    it.effect("An answer without a code, with an empty code, or with two is discarded", () =>
+    it.effect("A response without a code, or with an empty or duplicate code, is discarded", () =>
       Effect.gen(function* () {
         for (const change of [
           (answer: URLSearchParams) => answer.delete("code"),
@@ -230,13 +230,13 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     for (const advertised of [true, false])
       for (const iss of wrong)
         it.effect(
-          `An answer from the issuer ${JSON.stringify(iss)}, ${advertised ? "" : "not "}advertised, is discarded`,
+          `A response from issuer ${JSON.stringify(iss)}, ${advertised ? "" : "not "}advertised, is discarded`,
           () =>
             Effect.gen(function* () {
               const error = yield* refused((answer) => answer.set("iss", iss), {
                 authorization_response_iss_parameter_supported: advertised
               })
-              assert.match(error.message, /another authorization server/)
+              assert.match(error.message, /authorization server it comes from|different authorization server/)
             }),
           verifies(
             "authorization.client.iss-validated",
@@ -245,20 +245,18 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
           )
         )
 
-    it.effect(
-      "An answer without an issuer is discarded where an issuer is advertised, and so is an answer with two",
-      () =>
-        Effect.gen(function* () {
-          yield* refused(() => {}, { authorization_response_iss_parameter_supported: true })
-          yield* refused((answer) => {
-            answer.append("iss", World.issuer)
-            answer.append("iss", World.issuer)
-          })
+    it.effect("A response without the advertised issuer, or with two issuers, is discarded", () =>
+      Effect.gen(function* () {
+        yield* refused(() => {}, { authorization_response_iss_parameter_supported: true })
+        yield* refused((answer) => {
+          answer.append("iss", World.issuer)
+          answer.append("iss", World.issuer)
         })
+      })
     )
 
     it.effect(
-      "An answer of another issuer is discarded without showing any of its text",
+      "A response from another issuer is discarded without revealing any of its text",
       () =>
         Effect.gen(function* () {
           const error = yield* refused((answer) => {
@@ -274,7 +272,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     )
   })
 
-  it.effect("An answer with the right issuer is taken, and without issuer where none is advertised", () =>
+  it.effect("A response with the right issuer is accepted, or without one if none is advertised", () =>
     Effect.gen(function* () {
       for (const advertised of [true, false]) {
         const world = World.make({ redirect: (answer) => answer.set("iss", World.issuer) })
@@ -285,7 +283,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     })
   )
 
-  it.effect("An error says what the authorization server refused, in a printable line", () =>
+  it.effect("An error shows the authorization server's reason on one printable line", () =>
     Effect.gen(function* () {
       const error = yield* refused((answer) => {
         answer.set("error", "invalid_scope")
@@ -307,7 +305,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
       return asked(world)
     })
 
-    it.effect("Offline access is asked for where the authorization server offers it, with the user's consent", () =>
+    it.effect("Offline access is requested with the user's consent if the authorization server offers it", () =>
       Effect.gen(function* () {
         const query = yield* flow(offline)
         assert.strictEqual(query.get("scope"), "a offline_access")
@@ -315,28 +313,26 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
       })
     )
 
-    it.effect(
-      "Offline access is not requested without support of the server, against the application's options, or as the only scope",
-      () =>
-        Effect.gen(function* () {
-          assert.strictEqual((yield* flow({ scopes_supported: ["a"] })).get("scope"), "a")
-          assert.strictEqual((yield* flow({})).get("scope"), "a")
-          assert.strictEqual((yield* flow(offline, { offlineAccess: false })).get("scope"), "a")
-          assert.isFalse((yield* flow(offline, {}, "")).has("scope"))
-        })
+    it.effect("Offline access is not requested without server support, against the options, or as the only scope", () =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* flow({ scopes_supported: ["a"] })).get("scope"), "a")
+        assert.strictEqual((yield* flow({})).get("scope"), "a")
+        assert.strictEqual((yield* flow(offline, { offlineAccess: false })).get("scope"), "a")
+        assert.isFalse((yield* flow(offline, {}, "")).has("scope"))
+      })
     )
   })
 
-  describe("Invalid answers of the token endpoint", () => {
+  describe("Invalid token responses", () => {
     const bodies: ReadonlyArray<readonly [string, Record<string, unknown>]> = [
       ["no token", { access_token: undefined }],
       ["an empty token", { access_token: "" }],
-      ["a token that would end its header", { access_token: "a\r\nSet-Cookie: b" }],
-      ["a token of another type", { token_type: "mac" }],
-      ["a token bound to a key, unasked", { token_type: "DPoP" }]
+      ["a token that would break out of its header", { access_token: "a\r\nSet-Cookie: b" }],
+      ["an unsupported token type", { token_type: "mac" }],
+      ["an unrequested key-bound token", { token_type: "DPoP" }]
     ]
     for (const [what, change] of bodies)
-      it.effect(`An answer of the token endpoint is refused: ${what}`, () =>
+      it.effect(`A token response is rejected: ${what}`, () =>
         Effect.gen(function* () {
           const world = World.make({ token: (body) => ({ ...body, ...change }) })
           const client = yield* newClient(world)
@@ -346,7 +342,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
         })
       )
 
-    it.effect("A redirect of the token endpoint is not followed, and the code is sent nowhere else", () =>
+    it.effect("A token endpoint's redirect is not followed, and the code is sent nowhere else", () =>
       Effect.gen(function* () {
         const world = World.make({
           intercept: ({ url }) =>
@@ -361,7 +357,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
       })
     )
 
-    it.effect("An error of the token endpoint is reported with its code", () =>
+    it.effect("A token endpoint error is reported with its code", () =>
       Effect.gen(function* () {
         const world = World.make({
           intercept: ({ url }) =>

@@ -17,8 +17,8 @@ const signing = Effect.fnUntraced(function* (algorithm = "ES256") {
   return { ...pair, pem, jwk }
 })
 
-describe("ClientIdentity", () => {
-  it("A client authenticates by a method that both sides support, and by that of its registration first", () => {
+describe("Client identity", () => {
+  it("A client prefers its registered authentication method, then one supported by both sides", () => {
     const method = ClientIdentity.methodOf
     assert.strictEqual(method(secret, metadata()), "client_secret_basic")
     assert.strictEqual(method(secret, metadata("client_secret_post", "client_secret_basic")), "client_secret_basic")
@@ -35,7 +35,7 @@ describe("ClientIdentity", () => {
     assert.strictEqual(method({ ...secret, signingKey }, metadata("private_key_jwt")), "private_key_jwt")
   })
 
-  it.effect("Basic authentication carries both parts form-encoded, and nothing goes into the body", () =>
+  it.effect("Basic authentication form-encodes both parts and puts nothing into the body", () =>
     Effect.gen(function* () {
       const credentials = { clientId: "a:b c", clientSecret: Redacted.make("p%q/é") }
       const { headers, parameters } = yield* ClientIdentity.prove(credentials, metadata())
@@ -44,14 +44,14 @@ describe("ClientIdentity", () => {
     })
   )
 
-  it.effect("A secret in the body is sent with the client id", () =>
+  it.effect("A secret in the body is sent along with the client id", () =>
     Effect.gen(function* () {
       const proof = yield* ClientIdentity.prove(secret, metadata("client_secret_post"))
       assert.deepStrictEqual(proof, { parameters: { client_id: "id", client_secret: "secret" }, headers: {} })
     })
   )
 
-  it.effect("A public client gives its id alone", () =>
+  it.effect("A public client sends only its id", () =>
     Effect.gen(function* () {
       const proof = yield* ClientIdentity.prove({ clientId: "id" }, metadata("none"))
       assert.deepStrictEqual(proof, { parameters: { client_id: "id" }, headers: {} })
@@ -59,7 +59,7 @@ describe("ClientIdentity", () => {
   )
 
   for (const form of ["pem", "jwk"] as const)
-    it.effect(`An assertion is for its issuer, for a minute, and signed (${form})`, () =>
+    it.effect(`An assertion is signed, limited to its issuer and valid for a minute (${form})`, () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(1_700_000_000_000)
         const { jwk, pem, publicKey } = yield* signing()
@@ -89,7 +89,7 @@ describe("ClientIdentity", () => {
       })
     )
 
-  it.effect("A key that cannot sign is an error without any text of the key", () =>
+  it.effect("A key that cannot sign fails without revealing any of its text", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(
         ClientIdentity.prove(

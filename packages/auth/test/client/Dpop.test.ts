@@ -9,7 +9,7 @@ import * as World from "./support/world.ts"
 const claims = (proof: string | undefined) => Jose.decodeJwt(proof ?? "")
 const header = (proof: string | undefined) => Jose.decodeProtectedHeader(proof ?? "")
 
-/** A world of tokens that are bound to keys. */
+/** A world in which tokens are bound to keys. */
 const bound = (parts: Partial<World.Parts> = {}) => {
   const world = World.make({ token: (body) => ({ ...body, token_type: "DPoP" }), ...parts })
   world.parts.as = { ...world.parts.as, dpop_signing_alg_values_supported: ["none", "HS256", "ES256"] }
@@ -17,9 +17,9 @@ const bound = (parts: Partial<World.Parts> = {}) => {
 }
 const proofs = (world: World.World, url: string) => world.at(url).map((hit) => hit.headers["dpop"])
 
-describe.each(World.revisions)("Dpop at %s", (revision) => {
+describe.each(World.revisions)("DPoP at %s", (revision) => {
   const newClient = World.clientAt(revision)
-  it.effect("A proof names method, URL without query, token and nonce, and is signed by the key that it shows", () =>
+  it.effect("A proof names method, URL without query, token and nonce, and is signed by the key it shows", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_700_000_000_000)
       const key = yield* Dpop.generate("ES256")
@@ -47,7 +47,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
   )
 
   for (const algorithm of ["ES256", "EdDSA", "RS256"])
-    it.effect(`A stored key of ${algorithm} makes the same proofs, and shows no private part`, () =>
+    it.effect(`A stored ${algorithm} key makes the same proofs and does not reveal its private part`, () =>
       Effect.gen(function* () {
         const key = yield* Dpop.generate(algorithm)
         const again = yield* Dpop.restore(key.secret)
@@ -58,13 +58,13 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
       })
     )
 
-  it("A client signs by no algorithm without a private key", () => {
+  it("A client without a private key signs with no algorithm", () => {
     assert.isUndefined(Dpop.choose(["none", "HS256"]))
     assert.isUndefined(Dpop.choose(undefined))
     assert.strictEqual(Dpop.choose(["RS256", "ES256"]), "ES256")
   })
 
-  it("The nonces of an authorization server and a resource are kept apart, and only valid nonces are taken", () => {
+  it("Authorization server and resource nonces are kept apart, and only valid ones are accepted", () => {
     const nonces = Dpop.nonces()
     const url = new URL(World.server)
     assert.isTrue(nonces.learn("issuer", url, { "dpop-nonce": "a" }))
@@ -76,7 +76,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     assert.isUndefined(nonces.get("issuer", new URL("https://other.example.com")))
   })
 
-  it.effect("Every request has a proof of its own under the scheme DPoP", () =>
+  it.effect("Every request carries a new proof and the DPoP scheme", () =>
     Effect.gen(function* () {
       const world = bound()
       const client = yield* newClient(world, { dpop: "prefer" })
@@ -94,7 +94,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A nonce that either server demands is used, and remembered", () =>
+  it.effect("A nonce required by either server is used and remembered", () =>
     Effect.gen(function* () {
       const world = bound({
         intercept: ({ headers, url }) => {
@@ -127,7 +127,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A server that demands a new nonce every time is given up", () =>
+  it.effect("A client gives up on a server that requires a new nonce every time", () =>
     Effect.gen(function* () {
       let count = 0
       const world = bound({
@@ -146,7 +146,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A token that is refused is refreshed with the key that it is bound to", () =>
+  it.effect("A rejected token is refreshed with its bound key", () =>
     Effect.gen(function* () {
       const world = bound({ accepts: (token) => token !== "at-1" })
       const first = yield* newClient(world, { dpop: "prefer" })
@@ -160,7 +160,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A token without a key is refused where a key is required, be the token new, refreshed or stored", () =>
+  it.effect("A token without a required key is rejected, whether new, refreshed or stored", () =>
     Effect.gen(function* () {
       const world = bound({ token: (body) => body })
       const careless = yield* newClient(world)
@@ -175,7 +175,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A server that begins to require keys gets new tokens with keys, and old tokens are not refreshed", () =>
+  it.effect("A server that starts requiring keys gets new key-bound tokens, and old tokens are not refreshed", () =>
     Effect.gen(function* () {
       const world = bound({ accepts: (_, { headers }) => headers["dpop"] !== undefined })
       const before = World.make()
@@ -189,7 +189,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  describe("Use of DPoP", () => {
+  describe("DPoP settings", () => {
     const used = Effect.fnUntraced(function* (dpop: "auto" | "prefer" | "never", prm: object = {}, as: object = {}) {
       const world = bound()
       world.parts.prm = { ...world.parts.prm, ...prm }
@@ -203,24 +203,22 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
       return world.at(World.server).at(-1)?.headers["authorization"]?.split(" ")[0]
     })
 
-    it.effect(
-      "DPoP is used by default where the resource mentions it, whatever the authorization server supports",
-      () =>
-        Effect.gen(function* () {
-          assert.strictEqual(yield* used("auto"), "Bearer")
-          assert.strictEqual(yield* used("auto", { dpop_signing_alg_values_supported: ["ES256"] }), "DPoP")
-          assert.strictEqual(yield* used("auto", { dpop_bound_access_tokens_required: true }), "DPoP")
-        })
+    it.effect("DPoP is used by default if the resource mentions it, whatever the authorization server supports", () =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* used("auto"), "Bearer")
+        assert.strictEqual(yield* used("auto", { dpop_signing_alg_values_supported: ["ES256"] }), "DPoP")
+        assert.strictEqual(yield* used("auto", { dpop_bound_access_tokens_required: true }), "DPoP")
+      })
     )
 
-    it.effect("DPoP that is preferred is used wherever the authorization server supports it", () =>
+    it.effect("Preferred DPoP is used whenever the authorization server supports it", () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* used("prefer"), "DPoP")
         assert.strictEqual(yield* used("prefer", {}, { dpop_signing_alg_values_supported: undefined }), "Bearer")
       })
     )
 
-    it.effect("DPoP is never used if the application says so", () =>
+    it.effect("DPoP is never used if disabled by the application", () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* used("never", { dpop_bound_access_tokens_required: true }), "Bearer")
       })

@@ -29,7 +29,7 @@ const keys = Effect.promise(async () => {
 describe("AuthorizationCode at our server", () => {
   for (const version of revisions)
     it.live(
-      `A client logs in, calls, and steps up by a tool's demand, in ${version}`,
+      `A client logs in, calls, and steps up when a tool requires it, in ${version}`,
       () =>
         Effect.gen(function* () {
           const { server, url } = yield* Live.open({ guard: { scopes: ["use"] } })
@@ -42,7 +42,7 @@ describe("AuthorizationCode at our server", () => {
       verifies("authorization.http.conforms")
     )
 
-  it.live("A client that describes itself by a document registers nowhere", () =>
+  it.live("A client described by a metadata document does not register", () =>
     Effect.gen(function* () {
       const metadataUrl = "https://client.example.com/metadata.json"
       const { server, url } = yield* Live.open({
@@ -72,7 +72,7 @@ describe("AuthorizationCode at our server", () => {
   }
   // In real time, so one revision with sessions stands for all of them.
   for (const version of ["2025-11-25", "2026-07-28"] as const)
-    it.live(`A client listens on with a fresh token when the first token of its stream expires, in ${version}`, () =>
+    it.live(`A client keeps listening with a fresh token when its stream's first token expires, in ${version}`, () =>
       Effect.gen(function* () {
         const { server, url } = yield* Live.open({ guard: { clockSkew: 0 }, issuer: { script: { lifetime: 3 } } })
         const again = yield* Deferred.make<void>()
@@ -92,7 +92,7 @@ describe("AuthorizationCode at our server", () => {
       })
     )
 
-  it.live("A refresh token is used once: rotation is kept, and its family stays valid", () =>
+  it.live("A refresh token is used once, and rotation keeps its family valid", () =>
     Effect.gen(function* () {
       const { server, url } = yield* Live.open({ issuer: { script: { lifetime: 0 } } })
       const { client } = yield* Live.connect(url)
@@ -102,7 +102,7 @@ describe("AuthorizationCode at our server", () => {
     })
   )
 
-  it.live("A logout ends the tokens at the authorization server, too", () =>
+  it.live("A logout also revokes the tokens at the authorization server", () =>
     Effect.gen(function* () {
       const { server, url } = yield* Live.open()
       const { client, oauth } = yield* Live.connect(url)
@@ -118,7 +118,7 @@ describe("AuthorizationCode at our server", () => {
     })
   )
 
-  it.live("A login ahead leaves nothing for the first call to ask for", () =>
+  it.live("After an upfront login, the first call prompts for nothing", () =>
     Effect.gen(function* () {
       const { server, url } = yield* Live.open({ guard: { scopes: ["use"] } })
       const { client, oauth } = yield* Live.connect(url)
@@ -133,7 +133,7 @@ describe("AuthorizationCode at our server", () => {
 describe.each(revisions)("ClientCredentials at %s", (version) => {
   for (const authMethod of ["client_secret_basic", "client_secret_post"] as const)
     it.live(
-      `A client gets a token for itself by ${authMethod}, and another when the token expires`,
+      `A client gets its own token with ${authMethod}, and another when it expires`,
       () =>
         Effect.gen(function* () {
           const { server, url } = yield* Live.open({ issuer: { authMethods: [authMethod] } })
@@ -160,7 +160,7 @@ describe.each(revisions)("ClientCredentials at %s", (version) => {
     )
 
   it.live(
-    "A client authenticates itself by a signed assertion",
+    "A client authenticates with a signed assertion",
     () =>
       Effect.gen(function* () {
         const { jwks, pem } = yield* keys
@@ -182,7 +182,7 @@ describe.each(revisions)("ClientCredentials at %s", (version) => {
   )
 
   it.live(
-    "A client shows its secret to no authorization server but its own",
+    "A client sends its secret only to its own authorization server",
     () =>
       Effect.gen(function* () {
         const { server, url } = yield* Live.open()
@@ -207,7 +207,7 @@ describe.each(revisions)("EnterpriseManaged at %s", (version) => {
   )
 
   it.live(
-    "A client exchanges the identity assertion for an ID-JAG, and the ID-JAG for a token",
+    "A client exchanges its identity assertion for an ID-JAG, and the ID-JAG for a token",
     () =>
       Effect.gen(function* () {
         const provider = yield* identityProvider
@@ -271,7 +271,7 @@ describe.each(revisions)("EnterpriseManaged at %s", (version) => {
   )
 
   it.live(
-    "A client refuses an ID-JAG that was issued as another type",
+    "An ID-JAG issued as another type is rejected",
     () =>
       Effect.gen(function* () {
         const provider = yield* identityProvider
@@ -296,14 +296,14 @@ describe.each(revisions)("EnterpriseManaged at %s", (version) => {
             }
           })
           const error = yield* failure(Live.connect(url, { version, grant }))
-          assert.match(error.message, /something else than an ID-JAG/)
+          assert.match(error.message, /did not issue an ID-JAG/)
           assert.strictEqual(yield* server.count("jwt_bearer"), 0)
         }
       }),
     verifies("enterprise-authorization.exchange.issued-type")
   )
 
-  it.live("A client reports that the identity provider refuses the assertion", () =>
+  it.live("An identity provider's rejection of the assertion is reported", () =>
     Effect.gen(function* () {
       const provider = yield* identityProvider
       yield* provider.register({ clientId: "shared" })
@@ -331,7 +331,7 @@ describe.each(revisions)("EnterpriseManaged at %s", (version) => {
 })
 
 describe.each(revisions)("WorkloadIdentity at %s", (version) => {
-  it.live("A client exchanges the platform's assertion for a token; a refusal is final", () =>
+  it.live("A client exchanges the platform's assertion for a token, and a rejection is final", () =>
     Effect.gen(function* () {
       const platform = yield* keys
       const { server, url } = yield* Live.open()
@@ -364,7 +364,7 @@ describe.each(revisions)("WorkloadIdentity at %s", (version) => {
     })
   )
 
-  it.live("An assertion that is not available is the platform's error", () =>
+  it.live("An unavailable assertion fails with the platform's error", () =>
     Effect.gen(function* () {
       const { url } = yield* Live.open()
       const assertion = () => Effect.fail(new OAuthError({ step: "identity", problem: "no token file" }))
@@ -379,9 +379,9 @@ describe.each(revisions)("WorkloadIdentity at %s", (version) => {
 describe("DPoP at our server", () => {
   for (const [what, script] of [
     ["without nonces", {}],
-    ["with nonces of the authorization server", { dpopNonce: "nonce-1" }]
+    ["with authorization server nonces", { dpopNonce: "nonce-1" }]
   ] as const)
-    it.live(`A token is bound to a key, and every request proves the key, ${what}`, () =>
+    it.live(`A token is bound to a key, and every request proves it, ${what}`, () =>
       Effect.gen(function* () {
         const { server, url } = yield* Live.open({ guard: { dpop: {} }, issuer: { dpop: "required", script } })
         const { client, oauth } = yield* Live.connect(url, { dpop: "prefer" })
@@ -405,7 +405,7 @@ describe("DPoP at our server", () => {
     })
   )
 
-  it.live("A client that requires DPoP fails where the authorization server does not support it", () =>
+  it.live("A client that requires DPoP fails if the authorization server does not support it", () =>
     Effect.gen(function* () {
       const { url } = yield* Live.open({ issuer: { dpop: "off" } })
       const error = yield* failure(Live.connect(url, { dpop: "require" }))

@@ -11,7 +11,7 @@ const authorizations = (world: World.World) => world.at(World.server).map((hit) 
 describe.each(World.revisions)("OAuth at %s", (revision) => {
   const newClient = World.clientAt(revision)
   it.effect(
-    "A client meets a 401 by the whole flow and sends the request again",
+    "A 401 runs the whole flow, and the request is retried",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -45,7 +45,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
   )
 
   it.effect(
-    "A client sends the token with every request, whatever its method, and never in the URL",
+    "The token is sent with every request, whatever its method, and never in the URL",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -68,7 +68,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     )
   )
 
-  it.effect("A client sends no token with requests that are answered without one", () =>
+  it.effect("No token is sent with requests that succeed without one", () =>
     Effect.gen(function* () {
       const world = World.make({ intercept: () => World.json({}) })
       const client = yield* newClient(world)
@@ -77,7 +77,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A client refuses a login at a server without TLS, and says why", () =>
+  it.effect("A login at a server without TLS is rejected with a reason", () =>
     Effect.gen(function* () {
       const world = World.make({ intercept: () => new Response("", { status: 401 }) })
       const client = yield* newClient(world)
@@ -87,7 +87,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A client changes no request that has credentials of its own", () =>
+  it.effect("A request with its own credentials is sent unchanged", () =>
     Effect.gen(function* () {
       const world = World.make({ accepts: () => false })
       const client = yield* newClient(world)
@@ -97,7 +97,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A client sends no token to another server, and none over plain HTTP", () =>
+  it.effect("No token is sent to another server or over plain HTTP", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)
@@ -109,7 +109,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A client takes two URLs for a single server where the options say so, as for HTTP with SSE", () =>
+  it.effect("Two URLs count as one server if the options say so, as for HTTP with SSE", () =>
     Effect.gen(function* () {
       const messages = "https://mcp.example.com/messages"
       const world = World.make({
@@ -127,7 +127,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A client lets fetch follow no redirect with a token, and none of the flow's own requests", () =>
+  it.effect("A redirect is not followed with a token, nor by the flow's own requests", () =>
     Effect.gen(function* () {
       const redirects: Array<readonly [string, string | undefined]> = []
       const world = World.make()
@@ -157,7 +157,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A response 403 that is not about scopes is the answer", () =>
+  it.effect("A 403 unrelated to scopes is returned as is", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)
@@ -168,7 +168,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A client gives up on a server that refuses a new token, and says what to check", () =>
+  it.effect("A client gives up on a server that rejects a new token, and hints at what to check", () =>
     Effect.gen(function* () {
       const world = World.make({
         accepts: () => false,
@@ -183,7 +183,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("An error holds neither tokens nor codes nor secrets", () =>
+  it.effect("An error contains no tokens, codes or secrets", () =>
     Effect.gen(function* () {
       const world = World.make({ accepts: () => false })
       const client = yield* newClient(world)
@@ -193,7 +193,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("The end of a session never leads to a login", () =>
+  it.effect("Ending a session never triggers a login", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)
@@ -205,7 +205,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A client or user gets no tokens of others that share their store", () =>
+  it.effect("Clients and users do not share tokens through a common store", () =>
     Effect.gen(function* () {
       const world = World.make()
       world.parts.as = { ...world.parts.as, token_endpoint_auth_methods_supported: undefined }
@@ -226,7 +226,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
   )
 
   it.effect(
-    "A secret is in no log and no span",
+    "Secrets appear in no log or span",
     () => {
       const said: Array<unknown> = []
       const logger = Logger.make(({ cause, message }) => void said.push(message, cause))
@@ -261,7 +261,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     verifies("authorization.client.refresh-confidential")
   )
 
-  it.effect("A single login is enough for many requests at once", () =>
+  it.effect("Concurrent requests share a single login", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)
@@ -275,7 +275,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A single refusal of the user is enough for many requests at once", () =>
+  it.effect("A user's single refusal applies to all concurrent requests", () =>
     Effect.gen(function* () {
       const world = World.make({
         redirect: (answer) => {

@@ -12,7 +12,7 @@ const register = `${World.issuer}/register`
 const metadataUrl = "https://client.example.com/metadata.json"
 const preRegistered = [{ issuer: World.issuer, clientId: "pre-7", clientSecret: Redacted.make("s3cret") }]
 
-/** Runs the flow in a world with such metadata, and gives the client id used. */
+/** Runs the flow in a world with this metadata and returns the client id. */
 const clientId = Effect.fnUntraced(function* (
   as: Record<string, unknown>,
   options: Parameters<typeof World.code>[0],
@@ -29,7 +29,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   const documents = { client_id_metadata_document_supported: true }
 
   it.effect(
-    "A client takes its existing registration, then a metadata document, then registers",
+    "A client uses its existing registration, then a metadata document, then registers",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* clientId(documents, { preRegistered, metadataUrl }), ["pre-7", 0])
@@ -46,7 +46,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     )
   )
 
-  it.effect("A login that does not return is begun again by a client that registers anew", () =>
+  it.effect("A client whose login never returns registers again for the next one", () =>
     Effect.gen(function* () {
       const world = World.make()
       let stuck = true
@@ -55,8 +55,8 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
           ...way,
           authorize: (url: URL) =>
             stuck
-              ? // Its page says that it does not know the client, and goes nowhere.
-                Effect.fail(new OAuthError({ step: "authorization", problem: "the login was not finished in time" }))
+              ? // The page reports an unknown client and does not redirect.
+                Effect.fail(new OAuthError({ step: "authorization", problem: "the login timed out" }))
               : way.authorize(url)
         }))
       })
@@ -68,7 +68,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     })
   )
 
-  it.effect("Credentials that a user entered suffice to refresh in a program that cannot ask", () =>
+  it.effect("Credentials entered by a user can be refreshed in a non-interactive program", () =>
     Effect.gen(function* () {
       const world = World.make({ accepts: (token) => token !== "at-1" })
       world.parts.as = {
@@ -86,7 +86,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     })
   )
 
-  it.effect("A client asks its user for credentials last", () =>
+  it.effect("A user is prompted for credentials only as a last resort", () =>
     Effect.gen(function* () {
       const ask = (issuer: string) => Effect.succeed({ clientId: `typed in for ${issuer}` })
       assert.deepStrictEqual(yield* clientId({ registration_endpoint: undefined }, { ask }), [
@@ -98,7 +98,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
 
   for (const url of ["http://client.example.com/x", "https://client.example.com", "https://client.example.com/a/../b"])
     it.effect(
-      `A client refuses a URL of a document that is no client id: ${url}`,
+      `An invalid client id URL is rejected: ${url}`,
       () =>
         Effect.gen(function* () {
           const world = World.make()
@@ -110,7 +110,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     )
 
   it(
-    "A metadata document describes the client, and its client id is its URL",
+    "A metadata document describes the client, with its URL as the client id",
     verifies(
       "authorization.client.id-document-fields",
       "authorization.client.id-document-matches",
@@ -138,7 +138,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   )
 
   it.effect(
-    "A client registers its redirect URI as a native application that refreshes",
+    "A client registers its redirect URI as a native application with refresh",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -166,7 +166,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   )
 
   it.effect(
-    "A client behind https registers as a web application",
+    "An https client registers as a web application",
     () =>
       Effect.gen(function* () {
         const world = World.make({ redirectUri: "https://app.example.com/callback" })
@@ -178,7 +178,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   )
 
   it.effect(
-    "A refused registration says why, and names the alternatives",
+    "A rejected registration explains why and names the alternatives",
     () =>
       Effect.gen(function* () {
         const world = World.make({
@@ -191,7 +191,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
         const error = yield* World.failure(client.ask())
         assert.strictEqual(error.step, "registration")
         assert.strictEqual(error.code, "invalid_redirect_uri")
-        assert.match(error.message, /loopback is not allowed.*pre-registered/)
+        assert.match(error.message, /loopback is not allowed.*`preRegistered`/)
       }),
     verifies("authorization.client.registration-refused", "authorization.client.registration-reported")
   )
@@ -213,7 +213,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     })
   )
 
-  it.effect("A client registers again when its secret has expired", () =>
+  it.effect("A client registers again when its secret expires", () =>
     Effect.gen(function* () {
       const world = World.make({
         intercept: ({ url }) =>
@@ -232,7 +232,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     })
   )
 
-  it.effect("A client registers again when the authorization server has forgotten it", () =>
+  it.effect("A client registers again when the authorization server forgets it", () =>
     Effect.gen(function* () {
       let known = true
       const world = World.make({
@@ -252,7 +252,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   )
 
   it.effect(
-    "A registration with one issuer is not shown to another issuer",
+    "A registration is not shown to other issuers",
     () =>
       Effect.gen(function* () {
         const world = World.make()

@@ -6,14 +6,14 @@ import { HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
 import * as World from "./support/world.ts"
 
-/** A world that takes only tokens of `valid`. */
+/** A world that only accepts the tokens in `valid`. */
 const strict = () => {
   const valid = new Set(["at-1"])
   const world = World.make({ accepts: (token) => valid.has(token) })
   return { valid, world }
 }
 
-/** A logged-in client whose `at-1` the server refuses from now on; it takes only tokens of `next`. */
+/** A logged-in client whose token `at-1` the server now rejects. It only accepts the tokens in `next`. */
 const refused = Effect.fnUntraced(function* (
   newClient: ReturnType<typeof World.clientAt>,
   ...next: ReadonlyArray<string>
@@ -26,14 +26,14 @@ const refused = Effect.fnUntraced(function* (
   return { client, valid, world }
 })
 
-/** Has the token endpoint answer refreshes with `answer`, and every other grant as before. */
+/** Makes the token endpoint answer refreshes with `answer`, and all other grants as before. */
 const onRefresh = (world: World.World, answer: () => Response): void => {
   world.parts.intercept = ({ form }) => (form.get("grant_type") === "refresh_token" ? answer() : undefined)
 }
 
 describe.each(World.revisions)("Renewal at %s", (revision) => {
   const newClient = World.clientAt(revision)
-  it.effect("A refused token is exchanged by the refresh token, which is replaced by the new refresh token", () =>
+  it.effect("A rejected token is refreshed, and the new refresh token replaces the old one", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
       const client = yield* newClient(world)
@@ -55,7 +55,39 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("A refresh token that is not replaced stays valid", () =>
+  it.effect("A registered client does not send another client's refresh token", () =>
+    Effect.gen(function* () {
+      const { valid, world } = strict()
+      const store = TokenStore.makeMemory()
+      const as = (clientId: string) =>
+        newClient(world, { grant: World.code({ preRegistered: [{ issuer: World.issuer, clientId }] }) }, store)
+      yield* (yield* as("pre-7")).ask()
+      valid.clear()
+      valid.add("at-2")
+      assert.strictEqual(yield* (yield* as("pre-8")).ask(), 200)
+      assert.deepStrictEqual(world.grants("refresh_token"), [])
+      assert.deepStrictEqual(
+        world.visits.map((visit) => visit.searchParams.get("client_id")),
+        ["pre-7", "pre-8"]
+      )
+    })
+  )
+
+  it.effect("A removed client's refresh token is not sent", () =>
+    Effect.gen(function* () {
+      const { valid, world } = strict()
+      const store = TokenStore.makeMemory()
+      const preRegistered = [{ issuer: World.issuer, clientId: "pre-7" }]
+      yield* (yield* newClient(world, { grant: World.code({ preRegistered }) }, store)).ask()
+      valid.clear()
+      valid.add("at-2")
+      assert.strictEqual(yield* (yield* newClient(world, {}, store)).ask(), 200)
+      assert.deepStrictEqual(world.grants("refresh_token"), [])
+      assert.strictEqual(world.visits.at(-1)?.searchParams.get("client_id"), "client-1")
+    })
+  )
+
+  it.effect("A refresh token that is not rotated stays valid", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
       world.parts.token = (body, { form }) =>
@@ -74,7 +106,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("A token with a short life is used for half of its life, and not renewed for each request", () =>
+  it.effect("A short-lived token is used for half of its lifetime instead of being refreshed for every request", () =>
     Effect.gen(function* () {
       const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
       const client = yield* newClient(world)
@@ -86,7 +118,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("A login at another server of the same authorization server takes no token from the first server", () =>
+  it.effect("A login at another server with the same authorization server keeps the first server's token", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
       valid.add("at-2")
@@ -99,7 +131,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
       }
       const client = yield* newClient(world)
       yield* client.ask()
-      // A listener on the loopback interface has another port each time, for which the client registers anew.
+      // A loopback listener has a new port each time, so the client registers again.
       world.parts.redirectUri = "http://127.0.0.1:7777/callback"
       assert.strictEqual(yield* client.ask(HttpClientRequest.post(other)), 200)
       valid.clear()
@@ -113,7 +145,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("An authorization server that repeats a secret does not bring it into an error", () =>
+  it.effect("A secret echoed by the authorization server does not appear in an error", () =>
     Effect.gen(function* () {
       const world = World.make({
         intercept: ({ form, url }) =>
@@ -134,7 +166,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
   )
 
   it.effect(
-    "A user is asked again where there is no refresh token",
+    "A user is prompted again if there is no refresh token",
     () =>
       Effect.gen(function* () {
         const { valid, world } = strict()
@@ -149,7 +181,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     verifies("authorization.client.refresh-not-assumed")
   )
 
-  it.effect("A refresh token that is refused leads to a new login", () =>
+  it.effect("A rejected refresh token triggers a new login", () =>
     Effect.gen(function* () {
       const { client, world } = yield* refused(newClient, "at-2")
       onRefresh(world, () => World.json({ error: "invalid_grant" }, 400))
@@ -159,7 +191,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("A refused refresh leads to a login at the issuer that the server names by now", () =>
+  it.effect("A rejected refresh triggers a login at the issuer the server currently names", () =>
     Effect.gen(function* () {
       const moved = "https://new.example.com"
       const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
@@ -189,9 +221,9 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
   )
 
   for (const fallback of [true, false])
-    for (const stored of ["the URL of its metadata", "no URL"] as const)
+    for (const stored of ["its metadata URL", "no URL"] as const)
       it.effect(
-        `A refused refresh leads to a login at the issuer of a server whose metadata only its challenge names (the store has ${stored}, fallback ${fallback})`,
+        `A rejected refresh triggers a login at the issuer found only through the challenge (the store has ${stored}, fallback ${fallback})`,
         () =>
           Effect.gen(function* () {
             const url = "https://mcp.example.com/metadata.json"
@@ -229,31 +261,29 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
           })
       )
 
-  it.effect(
-    "The URL of metadata that have moved since the login is found by the challenge to a request without a token",
-    () =>
-      Effect.gen(function* () {
-        const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
-        const client = yield* newClient(world)
-        yield* client.ask()
-        const moved = "https://mcp.example.com/moved.json"
-        const { prm } = world.parts
-        world.parts.prm = undefined
-        world.parts.challenge = `Bearer resource_metadata="${moved}"`
-        world.parts.intercept = ({ form, url }) => {
-          if (form.get("grant_type") === "refresh_token") return World.json({ error: "invalid_grant" }, 400)
-          return url.href === moved ? World.json(prm) : undefined
-        }
-        yield* TestClock.adjust("21 seconds")
-        assert.strictEqual(yield* client.ask(), 200)
-        assert.deepStrictEqual(
-          world.visits.map(({ origin }) => origin),
-          [World.issuer, World.issuer]
-        )
-      })
+  it.effect("Moved metadata is found through the challenge to a request without a token", () =>
+    Effect.gen(function* () {
+      const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
+      const client = yield* newClient(world)
+      yield* client.ask()
+      const moved = "https://mcp.example.com/moved.json"
+      const { prm } = world.parts
+      world.parts.prm = undefined
+      world.parts.challenge = `Bearer resource_metadata="${moved}"`
+      world.parts.intercept = ({ form, url }) => {
+        if (form.get("grant_type") === "refresh_token") return World.json({ error: "invalid_grant" }, 400)
+        return url.href === moved ? World.json(prm) : undefined
+      }
+      yield* TestClock.adjust("21 seconds")
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.deepStrictEqual(
+        world.visits.map(({ origin }) => origin),
+        [World.issuer, World.issuer]
+      )
+    })
   )
 
-  it.effect("A token refreshed before its end keeps the URL of the metadata for a later login", () =>
+  it.effect("An early refresh keeps the metadata URL for a later login", () =>
     Effect.gen(function* () {
       const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
       const store = TokenStore.makeMemory()
@@ -271,7 +301,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("A login that replaces a dead refresh token and fails leaves no dead token behind", () =>
+  it.effect("A failed login to replace a dead refresh token leaves no dead token behind", () =>
     Effect.gen(function* () {
       const { client, world } = yield* refused(newClient)
       onRefresh(world, () => World.json({ error: "invalid_grant" }, 400))
@@ -286,7 +316,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("An authorization server that fails costs nothing: the refresh token is kept for later", () =>
+  it.effect("A failing authorization server does not lose the refresh token", () =>
     Effect.gen(function* () {
       const { client, world } = yield* refused(newClient, "at-2")
       onRefresh(world, () => new Response("down", { status: 503 }))
@@ -299,11 +329,11 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
   )
 
   for (const [kind, body, status] of [
-    ["a page of a proxy", "<html>Bad Request</html>", 400],
+    ["a proxy's page", "<html>Bad Request</html>", 400],
     ["JSON without an error", "{}", 400],
-    ["a 401 of a proxy", "Who are you?", 401]
+    ["a proxy's 401", "Who are you?", 401]
   ] as const)
-    it.effect(`An answer to a refresh that is not from the authorization server costs nothing: ${kind}`, () =>
+    it.effect(`A refresh answer from anyone but the authorization server loses nothing: ${kind}`, () =>
       Effect.gen(function* () {
         const { client, world } = yield* refused(newClient, "at-2")
         onRefresh(world, () => new Response(body, { status }))
@@ -319,7 +349,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
       })
     )
 
-  it.effect("A client that the authorization server has forgotten registers anew before the user is asked again", () =>
+  it.effect("A client forgotten by the authorization server registers again before prompting the user", () =>
     Effect.gen(function* () {
       const { client, world } = yield* refused(newClient, "at-2")
       world.parts.intercept = ({ form }) =>
@@ -332,7 +362,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("A client takes no token of another process that has expired meanwhile", () =>
+  it.effect("An expired token from another process is ignored", () =>
     Effect.gen(function* () {
       const world = World.make()
       const store = TokenStore.makeMemory()
@@ -350,7 +380,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("A token is refreshed half a minute before it expires, and not before", () =>
+  it.effect("A token is refreshed half a minute before it expires, and no sooner", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)
@@ -362,12 +392,12 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
       yield* client.ask()
       assert.strictEqual(world.grants("refresh_token").length, 1)
       assert.strictEqual(world.at(World.server).at(-1)?.headers["authorization"], "Bearer at-2")
-      // An old token is no reason to look for another authorization server.
+      // An old token must not make the client look for another authorization server.
       assert.strictEqual(world.at(World.prmUrl).length, 1)
     })
   )
 
-  it.effect("A token that is still valid is used when the refresh before its time fails", () =>
+  it.effect("A still valid token is used if its early refresh fails", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)
@@ -392,8 +422,8 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  // In real time: a client that waits for the lock of another one polls the store.
-  it.live("Several clients of one store refresh a token once", () =>
+  // In real time, because a client that waits for another client's lock polls the store.
+  it.live("Several clients sharing a store refresh a token once", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
       const store = TokenStore.makeMemory()
@@ -412,7 +442,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("A caller that leaves does not end the login of other callers, nor its own next attempt", () =>
+  it.effect("An abandoned caller ends neither other callers' login nor its own next attempt", () =>
     Effect.gen(function* () {
       const world = World.make()
       const gate = yield* Deferred.make<void>()
@@ -447,7 +477,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
 
 describe.each(World.revisions)("Step-up at %s", (revision) => {
   const newClient = World.clientAt(revision)
-  /** Methods need scopes: the server knows them by the token's number. */
+  /** A server whose methods need scopes, which it derives from the token's number. */
   const scoped = (scopes: ReadonlyArray<string> | undefined) => {
     const granted = new Map<string, string>()
     const world = World.make({
@@ -477,7 +507,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
   const asked = (world: World.World) => world.visits.map((url) => url.searchParams.get("scope"))
 
   it.effect(
-    "A client adds the scopes that a server demands to the scopes that it asked for before",
+    "Scopes required by a server are added to those requested before",
     () =>
       Effect.gen(function* () {
         const world = scoped([])
@@ -497,7 +527,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
     )
   )
 
-  it.effect("Two demands at once are met by two logins, the second with the scopes of both", () =>
+  it.effect("Two simultaneous step-ups cause two logins, the second with both scopes", () =>
     Effect.gen(function* () {
       const world = scoped([])
       const client = yield* newClient(world)
@@ -512,7 +542,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
       )
       assert.deepStrictEqual(statuses, [200, 200, 200])
       assert.deepStrictEqual(asked(world), ["read", "read write", "read write admin"])
-      // Each is sent twice: none again with the tokens of a login that was for less than it needs.
+      // Each request is sent twice, but not again with tokens that lack its scopes.
       assert.deepStrictEqual(
         ["DELETE", "PUT"].map((method) => world.at(World.server).filter((hit) => hit.method === method).length),
         [4, 2]
@@ -521,7 +551,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
   )
 
   it.effect(
-    "Scopes that were requested and not granted are not requested again",
+    "Scopes that were requested but not granted are not requested again",
     () =>
       Effect.gen(function* () {
         const challenge = `Bearer error="insufficient_scope", scope="admin", resource_metadata="${World.prmUrl}"`
@@ -545,7 +575,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
     )
   )
 
-  it.effect("A server that always demands another scope gets only so many logins as the options allow", () =>
+  it.effect("A server that keeps requiring new scopes is limited to the configured number of logins", () =>
     Effect.gen(function* () {
       let demands = 0
       const world = World.make()
@@ -563,7 +593,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
     })
   )
 
-  it.effect("The step-up can be switched off", () =>
+  it.effect("Step-up can be disabled", () =>
     Effect.gen(function* () {
       const world = scoped([])
       const client = yield* newClient(world, { stepUps: 0 })
@@ -573,7 +603,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
     })
   )
 
-  it.effect("A demand that names no scopes is met by the scopes that the resource lists, once", () =>
+  it.effect("A step-up without scopes requests the resource's scopes, once", () =>
     Effect.gen(function* () {
       const world = scoped(undefined)
       world.parts.prm = { ...world.parts.prm, scopes_supported: ["read", "write"] }
@@ -602,7 +632,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
   )
 
   it.effect(
-    "A client asks at first for the challenged scopes, else for those of the resource, else for none",
+    "The first request asks for the challenge's scopes, or else the resource's, or else none",
     () =>
       Effect.gen(function* () {
         const flow = Effect.fnUntraced(function* (challenge: string, supported: ReadonlyArray<string> | undefined) {
@@ -628,7 +658,7 @@ describe.each(World.revisions)("Migration to another authorization server at %s"
   const newClient = World.clientAt(revision)
   const other = "https://other.example.com"
   it.effect(
-    "A client whose server has another issuer registers and logs in anew, and shows it nothing of the first",
+    "If its server changes issuers, a client registers and logs in again without sending old credentials",
     () =>
       Effect.gen(function* () {
         const { client, valid, world } = yield* refused(newClient)
@@ -661,7 +691,7 @@ describe.each(World.revisions)("Migration to another authorization server at %s"
     )
   )
 
-  it.effect("A grant that hangs fails after 15 minutes, and the next request asks it again", () =>
+  it.effect("A stuck grant fails after 15 minutes, and the next request retries it", () =>
     Effect.gen(function* () {
       const world = World.make()
       let hangs = true
@@ -677,7 +707,7 @@ describe.each(World.revisions)("Migration to another authorization server at %s"
     })
   )
 
-  it.effect("A client prefers, among several issuers, the issuer that it is registered with", () =>
+  it.effect("Among several issuers, a client prefers the one it is registered with", () =>
     Effect.gen(function* () {
       const world = World.make({ prm: { resource: World.server, authorization_servers: [other, World.issuer] } })
       const preRegistered = [{ issuer: World.issuer, clientId: "mine" }]

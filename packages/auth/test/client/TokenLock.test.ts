@@ -19,7 +19,7 @@ const setup = () => {
 const isNew = (found: Stored.Tokens) => nameOf(found) === "new"
 
 describe("TokenLock", () => {
-  it.effect("A valid token in the store is taken without work", () =>
+  it.effect("A valid stored token is used without any work", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       yield* slot.write({ tokens: tokens("new") })
@@ -28,7 +28,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("A fiber that waits for the lock takes the tokens of its owner", () =>
+  it.effect("A fiber waiting for the lock uses its owner's tokens", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       yield* slot.write({ tokens: tokens("old") })
@@ -40,7 +40,7 @@ describe("TokenLock", () => {
         return Effect.as(Deferred.await(gate), tokens("new"))
       })
       const second = yield* obtain(() => Effect.die("the first is at work"))
-      // Longer than a lease: the first renews it while it works.
+      // Longer than a lease, which the first client renews while it works.
       yield* TestClock.adjust("10 minutes")
       yield* Deferred.succeed(gate, undefined)
       assert.strictEqual(nameOf(yield* Fiber.join(first)), "new")
@@ -50,7 +50,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("A process that was killed delays other processes for seconds only", () =>
+  it.effect("A killed process delays other processes only for seconds", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       const now = yield* Clock.currentTimeMillis
@@ -66,7 +66,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("Failed work leaves the stored tokens, unless its options say not to keep them", () =>
+  it.effect("Failed work keeps the stored tokens, unless its options discard them", () =>
     Effect.gen(function* () {
       for (const [keep, left] of [
         [true, "old"],
@@ -100,7 +100,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("An owner whose lease expired, as on a machine that slept, overwrites nothing", () =>
+  it.effect("An owner with an expired lease, as after a suspend, overwrites nothing", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       const obtained = yield* TokenLock.obtain({
@@ -118,7 +118,7 @@ describe("TokenLock", () => {
 
 const nonsense: any = Effect.succeed(7)
 const broken: ReadonlyArray<readonly [string, Partial<TokenStore["Service"]>]> = [
-  ["refuses every swap", { swap: () => Effect.succeed(false) }],
+  ["rejects every swap", { swap: () => Effect.succeed(false) }],
   ["never returns from swap", { swap: () => Effect.never }],
   ["never returns from read", { read: () => Effect.never }],
   ["returns nonsense from swap", { swap: () => nonsense }],
@@ -135,7 +135,7 @@ const broken: ReadonlyArray<readonly [string, Partial<TokenStore["Service"]>]> =
 ]
 
 describe.each(broken)("A store that %s", (_title, bad) => {
-  /** The error of an attempt whose store breaks after some calls. */
+  /** Returns the error of an attempt whose store fails after some calls. */
   const failed = (after: number) =>
     Effect.gen(function* () {
       let calls = 0

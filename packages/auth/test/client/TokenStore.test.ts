@@ -27,7 +27,7 @@ for (const [where, layer] of Object.entries(stores))
       it.effect(title, () => Effect.provide(body, Layer.fresh(layer), { local: true }))
 
     test(
-      "A store has nothing at first, then each text that is swapped in, version by version",
+      "A store starts empty, then returns each swapped text, version by version",
       Effect.gen(function* () {
         const store = yield* TokenStore
         assert.deepStrictEqual(yield* store.read("a"), { version: 0, text: undefined })
@@ -40,7 +40,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "A store swaps nothing for an older version",
+      "A stale version is not swapped",
       Effect.gen(function* () {
         const store = yield* TokenStore
         yield* store.swap("a", 0, "one")
@@ -52,7 +52,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "A store forgets a text and continues counting",
+      "A store forgets a text and keeps counting versions",
       Effect.gen(function* () {
         const store = yield* TokenStore
         yield* store.swap("a", 0, "one")
@@ -65,7 +65,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "A store lets exactly one of many concurrent swaps win, for each version",
+      "Exactly one of many concurrent swaps wins for each version",
       Effect.gen(function* () {
         const store = yield* TokenStore
         for (let version = 0; version < 5; version++) {
@@ -80,7 +80,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "A store counts all increments of many fibers",
+      "Increments from many fibers are all counted",
       Effect.gen(function* () {
         const store = yield* TokenStore
         const increment: Effect.Effect<void, unknown> = Effect.gen(function* () {
@@ -106,7 +106,7 @@ for (const [where, layer] of Object.entries(stores))
     )
   })
 
-describe("TokenStore in files", () => {
+describe("File-based TokenStore", () => {
   const directory = Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const parent = yield* fs.makeTempDirectoryScoped()
@@ -116,7 +116,7 @@ describe("TokenStore in files", () => {
     Effect.provide(TokenStore, Layer.fresh(TokenFiles.layer({ directory: path })), { local: true })
 
   it.effect(
-    "A directory of tokens and its files are open to their owner alone",
+    "A token directory and its files are accessible only to their owner",
     () =>
       Effect.gen(function* () {
         const { directory: path, fs } = yield* directory
@@ -131,7 +131,7 @@ describe("TokenStore in files", () => {
     verifies("authorization.client.tokens-stored", "authorization.client.refresh-confidential")
   )
 
-  it.effect("A store has a file per key, whose name does not reveal the key", () =>
+  it.effect("Each key has its own file, whose name does not reveal the key", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       const store = yield* open(path)
@@ -142,7 +142,7 @@ describe("TokenStore in files", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("A store makes no directory for reading", () =>
+  it.effect("Reading creates no directory", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       const store = yield* open(path)
@@ -151,7 +151,7 @@ describe("TokenStore in files", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("A second store of the directory sees what the first store wrote", () =>
+  it.effect("Two stores in one directory share their entries", () =>
     Effect.gen(function* () {
       const { directory: path } = yield* directory
       const [one, two] = [yield* open(path), yield* open(path)]
@@ -161,7 +161,7 @@ describe("TokenStore in files", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("A late writer whose version was replaced and removed long ago changes nothing", () =>
+  it.effect("A late writer with a long replaced and removed version changes nothing", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       const store = yield* open(path)
@@ -173,7 +173,7 @@ describe("TokenStore in files", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("A half-written file of a killed process is removed, and a file that is being written is kept", () =>
+  it.live("A killed process's partial file is removed, and a file being written is kept", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       yield* fs.makeDirectory(path, { recursive: true })
@@ -188,7 +188,7 @@ describe("TokenStore in files", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("A directory that cannot be made is an error that names it", () =>
+  it.effect("A directory that cannot be created fails with an error that names it", () =>
     Effect.gen(function* () {
       const { directory: path, fs, parent } = yield* directory
       yield* fs.writeFileString(`${parent}/deep`, "a file")
@@ -200,13 +200,13 @@ describe("TokenStore in files", () => {
   )
 })
 
-describe("TokenStore, encrypted", () => {
+describe("Encrypted TokenStore", () => {
   const over = (store: TokenStore["Service"], secret = key) =>
     Effect.provide(TokenStore, Layer.fresh(Layer.provide(layerEncrypted(secret), Layer.succeed(TokenStore, store))), {
       local: true
     })
 
-  it.effect("An encrypted store shows the store below neither the text nor the same bytes twice", () =>
+  it.effect("An encrypted store reveals neither the text nor repeated bytes to the underlying store", () =>
     Effect.gen(function* () {
       const below = makeMemory()
       const store = yield* over(below)
@@ -219,7 +219,7 @@ describe("TokenStore, encrypted", () => {
     })
   )
 
-  it.effect("An encrypted store does not open a text that was changed, moved, or sealed with another secret", () =>
+  it.effect("An encrypted store rejects text that was changed, moved or sealed with another secret", () =>
     Effect.gen(function* () {
       const below = makeMemory()
       const store = yield* over(below)
@@ -239,7 +239,7 @@ describe("TokenStore, encrypted", () => {
     })
   )
 
-  it.effect("An encrypted store refuses a key of another length", () =>
+  it.effect("An encrypted store rejects a key with the wrong length", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(over(makeMemory(), Redacted.make(new Uint8Array(16))))
       assert.match(error.message, /32 bytes/)
@@ -247,8 +247,8 @@ describe("TokenStore, encrypted", () => {
   )
 })
 
-describe("Entries of a store", () => {
-  it.effect("A client finds its tokens under the keys of existing stores, so that an upgrade costs no login", () =>
+describe("Store entries", () => {
+  it.effect("Tokens are found under existing stores' keys, so that an upgrade needs no new login", () =>
     Effect.gen(function* () {
       const world = World.make()
       const store = makeMemory()

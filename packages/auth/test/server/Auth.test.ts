@@ -20,7 +20,7 @@ const whoami = Tools.layer(Tool.make("whoami", { description: "Who calls." }), (
 const seen = Tools.layer(Tool.make("seen", { description: "Everything a handler can see of its request." }), () =>
   Effect.gen(function* () {
     const { envelope } = yield* RequestContext
-    // Headers redact themselves in JSON: a copy shows what a handler can read.
+    // Headers redact themselves in JSON, so a copy shows the values that a handler can read.
     return JSON.stringify([envelope, yield* Principal, { ...envelope.headers }])
   })
 )
@@ -43,7 +43,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
   )
 
   it.effect(
-    "A guard answers 401 without a token, with the way to a token and no data",
+    "A request without a token gets a 401 that shows how to get one, and no data",
     () =>
       Effect.gen(function* () {
         const { call, origin, url } = yield* open({ features, guard: { scopes: ["use"] } })
@@ -92,7 +92,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
   )
 
   it.effect(
-    "A guard answers 401 with the reason to each token that is not valid for its resource now",
+    "A token that is currently invalid for its resource gets a 401 with the reason",
     () =>
       Effect.gen(function* () {
         const { bearer, call, server } = yield* open({ features })
@@ -129,7 +129,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     )
   )
 
-  it.effect("A guard forgives clocks that differ a little, and no more", () =>
+  it.effect("Small clock differences are tolerated, and larger ones are not", () =>
     Effect.gen(function* () {
       const { bearer, call } = yield* open({ features, guard: { clockSkew: "10 seconds" } })
       const headers = yield* bearer({ lifetime: 60 })
@@ -141,7 +141,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
   )
 
   it.effect(
-    "A guard answers 400 to what is no credential",
+    "A malformed credential gets a 400",
     () =>
       Effect.gen(function* () {
         const { bearer, call, server, url } = yield* open({ features })
@@ -168,7 +168,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
   )
 
   it.effect(
-    "A guard hides the token from everything behind it",
+    "The token is hidden from everything behind the guard",
     () =>
       Effect.gen(function* () {
         const { bearer, call } = yield* open({ features })
@@ -208,7 +208,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("A guard does not fetch keys again for tokens with made-up keys", () =>
+  it.effect("Tokens with made-up keys do not trigger another key fetch", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({ features })
       yield* call("whoami", yield* bearer())
@@ -219,7 +219,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("A guard answers 503 while it cannot verify, and continues with the keys that it has", () =>
+  it.effect("A guard answers 503 if it cannot verify, and keeps using its known keys", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({ features })
       const headers = yield* bearer({ lifetime: 86_400 })
@@ -238,7 +238,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("A guard verifies opaque tokens by introspection, so that a revocation counts at once", () =>
+  it.effect("Opaque tokens are verified by introspection, so that a revocation applies at once", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({
         features,
@@ -252,14 +252,14 @@ describe.each(revisions)("Auth at %s", (revision) => {
       const reply = yield* call("whoami", headers)
       assert.strictEqual(reply.status, 401)
       assert.include(reply.headers.get("www-authenticate"), 'error="invalid_token"')
-      // The handshake of an older client is asked about, too: its two messages before, one after.
+      // The handshake of an older client is also verified: two messages before and one after.
       assert.strictEqual(yield* server.count("introspect"), revision === "2026-07-28" ? 2 : 5)
       const foreign = yield* bearer({ resources: ["https://other.example.com"] })
       assert.strictEqual((yield* call("whoami", foreign)).status, 401)
     })
   )
 
-  it.effect("A guard keeps an answer of introspection for as long as its options say", () =>
+  it.effect("Introspection answers are cached for the configured time", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({
         features,
@@ -276,14 +276,14 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("A guard answers 503 when its own credentials at the authorization server are wrong", () =>
+  it.effect("A guard answers 503 if its own credentials at the authorization server are wrong", () =>
     Effect.gen(function* () {
       const { bearer, call } = yield* open({ features, issuer: { tokens: "opaque" }, verifier: introspecting() })
       assert.strictEqual((yield* call("whoami", yield* bearer())).status, 503)
     })
   )
 
-  it.effect("A guard passes the authorization server's metadata on to clients of 2025-03-26", () =>
+  it.effect("A guard forwards the authorization server's metadata to 2025-03-26 clients", () =>
     Effect.gen(function* () {
       const { origin, server } = yield* open({ features, routes: Auth.layerLegacyMetadata() })
       const reply = yield* request(`${origin}/.well-known/oauth-authorization-server`)
@@ -291,26 +291,24 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect(
-    "A guard admits anonymous callers where its options say so, and challenges them where a caller is needed",
-    () =>
-      Effect.gen(function* () {
-        const { bearer, call, origin } = yield* open({ features, guard: { anonymous: true } })
-        assert.strictEqual((yield* call("seen")).status, 200)
-        const reply = yield* call("whoami")
-        assert.strictEqual(reply.status, 401)
-        assert.strictEqual(
-          reply.headers.get("www-authenticate"),
-          `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
-        )
-        assert.strictEqual(reply.json.error.code, Auth.Unauthorized)
-        assert.strictEqual((yield* call("whoami", yield* bearer())).status, 200)
-        assert.strictEqual((yield* call("seen", { authorization: "Bearer bad" })).status, 401)
-      })
+  it.effect("Anonymous callers are admitted if the options allow it, and challenged if a caller is required", () =>
+    Effect.gen(function* () {
+      const { bearer, call, origin } = yield* open({ features, guard: { anonymous: true } })
+      assert.strictEqual((yield* call("seen")).status, 200)
+      const reply = yield* call("whoami")
+      assert.strictEqual(reply.status, 401)
+      assert.strictEqual(
+        reply.headers.get("www-authenticate"),
+        `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
+      )
+      assert.strictEqual(reply.json.error.code, Auth.Unauthorized)
+      assert.strictEqual((yield* call("whoami", yield* bearer())).status, 200)
+      assert.strictEqual((yield* call("seen", { authorization: "Bearer bad" })).status, 401)
+    })
   )
 
   it.effect(
-    "A guard writes no token to any log or span",
+    "A token is never written to a log or span",
     () => {
       const said: Array<unknown> = []
       const logger = Logger.make(({ cause, fiber, message }) => {
@@ -351,7 +349,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     verifies("authorization.server.tokens-stored")
   )
 
-  it.effect("Several resources of one host are guarded each by its own rules", () =>
+  it.effect("Several resources on one host each have their own rules", () =>
     Effect.gen(function* () {
       const listening = yield* Layer.build(Layer.orDie(listen()))
       const origin = HttpServer.formatAddress(Context.get(listening, HttpServer.HttpServer).address)
@@ -392,7 +390,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
   )
 
   it.effect(
-    "A guard answers OPTIONS without a token by 401 unless it is a preflight, and lets a page read why",
+    "An OPTIONS request without a token gets a readable 401 unless it is a preflight",
     () =>
       Effect.gen(function* () {
         const { call, origin, url } = yield* open({ features })
@@ -414,7 +412,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     verifies("authorization.server.status-401")
   )
 
-  it.effect("A guard leaves the answers to browsers to the endpoint, where the endpoint has any", () =>
+  it.effect("CORS preflights are left to the endpoint", () =>
     Effect.gen(function* () {
       const page = "https://page.example.com"
       const { bearer, call, url } = yield* open({
@@ -459,7 +457,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     { authorizationServers: ["login"] as const },
     { scopes: ["offline_access"] }
   ])(
-    "A guard refuses options that make no sense: %j",
+    "Invalid options are rejected: %j",
     (guard) =>
       Effect.gen(function* () {
         const exit = yield* Effect.exit(open({ features, guard }))

@@ -18,11 +18,11 @@ describe("Challenge", () => {
     )
   })
 
-  it("A challenge without details is the bare scheme", () => {
+  it("A challenge without details is only the scheme", () => {
     assert.strictEqual(Challenge.format({ scheme: "DPoP", scopes: [] }), "DPoP")
   })
 
-  it("A challenge lets no text break out of its quotes or add a header", () => {
+  it("Text in a challenge cannot break out of its quotes or add a header", () => {
     assert.strictEqual(
       Challenge.format({ scheme: "Bearer", description: 'a" b\\ \r\nSet-Cookie: x é' }),
       'Bearer error_description="a\\" b\\\\ ??Set-Cookie: x ?"'
@@ -31,7 +31,7 @@ describe("Challenge", () => {
 
   const Text = Schema.String.check(Schema.isMaxLength(40))
   it.effect.prop(
-    "A challenge is read by a client as it was written",
+    "A client reads a challenge as it was written",
     [Text, Text, Schema.Literals(["Bearer", "DPoP"])],
     (given) =>
       Effect.sync(() => {

@@ -20,14 +20,14 @@ describe("ClaimRules", () => {
     assert.deepStrictEqual(admitted instanceof InvalidToken ? admitted.message : admitted.scopes, scopes)
   })
 
-  // A verifier of the user's own may not look at the issuer.
+  // A custom verifier may not check the issuer.
   it.each([
     ["another issuer", { iss: "https://evil.example" }, "Checking the issuer"],
     ["no issuer", { iss: undefined }, "Checking the issuer"],
-    ["an issuer that is no text", { iss: ["https://a.example"] }, "Checking the issuer"],
+    ["a non-string issuer", { iss: ["https://a.example"] }, "Checking the issuer"],
     ["another audience", { aud: "https://b.example/other" }, "Checking the audience"],
     ["no audience", { aud: [] }, "Checking the audience"]
-  ])("Claims of %s are refused, whatever verified them", (_, claims, step) => {
+  ])("Claims with %s are rejected, whoever verified them", (_, claims, step) => {
     const refused = ClaimRules.admit({ ...good, ...claims }, rules, 0)
     assert.instanceOf(refused, InvalidToken)
     assert.strictEqual(refused instanceof InvalidToken ? refused.step : "", step)

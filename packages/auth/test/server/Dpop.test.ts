@@ -11,7 +11,7 @@ const features = Tools.layer(Tool.make("whoami", { description: "Who calls." }),
   Effect.map(Auth.caller, ({ subject }) => subject)
 )
 
-/** A server that takes proofs, and a client with a key. `resource` is the public URL where that is not the one it is served at. */
+/** A server that accepts proofs, and a client with a key. `resource` is the public URL, if it differs from the served one. */
 const serveAt = (open: ReturnType<typeof openAt>) =>
   Effect.fnUntraced(function* (dpop: Auth.Options["dpop"] = {}, resource?: string) {
     const key = yield* proofKey
@@ -19,7 +19,7 @@ const serveAt = (open: ReturnType<typeof openAt>) =>
     const url = resource ?? server.url
     const token = yield* server.server.issue({ resources: [url], jkt: key.jkt })
     const prove = (claims: object = {}, header: object = {}) => key.prove(token, { htu: url, ...claims }, header)
-    /** Presents a proof in a request; the session that an older client needs for it is opened with a proof of its own. */
+    /** Sends a request with a proof. If the revision has sessions, a session is opened first with another proof. */
     const present = Effect.fnUntraced(function* (dpop: string, scheme = "DPoP", claims: object = {}) {
       const opening = { authorization: `DPoP ${token}`, dpop: yield* prove(claims) }
       return yield* server.call("whoami", { authorization: `${scheme} ${token}`, dpop }, {}, opening)
@@ -31,7 +31,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
   const open = openAt(revision)
   const serve = serveAt(open)
 
-  it.effect("A request with a proof by the key of its token is admitted, once for each proof", () =>
+  it.effect("A request with a proof by its token's key is admitted, once per proof", () =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve()
       const proof = yield* prove()
@@ -44,7 +44,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A guard forgets a proof only when it is too old to be taken", () =>
+  it.effect("A proof is forgotten only when too old to be accepted", () =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve({ maxAge: "20 seconds" })
       const proof = yield* prove()
@@ -55,7 +55,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A guard refuses a stolen token: as a bearer's, without a proof, and with a proof by another key", () =>
+  it.effect("A stolen token is rejected as a bearer token, without a proof or with another key's proof", () =>
     Effect.gen(function* () {
       const { call, present, prove, token, url } = yield* serve()
       const asBearer = yield* present(yield* prove(), "Bearer")
@@ -72,17 +72,17 @@ describe.each(revisions)("Dpop at %s", (revision) => {
   )
 
   it.effect.each<readonly [because: string, claims: object, header?: object]>([
-    ["of another method", { htm: "GET" }],
-    ["of another URL", { htu: "https://other.example.com/mcp" }],
-    ["of no URL", { htu: "?" }],
+    ["for another method", { htm: "GET" }],
+    ["for another URL", { htu: "https://other.example.com/mcp" }],
+    ["without a URL", { htu: "?" }],
     ["made too long ago", { iat: -100 }],
     ["made in the future", { iat: 31 }],
-    ["made at no time", { iat: undefined }],
+    ["without a time", { iat: undefined }],
     ["for another token", { ath: "x" }],
     ["without a jti", { jti: undefined }],
-    ["of another type", {}, { typ: "jwt" }],
+    ["with another type", {}, { typ: "jwt" }],
     ["without a key", {}, { jwk: undefined }]
-  ])("A guard refuses a proof %s", ([, claims, header]) =>
+  ])("A proof %s is rejected", ([, claims, header]) =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve()
       const reply = yield* present(yield* prove(claims, header))
@@ -91,7 +91,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A guard refuses a proof that shows its private key, or is signed with a shared secret", () =>
+  it.effect("A proof that reveals its private key or is signed with a shared secret is rejected", () =>
     Effect.gen(function* () {
       const { key, present, prove, url } = yield* serve()
       const given = yield* present(yield* prove({}, { jwk: key.privateJwk }))
@@ -109,7 +109,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A guard gives nonces, renews them, and takes the previous nonce", () =>
+  it.effect("Nonces are issued and renewed, and the previous one is still accepted", () =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve({ nonces: "1 minute" })
       const first = yield* present(yield* prove())
@@ -133,25 +133,23 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect(
-    "A guard takes bearer tokens as well, unless proofs are required; the challenges and metadata say which",
-    () =>
-      Effect.gen(function* () {
-        const either = yield* serve()
-        assert.strictEqual((yield* either.call("whoami", yield* either.bearer())).status, 200)
-        const challenge = (yield* either.call("whoami")).headers.get("www-authenticate") ?? ""
-        assert.match(challenge, /^Bearer .*, DPoP .*algs="[^"]*ES256/)
-        const required = yield* serve({ required: true })
-        const refused = yield* required.call("whoami", yield* required.bearer())
-        assert.strictEqual(refused.status, 401)
-        assert.match(refused.headers.get("www-authenticate") ?? "", /^DPoP error="invalid_token"/)
-        const { json } = yield* request(`${required.origin}/.well-known/oauth-protected-resource/mcp`)
-        assert.strictEqual(json.dpop_bound_access_tokens_required, true)
-        assert.include(json.dpop_signing_alg_values_supported, "ES256")
-      })
+  it.effect("Bearer tokens are accepted too unless proofs are required, as stated in challenges and metadata", () =>
+    Effect.gen(function* () {
+      const either = yield* serve()
+      assert.strictEqual((yield* either.call("whoami", yield* either.bearer())).status, 200)
+      const challenge = (yield* either.call("whoami")).headers.get("www-authenticate") ?? ""
+      assert.match(challenge, /^Bearer .*, DPoP .*algs="[^"]*ES256/)
+      const required = yield* serve({ required: true })
+      const refused = yield* required.call("whoami", yield* required.bearer())
+      assert.strictEqual(refused.status, 401)
+      assert.match(refused.headers.get("www-authenticate") ?? "", /^DPoP error="invalid_token"/)
+      const { json } = yield* request(`${required.origin}/.well-known/oauth-protected-resource/mcp`)
+      assert.strictEqual(json.dpop_bound_access_tokens_required, true)
+      assert.include(json.dpop_signing_alg_values_supported, "ES256")
+    })
   )
 
-  it.effect("A proof for the public URL is taken behind a proxy that rewrites paths", () =>
+  it.effect("A proof for the public URL is accepted behind a path-rewriting proxy", () =>
     Effect.gen(function* () {
       const resource = "https://public.example.com/tenant/mcp"
       const { present, prove } = yield* serve({}, resource)
@@ -162,7 +160,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A guard refuses bound tokens where no proofs are taken", () =>
+  it.effect("Bound tokens are rejected if proofs are not accepted", () =>
     Effect.gen(function* () {
       const { bearer, call } = yield* open({ features })
       const reply = yield* call("whoami", yield* bearer({ jkt: "thumbprint" }))

@@ -1,8 +1,8 @@
-/** The guard by itself, without a network: until when a response may last. */
+/** The guard without a network: how long a response may last. */
 import * as Auth from "@effect-mcp/auth/server/Auth"
 import { TokenVerifier } from "@effect-mcp/auth/server/TokenVerifier"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Queue, Stream } from "effect"
+import { Cause, Effect, Exit, Layer, Queue, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { initialize, modern, revisions } from "./support/protected.ts"
@@ -10,7 +10,7 @@ import { initialize, modern, revisions } from "./support/protected.ts"
 const resource = "https://mcp.example.com/mcp"
 const issuer = "https://auth.example.com"
 
-/** A guard whose verifier takes every token, which ends a minute after 1970 began. */
+/** A guard that accepts every token until a minute after the epoch. */
 const guard = Auth.layer({ resource, authorizationServers: [issuer], clockSkew: "30 seconds" }).pipe(
   Layer.provide(
     Layer.succeed(TokenVerifier, {
@@ -19,7 +19,7 @@ const guard = Auth.layer({ resource, authorizationServers: [issuer], clockSkew: 
   )
 )
 
-/** The request of a revision for a stream that its client keeps open. */
+/** The request that opens a long-lived stream in a revision. */
 const standing = (revision: string) => {
   const headers = { authorization: "Bearer a" }
   return revision === "2026-07-28"
@@ -31,7 +31,7 @@ const standing = (revision: string) => {
     : new Request(resource, { headers: { ...headers, "mcp-session-id": "1", "mcp-protocol-version": revision } })
 }
 
-/** The response to an admitted request, a stream: what is sent on it, and what its client sees. */
+/** The streamed response to an admitted request: a way to send on it, and the text that the client receives. */
 const open = Effect.fnUntraced(function* (request: Request) {
   const { admit, respond } = yield* Auth.Guard
   const admitted = yield* Effect.catch(admit(HttpServerRequest.fromWeb(request)), ({ status }) =>
@@ -50,23 +50,66 @@ const open = Effect.fnUntraced(function* (request: Request) {
   return { send: Queue.offer(sent, new Uint8Array([46])), next: Queue.take(seen) }
 })
 
-describe.each(revisions)("Guard at %s", (revision) => {
-  it.effect(
-    "A stream that its client keeps open ends when its token and the clocks' difference do, and no sooner",
-    () =>
-      Effect.gen(function* () {
-        const { next, send } = yield* open(standing(revision))
-        yield* send
-        assert.strictEqual(yield* next, "a chunk")
-        yield* TestClock.adjust("89999 millis")
-        yield* send
-        assert.strictEqual(yield* next, "a chunk")
-        yield* TestClock.adjust("1 millis")
-        assert.strictEqual(yield* next, "the end")
-      }).pipe(Effect.provide(guard))
+describe("Guard callbacks", () => {
+  const admitted = (verify: () => any, satisfies?: () => any) =>
+    Effect.gen(function* () {
+      const { admit } = yield* Auth.Guard
+      return yield* admit(HttpServerRequest.fromWeb(standing("2025-11-25")))
+    }).pipe(
+      Effect.provide(
+        Auth.layer({ resource, authorizationServers: [issuer], scopes: ["use"], satisfies }).pipe(
+          Layer.provide(Layer.succeed(TokenVerifier, { verify }))
+        )
+      )
+    )
+  const accept = () => Effect.succeed({ iss: issuer, aud: resource, sub: "alice", exp: 60 })
+  const wrong: ReadonlyArray<readonly [string, () => any]> = [
+    ["throws", () => assert.fail("thrown")],
+    ["returns a rejected promise", () => Promise.reject(new Error("rejected"))],
+    ["returns a promise", () => Promise.resolve(true)],
+    ["returns undefined", () => undefined],
+    ["returns a text", () => "yes"]
+  ]
+
+  it.effect.each(wrong)("A verifier that %s admits no request, and finalizers run", ([, verify]) =>
+    Effect.gen(function* () {
+      let isReleased = false
+      const exit = yield* Effect.exit(
+        Effect.ensuring(
+          admitted(verify),
+          Effect.sync(() => (isReleased = true))
+        )
+      )
+      assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+      assert.isTrue(isReleased)
+    })
   )
 
-  it.effect("A stream that answers a request outlasts its token", () =>
+  it.effect.each(wrong)("A satisfies function that %s grants no scope", ([, satisfies]) =>
+    Effect.gen(function* () {
+      const exit = yield* Effect.exit(admitted(accept, satisfies))
+      assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+    })
+  )
+
+  it.effect("A satisfies function that returns true grants the scope", () => admitted(accept, () => true))
+})
+
+describe.each(revisions)("Guard at %s", (revision) => {
+  it.effect("A stream held open by its client ends once its token expires plus the clock tolerance", () =>
+    Effect.gen(function* () {
+      const { next, send } = yield* open(standing(revision))
+      yield* send
+      assert.strictEqual(yield* next, "a chunk")
+      yield* TestClock.adjust("89999 millis")
+      yield* send
+      assert.strictEqual(yield* next, "a chunk")
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual(yield* next, "the end")
+    }).pipe(Effect.provide(guard))
+  )
+
+  it.effect("A stream that answers a request outlives its token", () =>
     Effect.gen(function* () {
       const message = revision === "2026-07-28" ? modern("tools/list") : initialize(revision)
       const request = new Request(resource, {

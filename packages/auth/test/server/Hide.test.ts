@@ -1,4 +1,4 @@
-/** What is hidden from callers that lack a scope: each kind, own and mounted, in every revision that has authorization. */
+/** Hiding features from callers that lack a scope: every kind, local and mounted, in every revision with authorization. */
 import * as Auth from "@effect-mcp/auth/server/Auth"
 import * as Prompt from "@effect-mcp/core/Prompt"
 import * as Prompts from "@effect-mcp/core/Prompts"
@@ -71,7 +71,7 @@ const mounted = Layer.effectDiscard(
 const features = Layer.mergeAll(
   all("open"),
   Layer.merge(all("secret"), mounted).pipe(Auth.requires({ scopes: ["secret"], hide: true })),
-  // Nested: both scopes are needed to see it.
+  // Nested, so that both scopes are needed.
   tool("inner-tool").pipe(Auth.requires({ scopes: ["inner"], hide: true }), Auth.requires("outer"))
 )
 
@@ -114,12 +114,12 @@ describe.each(revisions)("Hidden features at %s", (revision) => {
         ])
   ]
 
-  it.effect("A hidden feature is listed for callers with the scope alone, whichever caller asked before", () =>
+  it.effect("A hidden feature is listed only for callers with its scope, whoever asked before", () =>
     Effect.gen(function* () {
       const { bearer, post } = yield* open({ features, caching })
       const poor = yield* bearer({ subject: "alice" })
       const rich = yield* bearer({ subject: "bob", scopes: ["secret"] })
-      // Twice each, in turns: what one was shown is not kept for the other.
+      // Alternates between the callers, because a list shown to one must not be cached for the other.
       for (const [caller, kinds] of [
         [poor, ["open"]],
         [rich, ["open", "secret", "mounted"]],
@@ -138,7 +138,7 @@ describe.each(revisions)("Hidden features at %s", (revision) => {
     })
   )
 
-  it.effect("A list is private to caches also where only a mounted server is hidden", () =>
+  it.effect("A list is cached privately even if only a mounted server is hidden", () =>
     Effect.gen(function* () {
       const hidden = mounted.pipe(Auth.requires({ scopes: ["secret"], hide: true }))
       const { bearer, post } = yield* open({ features: Layer.merge(all("open"), hidden), caching })
@@ -150,7 +150,7 @@ describe.each(revisions)("Hidden features at %s", (revision) => {
     })
   )
 
-  it.effect("A hidden feature does not exist for callers without the scope: the error is that of a made-up name", () =>
+  it.effect("Calling a hidden feature without its scope fails like an unknown name", () =>
     Effect.gen(function* () {
       const { bearer, post } = yield* open({ features })
       const poor = yield* bearer()
@@ -171,7 +171,7 @@ describe.each(revisions)("Hidden features at %s", (revision) => {
     })
   )
 
-  it.effect("A subscription to a hidden resource is refused without a challenge, or opened for nothing", () =>
+  it.effect("A subscription to a hidden resource is rejected without a challenge, or opened without effect", () =>
     Effect.gen(function* () {
       const { bearer, post } = yield* open({ features })
       const poor = yield* bearer()
@@ -182,7 +182,7 @@ describe.each(revisions)("Hidden features at %s", (revision) => {
     })
   )
 
-  it.effect("A hidden feature stays hidden under further annotations, until the caller has all scopes", () =>
+  it.effect("A hidden feature stays hidden under further annotations until the caller has all scopes", () =>
     Effect.gen(function* () {
       const { bearer, call, post } = yield* open({ features })
       for (const scopes of [["inner"], ["outer"], ["inner", "outer"]]) {
@@ -196,8 +196,8 @@ describe.each(revisions)("Hidden features at %s", (revision) => {
   )
 })
 
-describe("Guarded features at 2026-07-28", () => {
-  it.effect("A guarded resource is kept by caches for its caller alone, even where its own hint says public", () =>
+describe("Guarded features in 2026-07-28", () => {
+  it.effect("A guarded resource is cached privately even if its own hint is public", () =>
     Effect.gen(function* () {
       const guarded = Layer.mergeAll(resource("open"), resource("guarded").pipe(Auth.requires("read")))
       const { bearer, post } = yield* openAt("2026-07-28")({ features: guarded, caching })
@@ -205,7 +205,7 @@ describe("Guarded features at 2026-07-28", () => {
       const scopeOf = (reply: Reply) => reply.json.result.cacheScope
       assert.strictEqual(scopeOf(yield* post("resources/read", { uri: "file:///open" }, rich)), "public")
       assert.strictEqual(scopeOf(yield* post("resources/read", { uri: "file:///guarded" }, rich)), "private")
-      // All see the same list: nothing is hidden.
+      // All callers see the same list, because nothing is hidden.
       assert.strictEqual(scopeOf(yield* post("resources/list", {}, rich)), "public")
     })
   )

@@ -46,14 +46,14 @@ const serveAt = (revision: Revision) =>
   })
 
 const challengeOf = ({ origin }: Protected, scope: string): string =>
-  `Bearer error="insufficient_scope", error_description="This request needs the scopes: ${scope}", scope="${scope}", ` +
+  `Bearer error="insufficient_scope", error_description="This request requires the scopes: ${scope}", scope="${scope}", ` +
   `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
 
-describe.each(revisions)("Scopes at %s", (revision) => {
+describe.each(revisions)("Required scopes at %s", (revision) => {
   const serve = serveAt(revision)
 
   it.effect(
-    "A caller that lacks a scope gets 403 before the handler runs, and a caller with the scope is admitted",
+    "A caller without a scope gets 403 before the handler runs, and one with it is admitted",
     () =>
       Effect.gen(function* () {
         const server = yield* serve()
@@ -84,7 +84,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
   )
 
   it.effect(
-    "A challenge names all scopes that an operation needs, however annotations nest",
+    "A challenge names all scopes an operation needs, however deeply annotations nest",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ scopes: ["use"] })
@@ -112,7 +112,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
   )
 
   it.effect(
-    "A broader scope counts for a narrower scope",
+    "A broader scope includes a narrower one",
     () =>
       Effect.gen(function* () {
         const { bearer, call } = yield* serve({
@@ -126,7 +126,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
     verifies("authorization.server.scope-hierarchy")
   )
 
-  it.effect("A scope guards reading, completing and prompts as well, and lists show what is guarded", () =>
+  it.effect("A scope also guards reads, completions and prompts, and guarded features stay listed", () =>
     Effect.gen(function* () {
       const { bearer, post, ran } = yield* serve()
       const poor = yield* bearer()
@@ -156,7 +156,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
     })
   )
 
-  it.effect("A handler that catches a missing scope, or fails in another way, gives its own answer", () =>
+  it.effect("A handler that catches a missing scope or fails otherwise sends its own answer", () =>
     Effect.gen(function* () {
       const soft = Tools.layer(Tool.make("soft", { description: "Does less for others." }), () =>
         Effect.matchEffect(Auth.demand("admin"), {
@@ -179,7 +179,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
 })
 
 describe("RequiredScopes", () => {
-  it.effect("A scope guards sessions, too, and a token with more scopes continues in the same session", () =>
+  it.effect("A scope also guards sessions, and a token with more scopes continues the same session", () =>
     Effect.gen(function* () {
       const { bearer, ran, send } = yield* serveAt("2026-07-28")()
       const poor = yield* bearer({ subject: "alice" })
@@ -204,7 +204,7 @@ describe("RequiredScopes", () => {
     })
   )
 
-  it.effect("A batch that was done in part tells which parts were done", () =>
+  it.effect("A partially rejected batch reports which parts were done", () =>
     Effect.gen(function* () {
       const { bearer, ran, send } = yield* serveAt("2026-07-28")()
       const poor = yield* bearer()
@@ -228,7 +228,7 @@ describe("RequiredScopes", () => {
     })
   )
 
-  it.effect("A required scope dies on a layer that would be unguarded, as it was built before", () =>
+  it.effect("A required scope on a layer built before the guard is a defect", () =>
     Effect.gen(function* () {
       const plain = tool("plain").pipe(Layer.provide(Layer.effect(Ran, Ref.make<ReadonlyArray<string>>([]))))
       const twice = Layer.provideMerge(plain.pipe(Auth.requires("x")), plain)
@@ -238,7 +238,7 @@ describe("RequiredScopes", () => {
     })
   )
 
-  it("A required scope is a compile error where nothing authenticates", () => {
+  it("A required scope without authentication is a compile error", () => {
     const guarded = tool("write").pipe(Layer.provide(Layer.effect(Ran, Ref.make<ReadonlyArray<string>>([]))))
     const complete = (layer: Layer.Layer<McpServer.McpServer>) => layer
     const who = Tools.layer(Tool.make("who", { description: "Who." }), () =>

@@ -1,4 +1,4 @@
-/** Tokens and API keys that an operator hands out, over HTTP; and principals of middleware of one's own. */
+/** Tokens and API keys from an operator, over HTTP, and principals from custom middleware. */
 import * as Auth from "@effect-mcp/auth/server/Auth"
 import * as Credentials from "@effect-mcp/auth/server/Credentials"
 import * as Prompt from "@effect-mcp/core/Prompt"
@@ -48,24 +48,18 @@ const textOf = (reply: { readonly json: any }): any => JSON.parse(reply.json.res
 
 const keys = (options: Partial<Auth.TokensOptions> = {}) => Auth.layerTokens({ tokens, ...options })
 
-describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) => {
+describe.each(since("2024-11-05"))("Static tokens at %s", (revision) => {
   const open = openAt(revision)
 
-  it.effect(
-    "A static token names the caller, its scopes and claims, whether the server has the token or its hash",
-    () =>
-      Effect.gen(function* () {
-        const { call } = yield* open({ features, auth: keys() })
-        assert.deepStrictEqual(textOf(yield* call("whoami", bearer(alice))), [
-          "alice",
-          ["read", "write"],
-          { team: "a" }
-        ])
-        assert.deepStrictEqual(textOf(yield* call("whoami", bearer(bob))), ["bob", ["read"], {}])
-      })
+  it.effect("A static token identifies its caller, scopes and claims, whether stored as token or hash", () =>
+    Effect.gen(function* () {
+      const { call } = yield* open({ features, auth: keys() })
+      assert.deepStrictEqual(textOf(yield* call("whoami", bearer(alice))), ["alice", ["read", "write"], { team: "a" }])
+      assert.deepStrictEqual(textOf(yield* call("whoami", bearer(bob))), ["bob", ["read"], {}])
+    })
   )
 
-  it.effect("A static token is demanded by 401 with a challenge that names each header, and no metadata", () =>
+  it.effect("A missing static token gets a 401 whose challenge names each header, without metadata", () =>
     Effect.gen(function* () {
       const auth = keys({ headers: ["authorization", "x-api-key"], scopes: ["read"] })
       const { call, origin, url } = yield* open({ features, auth })
@@ -77,7 +71,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
         )
         assert.deepStrictEqual(reply.json, {
           error: "unauthorized",
-          error_description: "A token is needed: Authorization: Bearer TOKEN, or x-api-key: TOKEN"
+          error_description: "A token is required: Authorization: Bearer TOKEN, or x-api-key: TOKEN"
         })
       }
       for (const path of ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"]) {
@@ -86,7 +80,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
     })
   )
 
-  it.effect("A static token is taken from each header that was named, and from no other", () =>
+  it.effect("A static token is accepted from each configured header and no other", () =>
     Effect.gen(function* () {
       const { call } = yield* open({ features, auth: keys({ headers: ["x-api-key", "x-token"] }) })
       for (const headers of [{ "x-api-key": bob }, { "X-Token": bob }] as ReadonlyArray<Record<string, string>>) {
@@ -98,7 +92,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
     })
   )
 
-  it.effect("A static token that is not known is refused by 401, which does not repeat the token", () =>
+  it.effect("An unknown static token gets a 401 that does not repeat the token", () =>
     Effect.gen(function* () {
       const { call } = yield* open({ features, auth: keys({ headers: ["authorization", "x-api-key"] }) })
       const wrong = [alice.slice(0, -1), `${alice}0`, alice.toUpperCase(), sha256(bob), "a", "x".repeat(8192)]
@@ -107,14 +101,14 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
           const reply = yield* call("whoami", headers)
           assert.strictEqual(reply.status, 401)
           const challenge = reply.headers.get("www-authenticate") ?? ""
-          assert.match(challenge, /^Bearer error="invalid_token", error_description="The token is not known: /)
+          assert.match(challenge, /^Bearer error="invalid_token", error_description="Unknown token: /)
           if (token.length > 1) assert.notInclude(reply.text + challenge, token)
         }
       }
     })
   )
 
-  it.effect("A static token that is malformed, doubled, or in the query is refused by 400", () =>
+  it.effect("A static token that is malformed, duplicated or in the query gets a 400", () =>
     Effect.gen(function* () {
       const { call, url } = yield* open({ features, auth: keys({ headers: ["authorization", "x-api-key"] }) })
       const malformed: ReadonlyArray<Record<string, string>> = [
@@ -139,7 +133,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
     })
   )
 
-  it.effect("A static token that lacks a scope of the guard or of a tool is refused by 403", () =>
+  it.effect("A static token without a scope required by the guard or a tool gets a 403", () =>
     Effect.gen(function* () {
       const all = yield* open({ features, auth: keys({ scopes: ["write"] }) })
       const refused = yield* all.call("whoami", bearer(bob))
@@ -158,7 +152,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
     })
   )
 
-  it.effect("A static token is seen by no handler", () =>
+  it.effect("A static token is hidden from handlers", () =>
     Effect.gen(function* () {
       const auth = keys({ headers: ["authorization", "x-api-key"] })
       const { call } = yield* open({ features, auth })
@@ -172,7 +166,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
   )
 
   it.effect(
-    "A static token may be missing where anonymous requests are admitted; a tool that needs a caller challenges them",
+    "Static tokens are optional if anonymous requests are admitted, and tools that need a caller challenge them",
     () =>
       Effect.gen(function* () {
         const { call } = yield* open({ features, auth: keys({ anonymous: true }) })
@@ -182,7 +176,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
       })
   )
 
-  it.effect("A static token is found by a function of its hash, which can revoke it", () =>
+  it.effect("A static token can be looked up by its hash with a function that can revoke it", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []
       const known = new Map([[sha256(bob), { subject: "bob" }]])
@@ -200,7 +194,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
   )
 })
 
-describe.each(since("2024-11-05").filter((version) => version !== "2026-07-28"))("A session of %s", (revision) => {
+describe.each(since("2024-11-05").filter((version) => version !== "2026-07-28"))("Sessions in %s", (revision) => {
   it.effect("A session belongs to the subject of the token that opened it, not to other tokens", () =>
     Effect.gen(function* () {
       const second = { token: Redacted.make("alice-second-0123456789"), subject: "alice" }
@@ -213,7 +207,7 @@ describe.each(since("2024-11-05").filter((version) => version !== "2026-07-28"))
 })
 
 describe("Auth.layerTokens", () => {
-  it("A guard reads no token that is longer than 16384 characters", () => {
+  it("A token longer than 16384 characters is not read", () => {
     assert.isTrue(Credentials.isToken("x".repeat(16_384)))
     assert.isFalse(Credentials.isToken("x".repeat(16_385)))
   })
@@ -223,7 +217,7 @@ describe("Auth.layerTokens", () => {
       Exit.isFailure(exit) ? Cause.pretty(exit.cause).split("\n")[0] : undefined
     )
 
-  it.effect("Options of static tokens that contradict each other are refused, and the error names no token", () =>
+  it.effect("Contradictory static token options are rejected without naming a token", () =>
     Effect.gen(function* () {
       const make = (token: string, subject = "alice") => ({ tokens: [{ token: Redacted.make(token), subject }] })
       for (const [options, reason] of [
@@ -242,7 +236,7 @@ describe("Auth.layerTokens", () => {
     })
   )
 
-  it.effect("A static token that can be guessed is logged as a warning, and no token is kept in memory", () => {
+  it.effect("A guessable static token is logged as a warning, and no token is kept in memory", () => {
     const logged: Array<string> = []
     const logger = Logger.make(({ message }) => void logged.push(String(message)))
     return Effect.gen(function* () {
@@ -254,7 +248,7 @@ describe("Auth.layerTokens", () => {
   })
 })
 
-describe("A finder of tokens", () => {
+describe("Token lookup functions", () => {
   const find = (tokens: any, more: Partial<Auth.TokensOptions> = {}) =>
     openAt("2026-07-28")({ features, auth: keys({ tokens, ...more }) })
 
@@ -262,16 +256,16 @@ describe("A finder of tokens", () => {
     ["throws", () => assert.fail("no database"), 500],
     ["dies", () => Effect.die("no database"), 500],
     ["finds an owner without a name", () => Effect.succeed({ scopes: ["read"] }), 500],
-    ["finds scopes that are a text", () => Effect.succeed({ subject: "ada", scopes: "already" }), 500],
+    ["returns scopes as a string", () => Effect.succeed({ subject: "ada", scopes: "already" }), 500],
     ["finds null", () => Effect.succeed(null), 401]
-  ] as const)("Admits no caller if it %s", ([, tokens, status]) =>
+  ] as const)("No caller is admitted if the lookup %s", ([, tokens, status]) =>
     Effect.gen(function* () {
       const { call } = yield* find(tokens, { scopes: ["read"] })
       assert.strictEqual((yield* call("whoami", bearer(alice))).status, status)
     }).pipe(Effect.provide(Logger.layer([])))
   )
 
-  it.effect("Is waited for half a minute, and then the request is answered by 503", () =>
+  it.effect("A lookup times out after half a minute with a 503", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const { call } = yield* find(() => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never))
@@ -283,7 +277,7 @@ describe("A finder of tokens", () => {
   )
 })
 
-describe("The principal of other middleware", () => {
+describe("Principals from other middleware", () => {
   const refused = HttpServerResponse.empty({ status: 401, headers: { "www-authenticate": "Cookie" } })
   const signedIn = HttpRouter.middleware<{ provides: Principal }>()((route) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ cookies: { user } }) =>
@@ -298,7 +292,7 @@ describe("The principal of other middleware", () => {
     Layer.provide([Auth.layerPrincipal({ scopes: ["read"] }), HttpServer.layerServices])
   )
 
-  it.live("The principal of other middleware is the caller of handlers, with the scopes that they demand", () =>
+  it.live("Another middleware's principal becomes the handlers' caller, with its required scopes", () =>
     Effect.gen(function* () {
       const { dispose, handler } = HttpRouter.toWebHandler(app, { disableLogger: true })
       yield* Effect.addFinalizer(() => Effect.promise(dispose))

@@ -1,4 +1,4 @@
-/** Responses that last: what the guard lets in, and for how long. */
+/** Long-lived responses: when the guard admits and ends them. */
 import * as Auth from "@effect-mcp/auth/server/Auth"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -20,12 +20,12 @@ const features = Layer.mergeAll(
 
 interface Reading {
   readonly status: number
-  /** What came until `text` did, or the response ended. */
+  /** Reads the response until it contains `text` or ends. */
   readonly upTo: (text: string) => Effect.Effect<string>
   readonly rest: Effect.Effect<string>
 }
 
-/** A response that is read bit by bit. */
+/** A response that is read piece by piece. */
 const read = (url: string, init: RequestInit): Effect.Effect<Reading, never, Scope.Scope> =>
   Effect.gen(function* () {
     const abort = new AbortController()
@@ -66,7 +66,7 @@ const lateAnswer = (revision: Revision) =>
   })
 
 describe.each(since("2025-03-26", "2025-11-25"))("Streams at %s", (revision) => {
-  it.effect("A session's own stream ends when the token does, and is opened again with another token", () =>
+  it.effect("A session stream ends with its token and is reopened with another one", () =>
     Effect.gen(function* () {
       const { bearer, send, url } = yield* openProtected({ features })
       const early = yield* bearer({ lifetime: 60 })
@@ -86,11 +86,11 @@ describe.each(since("2025-03-26", "2025-11-25"))("Streams at %s", (revision) => 
     })
   )
 
-  it.effect("An answer after the token's end still arrives", () => lateAnswer(revision))
+  it.effect("An answer after the token expires still arrives", () => lateAnswer(revision))
 })
 
-describe("Streams at 2026-07-28", () => {
-  it.effect("A subscription ends when the token does", () =>
+describe("Streams in 2026-07-28", () => {
+  it.effect("A subscription ends with its token", () =>
     Effect.gen(function* () {
       const { bearer, url } = yield* openProtected({ features })
       const message = modern("subscriptions/listen", { notifications: { toolsListChanged: true } })
@@ -108,11 +108,11 @@ describe("Streams at 2026-07-28", () => {
     })
   )
 
-  it.effect("An answer after the token's end still arrives", () => lateAnswer("2026-07-28"))
+  it.effect("An answer after the token expires still arrives", () => lateAnswer("2026-07-28"))
 })
 
-describe("Streams of HTTP with SSE", () => {
-  it.effect("A stream or POST of HTTP with SSE is refused without a token, or with that of another caller", () =>
+describe("HTTP with SSE streams", () => {
+  it.effect("HTTP with SSE rejects a stream or POST without a token or with another caller's token", () =>
     Effect.gen(function* () {
       const { bearer, origin } = yield* openProtected({ features, sse: true })
       const refused = yield* request(`${origin}/sse`, { headers: stream })
@@ -137,7 +137,7 @@ describe("Streams of HTTP with SSE", () => {
       yield* post({ jsonrpc: "2.0", method: "notifications/initialized" }, alice)
       assert.strictEqual((yield* post(call("whoami"), alice)).status, 202)
       assert.include(yield* session.upTo("\n\n"), '"text":"alice"')
-      // The answer to a POST is out before anything is known: what is lacking is said on the stream.
+      // The response to a POST has started by then, so the missing scope is reported on the stream.
       assert.strictEqual((yield* post(call("more"), alice)).status, 202)
       assert.match(yield* session.upTo("\n\n"), /"code":-31403.*"scope":"more"/)
       const renewed = yield* bearer({ subject: "alice", scopes: ["more"] })

@@ -19,7 +19,7 @@ const verify = (token: string, issuer = issuers[0] ?? "") =>
   Effect.flatMap(TokenVerifier, ({ verify }) => verify(Redacted.make(token), { issuers: [issuer], resource }))
 
 describe("JwtVerifier", () => {
-  it.effect("A verifier fails by name when the authorization server does not answer in time", () =>
+  it.effect("A verifier fails with its name if the authorization server does not answer in time", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const asked = yield* Deferred.make<void>()
@@ -39,7 +39,7 @@ describe("JwtVerifier", () => {
   )
 
   it.effect.each(["http://keys.example.com/jwks", "/jwks", "", 7, undefined])(
-    "A verifier fetches no keys from %j, which an issuer may name",
+    "A verifier fetches no keys from %j, even if named by an issuer",
     (jwks_uri) =>
       Effect.gen(function* () {
         const server = yield* AuthServer.AuthServer
@@ -50,26 +50,24 @@ describe("JwtVerifier", () => {
       }).pipe(Effect.provide([JwtVerifier.layer().pipe(Layer.provide(FetchHttpClient.layer)), issuer()]))
   )
 
-  it.effect(
-    "A verifier finds the keys at the URL of its options, and through the metadata of an issuer with a path",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* AuthServer.AuthServer
-        const told = JwtVerifier.layer({ jwksUri: (issuer) => `${issuer}/jwks` })
-        const token = yield* server.issue({ resources: [resource] })
-        for (const [layer, metadata] of [
-          [told, 0],
-          [JwtVerifier.layer(), 1]
-        ] as const) {
-          const provided = Layer.provide(layer, FetchHttpClient.layer)
-          const claims = yield* Effect.provide(verify(token, server.issuer), provided)
-          assert.strictEqual(claims.sub, "alice")
-          assert.strictEqual(yield* server.count("metadata"), metadata)
-        }
-      }).pipe(Effect.provide(issuer({ path: "/tenant", discovery: ["openid-appended"] })))
+  it.effect("Keys are found at the configured URL and through the metadata of an issuer with a path", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      const told = JwtVerifier.layer({ jwksUri: (issuer) => `${issuer}/jwks` })
+      const token = yield* server.issue({ resources: [resource] })
+      for (const [layer, metadata] of [
+        [told, 0],
+        [JwtVerifier.layer(), 1]
+      ] as const) {
+        const provided = Layer.provide(layer, FetchHttpClient.layer)
+        const claims = yield* Effect.provide(verify(token, server.issuer), provided)
+        assert.strictEqual(claims.sub, "alice")
+        assert.strictEqual(yield* server.count("metadata"), metadata)
+      }
+    }).pipe(Effect.provide(issuer({ path: "/tenant", discovery: ["openid-appended"] })))
   )
 
-  it.effect("A verifier tries every key that fits a token that names no key", () =>
+  it.effect("Every matching key is tried for a token that names none", () =>
     Effect.gen(function* () {
       const pairs = yield* Effect.promise(() => Promise.all([1, 2, 3].map(() => Jose.generateKeyPair("ES256"))))
       const keys = yield* Effect.promise(() => Promise.all(pairs.map(({ publicKey }) => Jose.exportJWK(publicKey))))
@@ -86,37 +84,33 @@ describe("JwtVerifier", () => {
     })
   )
 
-  it.effect(
-    "A verifier remembers signatures, not their meaning: keys that are withdrawn take their tokens with them",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* AuthServer.AuthServer
-        const tokens = yield* Effect.all([1, 2, 3].map(() => server.issue({ resources: [resource] })))
-        const { verify } = yield* TokenVerifier
-        const check = (token: string, issuers: ReadonlyArray<string>) =>
-          Effect.exit(verify(Redacted.make(token), { issuers, resource }))
-        for (let round = 0; round < 3; round++) {
-          for (const token of tokens) assert.strictEqual((yield* check(token, [server.issuer]))._tag, "Success")
-          assert.strictEqual((yield* check(tokens[0] ?? "", issuers))._tag, "Failure")
-        }
-        const claims = yield* verify(Redacted.make(tokens[0] ?? ""), { issuers: [server.issuer], resource })
-        assert.throws(() => Object.assign(claims, { sub: "root" }))
-        yield* server.rotateKeys({ keep: false })
-        yield* TestClock.adjust("10 minutes")
-        for (const token of tokens) assert.strictEqual((yield* check(token, [server.issuer]))._tag, "Failure")
-      }).pipe(
-        Effect.provide([JwtVerifier.layer({ remembered: 2 }).pipe(Layer.provide(FetchHttpClient.layer)), issuer()])
-      )
+  it.effect("Only signatures are cached, so that withdrawn keys invalidate their tokens", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      const tokens = yield* Effect.all([1, 2, 3].map(() => server.issue({ resources: [resource] })))
+      const { verify } = yield* TokenVerifier
+      const check = (token: string, issuers: ReadonlyArray<string>) =>
+        Effect.exit(verify(Redacted.make(token), { issuers, resource }))
+      for (let round = 0; round < 3; round++) {
+        for (const token of tokens) assert.strictEqual((yield* check(token, [server.issuer]))._tag, "Success")
+        assert.strictEqual((yield* check(tokens[0] ?? "", issuers))._tag, "Failure")
+      }
+      const claims = yield* verify(Redacted.make(tokens[0] ?? ""), { issuers: [server.issuer], resource })
+      assert.throws(() => Object.assign(claims, { sub: "root" }))
+      yield* server.rotateKeys({ keep: false })
+      yield* TestClock.adjust("10 minutes")
+      for (const token of tokens) assert.strictEqual((yield* check(token, [server.issuer]))._tag, "Failure")
+    }).pipe(Effect.provide([JwtVerifier.layer({ remembered: 2 }).pipe(Layer.provide(FetchHttpClient.layer)), issuer()]))
   )
 
-  it.effect("JwtVerifier forgets the oldest signature beyond the number that it may remember", () =>
+  it.effect("A full signature cache evicts the oldest", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const { verify } = yield* TokenVerifier
       const claimsOf = (token: string) => verify(Redacted.make(token), { issuers: [server.issuer], resource })
       const tokens = yield* Effect.all([1, 2, 3].map(() => server.issue({ resources: [resource] })))
       const first = yield* Effect.forEach(tokens, claimsOf)
-      // What is remembered is the very same claims; what is forgotten is read anew. From the newest, as each reading may forget one.
+      // Cached claims are the same object; evicted ones are read again. Newest first, because each read may evict one.
       const again = yield* Effect.forEach(tokens.toReversed(), claimsOf)
       assert.deepStrictEqual(
         again.map((claims, index) => claims === first.toReversed()[index]),
@@ -125,10 +119,10 @@ describe("JwtVerifier", () => {
     }).pipe(Effect.provide([JwtVerifier.layer({ remembered: 2 }).pipe(Layer.provide(FetchHttpClient.layer)), issuer()]))
   )
 
-  // Any change to any character but the last, which may hold bits that mean nothing.
+  // Changes every character except the last, which may contain unused bits.
   const place = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 }))
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
-  it.effect.prop("A verifier accepts a token only as it was signed", [place, place], ([at, to]) =>
+  it.effect.prop("A token is accepted only exactly as signed", [place, place], ([at, to]) =>
     Effect.gen(function* () {
       const { keys, token } = yield* signedOnce
       const index = at % (token.length - 1)
@@ -150,7 +144,7 @@ const made = (async () => {
 const signedOnce = Effect.promise(() => made)
 
 describe("Introspection", () => {
-  it.effect("Introspection takes a token without an audience only if its options say what to assume", () =>
+  it.effect("Introspection accepts a token without an audience only if the options provide one", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       yield* server.register({ clientId: "resource", secret: "s3cret", authMethod: "client_secret_post" })
@@ -167,34 +161,32 @@ describe("Introspection", () => {
   )
 
   for (const cacheFor of [0, "1 minute"] as const)
-    it.effect(
-      `Introspection takes no authorization server's answer for another's token, answers kept for ${cacheFor}`,
-      () =>
-        Effect.gen(function* () {
-          const credentials = { clientId: "resource", clientSecret: Redacted.make("s3cret") }
-          const servers = yield* Effect.forEach([1, 2], () =>
-            Effect.gen(function* () {
-              const built = yield* Layer.build(issuer({ tokens: "opaque" }))
-              const server = Context.get(built, AuthServer.AuthServer)
-              yield* server.register({ ...credentials, secret: "s3cret", authMethod: "client_secret_basic" })
-              yield* server.script({ claims: (_, { iss: _iss, ...claims }) => claims })
-              return server
-            })
-          )
-          const [one, other] = servers
-          const verifier = yield* Layer.build(
-            Introspection.layer({ credentials, cacheFor }).pipe(Layer.provide(FetchHttpClient.layer))
-          )
-          const token = (yield* one?.issue({ resources: [resource] }) ?? Effect.die("no server")) ?? ""
-          const ask = (server = one) => Effect.provideContext(verify(token, server?.issuer), verifier)
-          assert.strictEqual((yield* ask()).iss, one?.issuer)
-          assert.strictEqual((yield* ask()).iss, one?.issuer)
-          const error = yield* Effect.flip(ask(other))
-          assert.strictEqual(error._tag, "InvalidToken")
-        })
+    it.effect(`An introspection answer never applies to another server's token, cached for ${cacheFor}`, () =>
+      Effect.gen(function* () {
+        const credentials = { clientId: "resource", clientSecret: Redacted.make("s3cret") }
+        const servers = yield* Effect.forEach([1, 2], () =>
+          Effect.gen(function* () {
+            const built = yield* Layer.build(issuer({ tokens: "opaque" }))
+            const server = Context.get(built, AuthServer.AuthServer)
+            yield* server.register({ ...credentials, secret: "s3cret", authMethod: "client_secret_basic" })
+            yield* server.script({ claims: (_, { iss: _iss, ...claims }) => claims })
+            return server
+          })
+        )
+        const [one, other] = servers
+        const verifier = yield* Layer.build(
+          Introspection.layer({ credentials, cacheFor }).pipe(Layer.provide(FetchHttpClient.layer))
+        )
+        const token = (yield* one?.issue({ resources: [resource] }) ?? Effect.die("no server")) ?? ""
+        const ask = (server = one) => Effect.provideContext(verify(token, server?.issuer), verifier)
+        assert.strictEqual((yield* ask()).iss, one?.issuer)
+        assert.strictEqual((yield* ask()).iss, one?.issuer)
+        const error = yield* Effect.flip(ask(other))
+        assert.strictEqual(error._tag, "InvalidToken")
+      })
     )
 
-  it.effect("Introspection sends credentials of any alphabet as the grammar demands", () =>
+  it.effect("Introspection credentials in any alphabet are encoded as the grammar requires", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const clientId = "resource: a+b %"

@@ -1,4 +1,4 @@
-/** Attacks on a protected server: each is tried against one that lets the honest caller in, and none gets anywhere. */
+/** Attacks on a protected server that admits the honest caller. None of them succeeds. */
 import * as ClaimRules from "@effect-mcp/auth/server/ClaimRules"
 import * as Auth from "@effect-mcp/auth/server/Auth"
 import * as Credentials from "@effect-mcp/auth/server/Credentials"
@@ -51,10 +51,10 @@ const changed = (protect: Protected, change: (claims: Claims) => Claims, token: 
     return yield* server.issue({ resources: [url], ...token })
   })
 
-/** An honest token but for its type. */
+/** A valid token except for its type. */
 const typed = ({ server, url }: Protected, type: string) => server.issue({ resources: [url], type })
 
-/** A token of the attacker's making, by attack. */
+/** Forged tokens, by attack. */
 const forgeries: {
   readonly [attack: string]: (protect: Protected) => Effect.Effect<string>
 } = {
@@ -112,7 +112,7 @@ describe.each(revisions)("Attacks at %s", (revision) => {
   const open = openAt(revision)
   for (const [attack, forge] of Object.entries(forgeries)) {
     it.effect(
-      `A guard refuses a token with ${attack}`,
+      `A token with ${attack} is rejected`,
       () =>
         Effect.gen(function* () {
           const protect = yield* open({ features })
@@ -126,7 +126,7 @@ describe.each(revisions)("Attacks at %s", (revision) => {
     )
   }
 
-  it.effect("A guard refuses algorithms that the operator does not allow", () =>
+  it.effect("Algorithms not allowed by the operator are rejected", () =>
     Effect.gen(function* () {
       const verifier = () => JwtVerifier.layer({ algorithms: ["RS256"] })
       const { bearer, call } = yield* open({ features, verifier })
@@ -134,7 +134,7 @@ describe.each(revisions)("Attacks at %s", (revision) => {
     })
   )
 
-  it.effect("A guard takes metadata only from the issuer that they name", () =>
+  it.effect("Metadata is accepted only from the issuer it names", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({ features })
       yield* server.script({ metadata: (document) => ({ ...document, issuer: "https://evil.example.com" }) })
@@ -148,14 +148,14 @@ describe.each(revisions)("Attacks at %s", (revision) => {
 
   if (revision !== "2026-07-28")
     it.effect(
-      "Session ids of one caller have nothing in common",
+      "Session ids for one caller have nothing in common",
       () =>
         Effect.gen(function* () {
           const { bearer, send } = yield* open({ features })
           const alice = yield* bearer()
           const replies = yield* Effect.forEach(Array.from({ length: 12 }), () => send(initialize, alice))
           const ids = replies.map(({ headers }) => headers.get("mcp-session-id") ?? "")
-          /** How many characters at the same places are the same. */
+          /** Number of positions with equal characters. */
           const inCommon = (one: string, other: string) =>
             Array.from({ length: one.length }, (_, at) => at).filter((at) => one[at] === other[at]).length
           for (const [at, id] of ids.entries()) {
@@ -171,7 +171,7 @@ describe.each(revisions)("Attacks at %s", (revision) => {
     )
 
   it.effect(
-    "The session of a principal is closed to every other principal, also to its namesake of another issuer",
+    "A principal's session is closed to every other principal, including its namesake at another issuer",
     () =>
       Effect.gen(function* () {
         const other = Context.get(
@@ -205,7 +205,7 @@ describe.each(revisions)("Attacks at %s", (revision) => {
   )
 
   it.effect(
-    "The requestState of a principal is refused from every other principal",
+    "A principal's requestState is rejected from every other principal",
     () =>
       Effect.gen(function* () {
         const { bearer, send } = yield* open({ features })
@@ -226,9 +226,9 @@ describe.each(revisions)("Attacks at %s", (revision) => {
     verifies("best-practices.handles.not-authentication", "best-practices.handles.user-bound")
   )
 
-  // Whatever stands in the header: refused, without a fault of the server.
+  // Any other header is rejected without a server error.
   it.effect.prop(
-    "A credential of any text is refused, or its token is exactly that text and hidden in JSON",
+    "Any credential is either rejected or read as its exact token and hidden in JSON",
     [Schema.String.check(Schema.isMaxLength(64))],
     ([text]) =>
       Effect.gen(function* () {
@@ -243,10 +243,10 @@ describe.each(revisions)("Attacks at %s", (revision) => {
       })
   )
 
-  // Whatever the claims are: a principal comes only of those for here and now.
+  // Only claims for this server and this time produce a principal.
   const Claim = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null, Schema.Array(Schema.String)])
   it.effect.prop(
-    "Claims of any shape make a principal only with the right issuer, audience and time",
+    "Arbitrary claims form a principal only with the right issuer, audience and time",
     [Schema.Record(Schema.Literals(["iss", "aud", "exp", "nbf", "sub", "client_id", "scope"]), Claim)],
     ([claims]) =>
       Effect.sync(() => {

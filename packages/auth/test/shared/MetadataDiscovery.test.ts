@@ -8,7 +8,7 @@ import * as World from "../client/support/world.ts"
 const paths = (world: World.World) =>
   world.hits.filter(({ url }) => url.pathname.includes(".well-known")).map(({ url }) => `${url.host}${url.pathname}`)
 
-/** A world whose metadata are wherever `at` says, by URL. */
+/** A world with the metadata documents in `at`, by URL. */
 const placed = (at: { readonly [url: string]: unknown }, challenge = "Bearer") =>
   World.make({
     challenge,
@@ -29,10 +29,10 @@ const as = (issuer = World.issuer) => ({
   code_challenge_methods_supported: ["S256"]
 })
 
-describe.each(World.revisions)("Discovery of resource metadata at %s", (revision) => {
+describe.each(World.revisions)("Resource metadata discovery at %s", (revision) => {
   const newClient = World.clientAt(revision)
   it.effect(
-    "A client looks for metadata at the URL of the challenge, and nowhere else",
+    "Metadata is looked up only at the challenge's URL",
     () =>
       Effect.gen(function* () {
         const world = placed(
@@ -48,7 +48,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
   )
 
   it.effect(
-    "A client without a URL in the challenge looks at the path, then at the root",
+    "Without a URL in the challenge, metadata is looked up at the path, then at the root",
     () =>
       Effect.gen(function* () {
         const world = placed({
@@ -69,7 +69,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
   )
 
   it.effect(
-    "Metadata at the path count, and not those at the root of the same host",
+    "Metadata at the path takes precedence over metadata at the host's root",
     () =>
       Effect.gen(function* () {
         const world = placed({
@@ -87,7 +87,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
     verifies("authorization.client.resource-metadata-order", "authorization.discovery.conforms")
   )
 
-  it.effect("A page for people at the well-known URI is not taken for metadata", () =>
+  it.effect("An HTML page at the well-known URI is not mistaken for metadata", () =>
     Effect.gen(function* () {
       const world = placed({
         [World.prmUrl]: new Response("<html>", { status: 200 }),
@@ -98,6 +98,20 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
       assert.strictEqual(yield* client.ask(), 200)
     })
   )
+
+  // Before 2025-06-18 the specification names only one URI.
+  if (revision !== "2025-03-26")
+    it.effect("A page at an issuer's first URI does not hide the metadata at the next one", () =>
+      Effect.gen(function* () {
+        const world = placed({
+          [World.prmUrl]: prm,
+          [World.asUrl]: new Response("<html>", { status: 200 }),
+          [`${World.issuer}/.well-known/openid-configuration`]: as()
+        })
+        const client = yield* newClient(world)
+        assert.strictEqual(yield* client.ask(), 200)
+      })
+    )
 
   for (const resource of [
     "https://evil.example.com/mcp",
@@ -110,7 +124,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
     "http://mcp.example.com/mcp",
     "mcp"
   ])
-    it.effect(`A client refuses metadata of another resource: ${resource}`, () =>
+    it.effect(`Another resource's metadata is rejected: ${resource}`, () =>
       Effect.gen(function* () {
         const world = World.make({ prm: { ...prm, resource } })
         const client = yield* newClient(world)
@@ -122,14 +136,14 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
       })
     )
 
-  it("A client takes metadata of the server itself and of the paths above it", () => {
+  it("Metadata of the server itself or a path above it is accepted", () => {
     const at = new URL("https://mcp.example.com/a/b")
     for (const resource of ["https://MCP.example.com/a/b", "https://mcp.example.com/a", "https://mcp.example.com/"])
       assert.isTrue(MetadataDiscovery.speaksFor(resource, at), resource)
   })
 
   it.effect(
-    "A client names its revision in metadata requests",
+    "Metadata requests name the client's revision",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -141,7 +155,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
     verifies("authorization.client.metadata-version-header")
   )
 
-  it.effect("Metadata without an authorization server are an error that says so", () =>
+  it.effect("Metadata without an authorization server fails with a clear error", () =>
     Effect.gen(function* () {
       const world = World.make({ prm: { resource: World.server } })
       const client = yield* newClient(world)
@@ -151,7 +165,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
     })
   )
 
-  it.effect("A server that fails is an error, not a reason to look elsewhere", () =>
+  it.effect("A failing server is an error, with no fallback to other locations", () =>
     Effect.gen(function* () {
       const world = placed({ [World.prmUrl]: new Response("down", { status: 503 }), [World.asUrl]: as() })
       const client = yield* newClient(world)
@@ -162,10 +176,10 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
   )
 })
 
-describe.each(World.revisions)("Discovery of the authorization server's metadata at %s", (revision) => {
+describe.each(World.revisions)("Authorization server metadata discovery at %s", (revision) => {
   const newClient = World.clientAt(revision)
   it.effect(
-    "A client looks for metadata of an issuer with a path at two inserted paths, then at the appended path",
+    "Metadata of an issuer with a path is looked up at two inserted paths, then the appended one",
     () =>
       Effect.gen(function* () {
         const issuer = "https://auth.example.com/tenant1"
@@ -190,7 +204,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
   )
 
   it.effect(
-    "A client looks for metadata of an issuer without a path at OAuth's URI, then at OpenID's",
+    "Metadata of an issuer without a path is looked up at OAuth's URI, then OpenID's",
     () =>
       Effect.gen(function* () {
         const world = placed({
@@ -209,7 +223,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
 
   for (const claimed of ["https://honest.example.com", "https://auth.example.com/", "https://AUTH.example.com"])
     it.effect(
-      `A client refuses metadata that name another issuer, by so little as: ${claimed}`,
+      `Metadata naming even a slightly different issuer is rejected: ${claimed}`,
       () =>
         Effect.gen(function* () {
           const world = World.make()
@@ -225,23 +239,21 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
     )
 
   for (const status of [500, 502, 503])
-    it.effect(
-      `An authorization server that fails with ${status} has metadata, which the client does not look for elsewhere`,
-      () =>
-        Effect.gen(function* () {
-          const world = placed({
-            [World.prmUrl]: prm,
-            [World.asUrl]: new Response("down", { status }),
-            "https://auth.example.com/.well-known/openid-configuration": as()
-          })
-          const client = yield* newClient(world)
-          const error = yield* World.failure(client.ask())
-          assert.deepStrictEqual([error.step, error.status, error.url], ["server-metadata", status, World.asUrl])
-          assert.strictEqual(world.visits.length, 0)
+    it.effect(`A ${status} from the authorization server is not followed by other lookups`, () =>
+      Effect.gen(function* () {
+        const world = placed({
+          [World.prmUrl]: prm,
+          [World.asUrl]: new Response("down", { status }),
+          "https://auth.example.com/.well-known/openid-configuration": as()
         })
+        const client = yield* newClient(world)
+        const error = yield* World.failure(client.ask())
+        assert.deepStrictEqual([error.step, error.status, error.url], ["server-metadata", status, World.asUrl])
+        assert.strictEqual(world.visits.length, 0)
+      })
     )
 
-  it.effect("A field of metadata that is null counts as absent", () =>
+  it.effect("A null metadata field counts as missing", () =>
     Effect.gen(function* () {
       const world = World.make()
       world.parts.as = { ...world.parts.as, scopes_supported: null, revocation_endpoint: null }
@@ -252,7 +264,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
   )
 
   it.effect(
-    "A client follows redirects of metadata within an origin, and none to another",
+    "Metadata redirects are followed only within an origin",
     () =>
       Effect.gen(function* () {
         let location = "https://mcp.example.com/moved"
@@ -277,7 +289,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
     verifies("best-practices.ssrf.redirects")
   )
 
-  it.effect("A client reads no more of a metadata document than the limit", () =>
+  it.effect("A metadata document over the size limit is not read further", () =>
     Effect.gen(function* () {
       let pulled = 0
       const world = World.make({
@@ -301,9 +313,9 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
   )
 })
 
-describe("MetadataDiscovery at servers of 2025-03-26", () => {
+describe("MetadataDiscovery at 2025-03-26 servers", () => {
   it.effect(
-    "A client takes the server's origin for the authorization server, and its metadata at the root",
+    "The server's origin is used as the authorization server, with metadata at its root",
     () =>
       Effect.gen(function* () {
         const origin = "https://mcp.example.com"
@@ -326,7 +338,7 @@ describe("MetadataDiscovery at servers of 2025-03-26", () => {
   )
 
   it.effect(
-    "A client uses the default endpoints where there are no metadata at all",
+    "Default endpoints are used if there is no metadata at all",
     () =>
       Effect.gen(function* () {
         const origin = "https://mcp.example.com"
@@ -350,7 +362,7 @@ describe("MetadataDiscovery at servers of 2025-03-26", () => {
   )
 
   it.effect(
-    "A client looks at a single place for the metadata of an old authorization server",
+    "A legacy authorization server's metadata is looked up in a single place",
     () =>
       Effect.gen(function* () {
         const world = placed({
@@ -366,7 +378,7 @@ describe("MetadataDiscovery at servers of 2025-03-26", () => {
     verifies("authorization.client.base-url-metadata")
   )
 
-  it.effect("A client uses no default endpoints while the server fails to answer for its metadata", () =>
+  it.effect("Default endpoints are not used while the server fails to answer for its metadata", () =>
     Effect.gen(function* () {
       const world = placed({
         "https://mcp.example.com/.well-known/oauth-authorization-server": new Response("down", { status: 503 })
@@ -378,7 +390,7 @@ describe("MetadataDiscovery at servers of 2025-03-26", () => {
     })
   )
 
-  it.effect("A client does not try the default endpoints where that is switched off", () =>
+  it.effect("Default endpoints are not tried if disabled", () =>
     Effect.gen(function* () {
       const world = placed({})
       const client = yield* World.client(world, { fallback: false })
@@ -389,7 +401,7 @@ describe("MetadataDiscovery at servers of 2025-03-26", () => {
   )
 })
 
-describe.each(World.revisions)("Request forgery through metadata at %s", (revision) => {
+describe.each(World.revisions)("Server-side request forgery through metadata at %s", (revision) => {
   const newClient = World.clientAt(revision)
   const names: ReadonlyArray<string> = [
     "http://169.254.169.254/latest/meta-data",
@@ -418,7 +430,7 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
   ]
   for (const name of names) {
     it.effect(
-      `The challenge of a public server does not lead to ${name}`,
+      `A public server's challenge does not lead to ${name}`,
       () =>
         Effect.gen(function* () {
           const world = World.make({ challenge: `Bearer resource_metadata="${name}"` })
@@ -430,7 +442,7 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
       verifies("best-practices.ssrf.mitigated", "best-practices.ssrf.private-addresses")
     )
     it.effect(
-      `The metadata of a public server do not lead to ${name}`,
+      `A public server's metadata does not lead to ${name}`,
       () =>
         Effect.gen(function* () {
           const world = World.make({ prm: { ...prm, authorization_servers: [name] } })
@@ -445,7 +457,7 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
 
   for (const endpoint of ["authorization_endpoint", "token_endpoint", "registration_endpoint"])
     it.effect(
-      `The ${endpoint} of a public server does not lead to private addresses, nor to anything but https`,
+      `A public server's ${endpoint} leads neither to private addresses nor to non-https URLs`,
       () =>
         Effect.gen(function* () {
           for (const name of [
@@ -481,7 +493,7 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
       )
     )
 
-  it.effect("A private address can be allowed, and is allowed where the server itself is on one", () =>
+  it.effect("A private address can be allowed, and is if the server itself uses one", () =>
     Effect.gen(function* () {
       const issuer = "https://10.0.0.9"
       const at = (server: string) =>

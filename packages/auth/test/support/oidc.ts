@@ -1,4 +1,4 @@
-/** `oidc-provider`: an independent authorization server, on loopback, with a user that agrees to everything. */
+/** `oidc-provider`, a third-party authorization server, on loopback, with a user who consents to everything. */
 import { Effect, type Scope } from "effect"
 import * as Jose from "jose"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -7,12 +7,12 @@ import { Provider, type Adapter, type AdapterPayload, type Configuration } from 
 
 export interface Oidc {
   readonly issuer: string
-  /** Plays the browser: follows an authorization URL, logs in and agrees, and gives the URL that the client is sent back to. */
+  /** Plays the browser: follows an authorization URL, logs in, consents, and returns the URL that the client is redirected to. */
   readonly visit: (url: URL | string) => Effect.Effect<URL>
 }
 
 export interface Options {
-  /** The protected resource and the scopes that there are for it. */
+  /** The protected resource and its scopes. */
   readonly resource: string
   readonly scopes: ReadonlyArray<string>
   readonly format: "jwt" | "opaque"
@@ -21,7 +21,7 @@ export interface Options {
   readonly clients?: Configuration["clients"]
 }
 
-/** What it remembers, in memory. */
+/** The provider's in-memory storage. */
 class Memory implements Adapter {
   private readonly records = new Map<string, AdapterPayload>()
   async upsert(id: string, payload: AdapterPayload) {

@@ -1,4 +1,4 @@
-/** Our client and our protected server, and between them an authorization server that others wrote. */
+/** Our client and our protected server with a third-party authorization server. */
 import * as AuthorizationCode from "@effect-mcp/auth/client/AuthorizationCode"
 import * as Authorizer from "@effect-mcp/auth/client/Authorizer"
 import * as ClientCredentials from "@effect-mcp/auth/client/ClientCredentials"
@@ -12,7 +12,7 @@ import { open } from "../../server/support/protected.ts"
 import * as Oidc from "../../support/oidc.ts"
 import { call, features } from "../support/live.ts"
 
-/** The authorization server must know the resource before its port is known: it has a name, which the network below leads to the port. */
+/** Name of the resource, because the authorization server must know it before its port is known. The network below maps it to the port. */
 const resource = "https://mcp.example.com/mcp"
 
 const setup = Effect.fnUntraced(function* (dpop: boolean) {
@@ -70,8 +70,8 @@ const setup = Effect.fnUntraced(function* (dpop: boolean) {
   return { oidc, connect }
 })
 
-describe("Our client through oidc-provider", () => {
-  it.live("Our client registers, logs a user in, steps up and logs out", () =>
+describe("Our client with oidc-provider", () => {
+  it.live("The client registers, logs a user in, steps up and logs out", () =>
     Effect.gen(function* () {
       const { connect, oidc } = yield* setup(false)
       const { client, oauth } = yield* connect({})
@@ -84,7 +84,7 @@ describe("Our client through oidc-provider", () => {
     })
   )
 
-  it.live("Our client binds its tokens to a key", () =>
+  it.live("The client binds its tokens to a key", () =>
     Effect.gen(function* () {
       const { connect } = yield* setup(true)
       const { client, oauth } = yield* connect({ dpop: "prefer" })
@@ -93,7 +93,7 @@ describe("Our client through oidc-provider", () => {
     })
   )
 
-  it.live("Our client gets a token for itself", () =>
+  it.live("The client gets its own token", () =>
     Effect.gen(function* () {
       const { connect, oidc } = yield* setup(false)
       const grant = ClientCredentials.make({

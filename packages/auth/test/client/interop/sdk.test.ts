@@ -1,4 +1,4 @@
-/** Our client gets into servers of the official SDKs, which are protected by their own helpers for Express. */
+/** Our client logs in to servers made with the official SDKs and protected by their Express helpers. */
 import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
 import * as V2 from "@modelcontextprotocol/express"
 import { toNodeHandler } from "@modelcontextprotocol/node"
@@ -19,7 +19,7 @@ import type { AddressInfo } from "node:net"
 import { listen } from "../../server/support/protected.ts"
 import { call, connect } from "../support/live.ts"
 
-/** An Express application at a port of its own, which it is told before it is made. */
+/** Starts an Express application on a free port, which `make` receives. */
 const serve = (
   make: (url: URL) => Promise<express.Express>
 ): Effect.Effect<{ readonly url: URL }, never, Scope.Scope> =>
@@ -43,7 +43,7 @@ const setup = Effect.gen(function* () {
   const issuer = Context.get(context, AuthServer.AuthServer)
   const oauthMetadata = (yield* issuer.metadata) as any
   const keys = Jose.createLocalJWKSet(yield* issuer.jwks)
-  /** What a token says, if it is one of this issuer's. */
+  /** Returns the claims of a token of this issuer. */
   const verify = async (token: string) => {
     const { payload } = await Jose.jwtVerify(token, keys, { issuer: issuer.issuer })
     const { aud, client_id, exp = 0, scope } = payload
@@ -63,9 +63,9 @@ const says = (extra: unknown, scopes: ReadonlyArray<string> = []) => ({
   content: [{ type: "text" as const, text: `${(extra as { subject?: string }).subject} ${scopes.join(" ")}` }]
 })
 
-describe("Our client at the SDK v2 behind its Express helpers", () => {
+describe("Our client with the SDK v2 Express helpers", () => {
   for (const version of ["2025-11-25", "2026-07-28"] as const)
-    it.live(`Our client logs in with the scopes that are demanded, in ${version}`, () =>
+    it.live(`The client logs in with the required scopes, in ${version}`, () =>
       Effect.gen(function* () {
         const { issuer, oauthMetadata, verify } = yield* setup
         const handler = createMcpHandler(() => {
@@ -97,8 +97,8 @@ describe("Our client at the SDK v2 behind its Express helpers", () => {
     )
 })
 
-describe("Our client at the SDK v1 behind its Express helpers", () => {
-  it.live("Our client logs in with the scopes that are demanded", () =>
+describe("Our client with the SDK v1 Express helpers", () => {
+  it.live("The client logs in with the required scopes", () =>
     Effect.gen(function* () {
       const { issuer, oauthMetadata, verify } = yield* setup
       const { url } = yield* serve(async (url) => {

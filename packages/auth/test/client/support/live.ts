@@ -1,4 +1,4 @@
-/** Our client at our protected server, both over real HTTP on loopback, with the authorization server of the tests. */
+/** Our client and our protected server over real HTTP on loopback, with the test authorization server. */
 import * as AuthorizationCode from "@effect-mcp/auth/client/AuthorizationCode"
 import * as Authorizer from "@effect-mcp/auth/client/Authorizer"
 import * as OAuth from "@effect-mcp/auth/client/OAuth"
@@ -25,7 +25,7 @@ export const open = (options: Pick<Protected.Options<never, never>, "guard" | "i
 
 export type Options = Partial<OAuth.Options<Authorizer.Authorizer>> & { readonly version?: Revision.Version }
 
-/** A client of the server behind `url`. */
+/** Connects a client to the server at `url`. */
 export const connect = Effect.fnUntraced(function* (
   url: string,
   { version = "2026-07-28", ...options }: Options = {}
@@ -44,6 +44,6 @@ export const connect = Effect.fnUntraced(function* (
   return { client: Context.get(context, McpClient.McpClient), oauth: Context.get(context, OAuth.OAuth) }
 })
 
-/** The text of a tool's answer. */
+/** Returns the text of a tool's result. */
 export const call = (client: McpClient.McpClient["Service"], tool: string) =>
   Effect.map(client.callToolByName(tool, {}), ({ content: [first] }) => (first?.type === "text" ? first.text : ""))

@@ -21,9 +21,9 @@ export interface Hit {
   readonly method: string
   readonly url: URL
   readonly headers: { readonly [name: string]: string | undefined }
-  /** A form, if the body is one. */
+  /** The body as a form, if it is one. */
   readonly form: URLSearchParams
-  /** The body as JSON, if it is that. */
+  /** The body as JSON, if it is JSON. */
   readonly json: any
   readonly text: string
 }
@@ -34,7 +34,7 @@ type Handler = (hit: Hit) => Answer | Promise<Answer>
 export const json = (value: unknown, status = 200, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(value), { status, headers: { "content-type": "application/json", ...headers } })
 
-/** An HTTP client whose network is `handler`; what that does not answer is a 404. */
+/** An HTTP client whose network is `handler`. Unanswered requests get a 404. */
 export const network = (handler: Handler) => {
   const hits: Array<Hit> = []
   const http = HttpClient.make((request, url) =>
@@ -57,16 +57,16 @@ export const network = (handler: Handler) => {
   return { hits, http }
 }
 
-/** What a test may change of the world. */
+/** Changes that a test makes to the world. */
 export interface Parts {
   prm: Record<string, unknown> | undefined
   as: Record<string, unknown> | undefined
   challenge: string
-  /** Which access tokens the server takes. */
+  /** Returns true for access tokens that the server accepts. */
   accepts: (token: string, hit: Hit) => boolean
-  /** Answers a request instead of the server that it is for. */
+  /** Answers a request in place of its server. */
   intercept: Handler
-  /** Changes what comes back from the user. */
+  /** Changes the redirect with which the user returns. */
   redirect: (answer: URLSearchParams, url: URL) => void
   /** Changes the answer of the token endpoint. */
   token: (body: Record<string, unknown>, hit: Hit) => Record<string, unknown>
@@ -95,16 +95,16 @@ export interface World {
   readonly parts: Parts
   readonly hits: ReadonlyArray<Hit>
   readonly http: HttpClient.HttpClient
-  /** The authorization URLs that the user was sent to. */
+  /** Authorization URLs that the user has visited. */
   readonly visits: ReadonlyArray<URL>
   readonly authorizer: Authorizer.Authorizer["Service"]
-  /** The requests to one URL. */
+  /** Returns the requests to a URL. */
   readonly at: (url: string) => ReadonlyArray<Hit>
-  /** The forms of one grant at the token endpoint. */
+  /** Returns the forms that the token endpoint received for a grant. */
   readonly grants: (type: string) => ReadonlyArray<URLSearchParams>
 }
 
-/** Tokens are numbered in the order of their issue: `at-1` with `rt-1`, and so on. */
+/** Creates a world. Its tokens are numbered in the order of issue: `at-1` with `rt-1`, and so on. */
 export const make = (changes: Partial<Parts> = {}): World => {
   const parts: Parts = { ...honest(), ...changes }
   let issued = 0
@@ -166,11 +166,11 @@ export interface Client {
   readonly http: HttpClient.HttpClient
   readonly oauth: OAuth.OAuth["Service"]
   readonly store: TokenStore.TokenStore["Service"]
-  /** Asks the server, and gives the status. */
+  /** Sends a request to the server and returns the status. */
   readonly ask: (request?: HttpClientRequest.HttpClientRequest) => Effect.Effect<number, unknown>
 }
 
-/** A client of that world, with a store of its own unless it is given one. */
+/** Creates a client in this world, with a new store by default. */
 export const client = Effect.fnUntraced(function* (
   world: Pick<World, "http" | "authorizer">,
   options: Partial<OAuth.Options<Authorizer.Authorizer>> = {},
@@ -193,14 +193,14 @@ export const client = Effect.fnUntraced(function* (
   }
 })
 
-/** The revisions that have authorization. */
+/** Revisions with authorization. */
 export const revisions = since("2025-03-26")
 
-/** What a client of that revision sends with every request. */
+/** Headers that a client of this revision sends with every request. */
 const headersOf = (revision: Revision): Record<string, string> =>
   revision === "2025-03-26" ? {} : { "mcp-protocol-version": revision }
 
-/** `client` for one revision, which its requests and those for metadata name. */
+/** Like `client`, for one revision, which all of its requests name. */
 export const clientAt =
   (revision: Revision) =>
   (...[world, options, store]: Parameters<typeof client>): ReturnType<typeof client> =>
@@ -209,7 +209,7 @@ export const clientAt =
       ask: (request = HttpClientRequest.post(server)) => ask(HttpClientRequest.setHeaders(request, headersOf(revision)))
     }))
 
-/** The `OAuthError` that the effect fails with. */
+/** Returns the `OAuthError` that the effect fails with. */
 export const failure = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), (error) => {
     const found = find(error)

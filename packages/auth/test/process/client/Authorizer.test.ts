@@ -14,10 +14,10 @@ import * as World from "../../client/support/world.ts"
 
 const page = new URL("https://auth.example.com/authorize?state=right&x=1")
 
-describe("Loopback", () => {
+describe("Loopback authorizer", () => {
   const server = NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })
 
-  /** An authorization under way: the URL that was opened comes first. */
+  /** Starts an authorization and waits for the opened URL. */
   const open = Effect.fnUntraced(function* (options: Partial<Loopback.Options<never, never>> = {}) {
     const opened = yield* Deferred.make<URL>()
     const layer = Loopback.layer({
@@ -37,7 +37,7 @@ describe("Loopback", () => {
     })
 
   it.effect(
-    "The loopback authorizer opens the page, listens on loopback and gives the answer",
+    "The loopback authorizer opens the page and returns its listener's answer",
     () =>
       Effect.gen(function* () {
         const { opened, way } = yield* open()
@@ -55,7 +55,7 @@ describe("Loopback", () => {
   )
 
   it.effect(
-    "The loopback authorizer refuses foreign requests without ending the login, and shows nothing that they send",
+    "Foreign requests are rejected without ending the login or echoing their content",
     () =>
       Effect.gen(function* () {
         const { opened, way } = yield* open()
@@ -80,7 +80,7 @@ describe("Loopback", () => {
     verifies("authorization.client.state")
   )
 
-  it.effect("A second answer to the loopback authorizer changes nothing", () =>
+  it.effect("A second answer is ignored", () =>
     Effect.gen(function* () {
       const { opened, way } = yield* open()
       const answer = yield* Effect.forkChild(way.authorize(page))
@@ -91,7 +91,7 @@ describe("Loopback", () => {
     })
   )
 
-  it.effect("The loopback authorizer waits as long as its timeout, and then says so", () =>
+  it.effect("The loopback authorizer times out with a clear error", () =>
     Effect.gen(function* () {
       const { opened, way } = yield* open({ timeout: "2 minutes", host: "localhost" })
       assert.match(way.redirectUri, /^http:\/\/localhost:\d+\/callback$/)
@@ -99,11 +99,11 @@ describe("Loopback", () => {
       yield* opened
       yield* TestClock.adjust("2 minutes")
       const error = yield* Fiber.join(answer)
-      assert.match(error.message, /not finished in time/)
+      assert.match(error.message, /timed out/)
     })
   )
 
-  it.effect("The loopback authorizer listens no longer than its scope", () =>
+  it.effect("The loopback authorizer stops listening when its scope closes", () =>
     Effect.gen(function* () {
       const redirectUri = yield* Effect.scoped(Effect.map(open(), ({ way }) => way.redirectUri))
       const gone = yield* Effect.promise(() =>
@@ -116,7 +116,7 @@ describe("Loopback", () => {
     })
   )
 
-  it.effect("A browser that cannot be started is the error of the login", () =>
+  it.effect("A browser that fails to start fails the login", () =>
     Effect.gen(function* () {
       const { way } = yield* open({
         open: () => Effect.fail(new OAuthError({ step: "authorization", problem: "no browser" }))
@@ -131,7 +131,7 @@ describe("Loopback", () => {
     ["win32", ["rundll32", "url.dll,FileProtocolHandler", page.href]]
   ] as const)
     it.effect(
-      `The loopback authorizer starts the browser of ${platform} with the URL as one argument`,
+      `The loopback authorizer starts the ${platform} browser with the URL as a single argument`,
       () =>
         Effect.gen(function* () {
           const started: Array<ReadonlyArray<string>> = []
@@ -152,8 +152,8 @@ describe("Loopback", () => {
     )
 })
 
-describe("A terminal", () => {
-  /** A terminal at which these lines are typed. */
+describe("Terminal authorizer", () => {
+  /** A terminal into which these lines are typed. */
   const terminal = Effect.fnUntraced(function* (...lines: ReadonlyArray<string>) {
     const typed = yield* Queue.unbounded<string>()
     yield* Queue.offerAll(typed, lines)
@@ -174,7 +174,7 @@ describe("A terminal", () => {
     return { way, shown: () => shown }
   })
 
-  it.effect("The terminal authorizer shows the page's address and takes the address at which the browser ends", () =>
+  it.effect("The terminal authorizer shows the page's address and reads the address the browser ends at", () =>
     Effect.gen(function* () {
       const { shown, way } = yield* terminal(`  http://127.0.0.1:33418/callback?state=right&code=c  `)
       const answer = yield* way.authorize(page)
@@ -183,7 +183,7 @@ describe("A terminal", () => {
     })
   )
 
-  it.effect("The terminal authorizer asks again for text that is no answer to its login", () =>
+  it.effect("The terminal authorizer prompts again for text that does not answer its login", () =>
     Effect.gen(function* () {
       const { shown, way } = yield* terminal(
         "",
@@ -192,13 +192,13 @@ describe("A terminal", () => {
         "http://x/?state=right&code=c"
       )
       assert.strictEqual((yield* way.authorize(page)).get("code"), "c")
-      assert.strictEqual(shown().split("not the answer to this login").length - 1, 3)
+      assert.strictEqual(shown().split("does not belong to this login").length - 1, 3)
     })
   )
 })
 
-describe("An authorizer for programs without a user", () => {
-  it.effect("An authorizer without a user says how to log in", () =>
+describe("Non-interactive authorizer", () => {
+  it.effect("The non-interactive authorizer explains how to log in", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(Authorizer.layerNone)
       const world = World.make()
@@ -209,7 +209,7 @@ describe("An authorizer for programs without a user", () => {
   )
 })
 
-describe("A scripted user", () => {
+describe("Scripted user", () => {
   const user = (answer: (url: URL) => Response) => {
     const { hits, http } = World.network(({ url }) => answer(url))
     return Effect.map(
@@ -219,7 +219,7 @@ describe("A scripted user", () => {
   }
   const to = (location: string) => new Response(null, { status: 302, headers: { location } })
 
-  it.effect("A scripted user follows redirects up to the redirect to the client, which is not visited", () =>
+  it.effect("A scripted user follows redirects until the client's own, which is not visited", () =>
     Effect.gen(function* () {
       const { authorizer, hits } = yield* user((url) =>
         url.pathname === "/authorize" ? to("/consent") : to("http://127.0.0.1/callback?code=c")
@@ -233,7 +233,7 @@ describe("A scripted user", () => {
     })
   )
 
-  it.effect("A scripted user gives up at a page without redirect, or at endless redirects", () =>
+  it.effect("A scripted user gives up on a page without a redirect or on endless redirects", () =>
     Effect.gen(function* () {
       for (const answer of [() => new Response("log in here"), () => to("/again")]) {
         const { authorizer } = yield* user(answer)

@@ -17,7 +17,7 @@ const listen = () => Layer.fresh(NodeHttpServer.layer(createServer, { port: 0, h
 const originOf = (context: Context.Context<HttpServer.HttpServer>) =>
   HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address)
 
-/** A process that has said that it is ready; `go` lets it make its calls and gives their statuses. */
+/** A process that is ready. `go` lets it make its calls and returns their statuses. */
 const caller = (url: string, directory: string, calls: number) =>
   Effect.map(
     Effect.acquireRelease(
@@ -39,13 +39,13 @@ const caller = (url: string, directory: string, calls: number) =>
       })
   )
 
-describe("Several processes with the same files", () => {
-  it.live("Several processes with the same files refresh an old token once, whatever they do at the same time", () =>
+describe("Processes sharing files", () => {
+  it.live("Processes sharing files refresh an old token once, even concurrently", () =>
     Effect.gen(function* () {
       const issuerContext = yield* Layer.build(Layer.provide(AuthServer.layer(), listen()))
       const issuer = Context.get(issuerContext, AuthServer.AuthServer)
 
-      // The server: it refuses every token of before `old` was set.
+      // The server rejects every token that was issued before `old` was set.
       const seen = new Set<string>()
       const refused = new Set<string>()
       const httpServer = yield* Layer.build(listen())
@@ -69,7 +69,7 @@ describe("Several processes with the same files", () => {
         )
       )
 
-      // The login, in this process.
+      // Logs in in this process.
       const directory = yield* Effect.flatMap(FileSystem.FileSystem, (fs) => fs.makeTempDirectoryScoped())
       const client = OAuth.layer({ grant: AuthorizationCode.make({ clientName: "login" }) }).pipe(
         Layer.provide([TokenFiles.layer({ directory }), Authorizer.layerScripted()]),

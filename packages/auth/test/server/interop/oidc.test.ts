@@ -1,4 +1,4 @@
-/** A protected server whose tokens come from an authorization server that others wrote. */
+/** A protected server with tokens from a third-party authorization server. */
 import * as Auth from "@effect-mcp/auth/server/Auth"
 import * as Introspection from "@effect-mcp/auth/server/Introspection"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -23,7 +23,7 @@ const worker = {
   response_types: []
 } satisfies NonNullable<Oidc.Options["clients"]>[number]
 
-/** The resource has a name that does not depend on its port: the authorization server must know it first. */
+/** Name of the resource, independent of its port, because the authorization server must know it first. */
 const resource = "https://mcp.example.com/mcp"
 
 const serve = Effect.fnUntraced(function* (
@@ -50,7 +50,7 @@ const serve = Effect.fnUntraced(function* (
 })
 
 describe("oidc-provider", () => {
-  it.live("An oidc-provider issues JWTs that are verified by its keys", () =>
+  it.live("oidc-provider's JWTs verify with its keys", () =>
     Effect.gen(function* () {
       const { call, token } = yield* serve("jwt")
       const { access_token } = yield* token("use")
@@ -64,7 +64,7 @@ describe("oidc-provider", () => {
     })
   )
 
-  it.live("An oidc-provider issues opaque tokens, and answers their introspection", () =>
+  it.live("oidc-provider's opaque tokens verify by introspection", () =>
     Effect.gen(function* () {
       const verifier = () =>
         Introspection.layer({ credentials: { clientId: "worker", clientSecret: Redacted.make("worker-secret") } })
@@ -83,7 +83,7 @@ describe("oidc-provider", () => {
     })
   )
 
-  it.live("An oidc-provider binds tokens to keys, which our guard has proven", () =>
+  it.live("oidc-provider binds tokens to keys, which our guard requires proof of", () =>
     Effect.gen(function* () {
       const { call, oidc, token } = yield* serve("jwt", { guard: { dpop: {} } })
       const key = yield* proofKey
@@ -100,7 +100,7 @@ describe("oidc-provider", () => {
     })
   )
 
-  it.live("An oidc-provider authorizes a user of the official client", () =>
+  it.live("oidc-provider authorizes the official client's user", () =>
     Effect.gen(function* () {
       const { oidc, url } = yield* serve("jwt")
       let visited: URL | undefined
@@ -121,7 +121,7 @@ describe("oidc-provider", () => {
         codeVerifier: () => verifier,
         discoveryState: () => discovered,
         saveDiscoveryState: (state) => void (discovered = state),
-        // The server is found at a port of its own here, not at its name.
+        // The server listens on a local port instead of its real name.
         validateResourceURL: async () => new URL(resource)
       }
       const flow = (code?: { readonly authorizationCode: string; readonly iss?: string }) =>

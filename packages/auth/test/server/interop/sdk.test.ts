@@ -1,4 +1,4 @@
-/** The official clients, with their own OAuth, get into a protected server; and step up when they need more. */
+/** The official clients, with their OAuth, log in to a protected server and step up if they need more scopes. */
 import * as Auth from "@effect-mcp/auth/server/Auth"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -17,7 +17,7 @@ const features = Layer.mergeAll(
   Tools.layer(Tool.make("write", { description: "Writes." }), () => who).pipe(Auth.requires("files:write"))
 )
 
-/** What the official clients keep, and where they send the browser. */
+/** Storage for the official clients, and the pages that they open in the browser. */
 const provider = () => {
   let client: V2.StoredOAuthClientInformation | undefined
   let tokens: V2.StoredOAuthTokens | undefined
@@ -82,7 +82,7 @@ const v1: Connect = (url, authProvider) => {
 const isUnauthorized = (error: unknown): boolean =>
   error instanceof UnauthorizedV1 || error instanceof V2.UnauthorizedError || String(error).includes("Unauthorized")
 
-/** Runs `attempt`; when the client sends its user away to authorize, plays the user and runs `again`. */
+/** Runs `attempt`. If the client sends its user to the authorization server, plays the user and runs `again`. */
 const authorizing = <A>(
   server: AuthServer.AuthServer["Service"],
   visited: () => URL,
@@ -113,7 +113,7 @@ describe.each<readonly [name: string, connect: Connect]>([
   ["SDK v2, in a session", v2("legacy")],
   ["SDK v1", v1]
 ])("%s", (_, connect) => {
-  it.live("The SDK client authorizes itself, calls, and steps up to a scope that a tool needs", () =>
+  it.live("The SDK client authorizes, calls, and steps up to a scope required by a tool", () =>
     Effect.gen(function* () {
       const { server, url } = yield* open({
         features,
@@ -141,26 +141,24 @@ describe.each<readonly [name: string, connect: Connect]>([
 })
 
 describe("SDK v2 with DPoP", () => {
-  it.live(
-    "The SDK client proves the possession of its key to the authorization server and to our guard, with both nonces",
-    () =>
-      Effect.gen(function* () {
-        const { server, url } = yield* open({
-          features,
-          guard: { dpop: { required: true, nonces: "5 minutes" } },
-          issuer: { dpop: "required", script: { dpopNonce: "nonce-of-the-issuer" } }
-        })
-        const { methods, visited } = provider()
-        const session = V2.DpopSession.create()
-        const proving = { ...methods, dpop: () => session }
-        const first = v2("legacy")(new URL(url), proving)
-        const second = v2("legacy")(new URL(url), proving)
-        yield* authorizing(server, visited, first.finish, first.open, second.open)
-        assert.strictEqual(yield* Effect.promise(() => second.call("whoami")), "alice: ")
-        yield* Effect.promise(async () => {
-          await first.close()
-          await second.close()
-        })
+  it.live("The SDK client proves its key to the authorization server and our guard, with both nonces", () =>
+    Effect.gen(function* () {
+      const { server, url } = yield* open({
+        features,
+        guard: { dpop: { required: true, nonces: "5 minutes" } },
+        issuer: { dpop: "required", script: { dpopNonce: "nonce-of-the-issuer" } }
       })
+      const { methods, visited } = provider()
+      const session = V2.DpopSession.create()
+      const proving = { ...methods, dpop: () => session }
+      const first = v2("legacy")(new URL(url), proving)
+      const second = v2("legacy")(new URL(url), proving)
+      yield* authorizing(server, visited, first.finish, first.open, second.open)
+      assert.strictEqual(yield* Effect.promise(() => second.call("whoami")), "alice: ")
+      yield* Effect.promise(async () => {
+        await first.close()
+        await second.close()
+      })
+    })
   )
 })

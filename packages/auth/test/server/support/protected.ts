@@ -1,4 +1,4 @@
-/** A protected MCP server and its authorization server, both behind real HTTP on loopback; requests say exactly what they are told to. */
+/** A protected MCP server and its authorization server over real HTTP on loopback. Requests are sent exactly as given. */
 import * as Auth from "@effect-mcp/auth/server/Auth"
 import * as Introspection from "@effect-mcp/auth/server/Introspection"
 import * as JwtVerifier from "@effect-mcp/auth/server/JwtVerifier"
@@ -25,7 +25,7 @@ export interface Reply {
 }
 type HeadersOf = { readonly [name: string]: string }
 
-/** The message of a reply: its JSON, or the last message of its stream. */
+/** Returns the message in a reply: its JSON, or the last message of its stream. */
 const messageOf = (type: string, text: string): unknown => {
   if (type.includes("json")) return JSON.parse(text)
   const last = type.includes("event-stream")
@@ -44,11 +44,11 @@ export const request = (url: string, init: RequestInit = {}): Effect.Effect<Repl
 
 const accept = { "content-type": "application/json", accept: "application/json, text/event-stream" }
 
-/** The revisions that have authorization. */
+/** Revisions with authorization. */
 export const revisions = since("2025-03-26")
 export type { Revision }
 
-/** The first request of a client of an older revision. */
+/** The first request of a client with an older revision. */
 export const initialize = (protocolVersion: string) => ({
   jsonrpc: "2.0" as const,
   id: 0,
@@ -72,22 +72,22 @@ export const modern = (method: string, params: object = {}) => ({
 })
 
 export interface Options<E, R> {
-  /** The revision that `post` and `call` speak. Default 2026-07-28. */
+  /** The revision for `post` and `call`. Default 2026-07-28. */
   readonly revision?: Revision
   readonly features: Layer.Layer<never, E, R>
   readonly guard?: Partial<Auth.Options>
   readonly issuer?: AuthServer.Options
-  /** Issuers whose tokens count beside. */
+  /** Further issuers whose tokens are accepted. */
   readonly issuers?: ReadonlyArray<string>
   readonly verifier?: (issuer: string) => Layer.Layer<TokenVerifier, never, HttpClient.HttpClient>
   readonly endpoint?: Partial<McpServer.HttpOptions>
-  /** The caching hints of lists. */
+  /** Caching hints for lists. */
   readonly caching?: McpServer.Options<E, R>["caching"]
-  /** Serves HTTP with SSE at `/sse` as well, under the same guard. */
+  /** Whether to also serve HTTP with SSE at `/sse`, behind the same guard. */
   readonly sse?: boolean
   /** Replaces `Auth.layer` of the guard. */
   readonly auth?: Layer.Layer<Auth.Auth | Auth.Guard>
-  /** Further routes beside the endpoint. */
+  /** Routes in addition to the endpoint. */
   readonly routes?: Layer.Layer<never, never, Auth.Guard | HttpClient.HttpClient | HttpRouter.HttpRouter>
 }
 
@@ -102,7 +102,7 @@ export interface Protected {
    */
   readonly post: (method: string, params?: object, headers?: HeadersOf, opening?: HeadersOf) => Effect.Effect<Reply>
   readonly call: (name: string, headers?: HeadersOf, args?: object, opening?: HeadersOf) => Effect.Effect<Reply>
-  /** Posts what it is given, as an older client does. */
+  /** Posts the given message like an older client. */
   readonly send: (message: object, headers?: HeadersOf) => Effect.Effect<Reply>
 }
 
@@ -152,7 +152,7 @@ export const open = Effect.fnUntraced(function* <E>({
     const message = modern(method, params)
     return send(message, { ...Headers.of(message), ...headers })
   }
-  // A client of 2025-03-26 names its revision in no header.
+  // A client of 2025-03-26 sends no version header.
   const named: HeadersOf = revision === "2025-03-26" ? {} : { "mcp-protocol-version": revision }
   const statefulPost = Effect.fnUntraced(function* (
     method: string,
@@ -190,7 +190,7 @@ export const openAt =
   <E>(options: Options<E, McpServer.Registries | Auth.Auth>): Effect.Effect<Protected, E, Scope.Scope> =>
     open({ revision, ...options })
 
-/** A client that this server is to its authorization server, for introspection. */
+/** The server's client registration at its authorization server, for introspection. */
 export const introspecting = (options: Partial<Introspection.Options> = {}) =>
   ((issuer) =>
     Introspection.layer({
@@ -199,7 +199,7 @@ export const introspecting = (options: Partial<Introspection.Options> = {}) =>
       ...options
     })) satisfies Options<never, never>["verifier"]
 
-/** A key of a client, and proofs by it. */
+/** A client's key, and a function that signs proofs. */
 export const proofKey = Effect.promise(async () => {
   const { privateKey, publicKey } = await Jose.generateKeyPair("ES256", { extractable: true })
   const jwk = await Jose.exportJWK(publicKey)
