@@ -1,4 +1,7 @@
-/** What `@modelcontextprotocol/express` has: an app that parses JSON and admits requests by its own names only, and by tokens. */
+/**
+ * The API of `@modelcontextprotocol/express`: an app that parses JSON, admits only requests to its own host names, and checks access
+ * tokens.
+ */
 import express, { type Express, type RequestHandler, type Router } from "express"
 import { type BearerAuthOptions, bearerAuthChallengeResponse, metadataPath, verifyBearerToken } from "./http/bearer.ts"
 import { appCheck, type AppNames, refused } from "./http/validation.ts"
@@ -7,11 +10,11 @@ export { getOAuthProtectedResourceMetadataUrl, type OAuthTokenVerifier } from ".
 export type BearerAuthMiddlewareOptions = BearerAuthOptions
 
 export interface CreateMcpExpressAppOptions extends AppNames {
-  /** The largest body, as `express.json` takes it. Default `100kb`. */
+  /** Largest body, in the form that `express.json` expects. Default `100kb`. */
   jsonLimit?: string | undefined
 }
 
-/** An app of Express with `express.json()` that refuses requests to other names, and from pages of others, by 403. */
+/** Creates an Express app with `express.json()`. It answers 403 to requests for other hosts and to requests from other sites' pages. */
 export const createMcpExpressApp = ({ jsonLimit, ...names }: CreateMcpExpressAppOptions = {}): Express => {
   const check = appCheck(names)
   const app = express()
@@ -24,7 +27,7 @@ export const createMcpExpressApp = ({ jsonLimit, ...names }: CreateMcpExpressApp
   return app.use(express.json(jsonLimit === undefined ? undefined : { limit: jsonLimit }))
 }
 
-/** Admits requests with a valid token, whose `AuthInfo` is `request.auth` from then on; others are refused by 401 or 403. */
+/** Admits requests with a valid token and sets `request.auth` to its `AuthInfo`. Answers 401 or 403 to others. */
 export const requireBearerAuth =
   (options: BearerAuthOptions): RequestHandler =>
   async (request, response, next) => {
@@ -40,14 +43,14 @@ export const requireBearerAuth =
   }
 
 export interface AuthMetadataOptions {
-  /** The metadata of the authorization server (RFC 8414), as it is served. Its `issuer` is HTTPS, or of loopback. */
+  /** Metadata of the authorization server (RFC 8414), served as they are. Their `issuer` must use HTTPS or a loopback address. */
   oauthMetadata: { issuer: string; [name: string]: unknown }
-  /** The URL of this server: the resource that tokens are for. */
+  /** URL of this server: the resource that tokens are for. */
   resourceServerUrl: URL
   serviceDocumentationUrl?: URL | undefined
   scopesSupported?: Array<string> | undefined
   resourceName?: string | undefined
-  /** Admits an issuer without HTTPS. For tests. */
+  /** Whether to admit an issuer without HTTPS. For tests only. */
   dangerouslyAllowInsecureIssuerUrl?: boolean | undefined
 }
 
@@ -70,7 +73,7 @@ const document = (metadata: object): RequestHandler => {
   }
 }
 
-/** Serves the metadata of this resource (RFC 9728), and that of its authorization server; for the root of an app. */
+/** Serves the metadata of this resource (RFC 9728) and of its authorization server. Mount it at the root of an app. */
 export const mcpAuthMetadataRouter = ({
   dangerouslyAllowInsecureIssuerUrl = false,
   oauthMetadata,

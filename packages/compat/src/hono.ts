@@ -1,4 +1,4 @@
-/** What `@modelcontextprotocol/hono` has: an app that parses JSON and admits requests by its own names only. */
+/** The API of `@modelcontextprotocol/hono`: an app that parses JSON and admits only requests to its own host names. */
 import { type Context, Hono } from "hono"
 import { appCheck, type AppNames, refused } from "./http/validation.ts"
 
@@ -8,7 +8,7 @@ const maxBytes = 4 * 1024 * 1024
 
 const isJson = (type: string | undefined): boolean => /^\s*application\/json\s*(;|$)/i.test(type ?? "")
 
-/** A copy of the body; undefined for a larger one, which the endpoint refuses. */
+/** Returns a copy of the body, or `undefined` if it is too large. The endpoint then rejects it. */
 const textOf = async (request: Request): Promise<string | undefined> => {
   const chunks: Array<Uint8Array> = []
   let size = 0
@@ -21,8 +21,8 @@ const textOf = async (request: Request): Promise<string | undefined> => {
 }
 
 /**
- * An app of Hono that refuses requests to other names, and from pages of others, by 403. A body of JSON is in `c.get("parsedBody")`, up to
- * 4 MiB.
+ * Creates a Hono app. It answers 403 to requests for other hosts and to requests from other sites' pages. `c.get("parsedBody")` holds a
+ * JSON body of up to 4 MiB.
  */
 export const createMcpHonoApp = (options: CreateMcpHonoAppOptions = {}): Hono => {
   const check = appCheck(options)

@@ -1,4 +1,4 @@
-/** What `@modelcontextprotocol/node` has: servers on `node:http`. */
+/** The API of `@modelcontextprotocol/node`: servers on `node:http`. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
@@ -10,14 +10,14 @@ import { hostRefusal, isChecked, originRefusal, refused } from "./http/validatio
 
 export { NodeStreamableHTTPServerTransport, type StreamableHTTPServerTransportOptions } from "./http/transport.ts"
 
-/** What answers requests of the Web API. */
+/** An object that answers Web API requests. */
 export interface FetchLikeMcpHandler {
   readonly fetch: (request: Request, extra?: RequestExtra) => Response | Promise<Response>
 }
 
 const isOwn = (handler: FetchLikeMcpHandler): handler is NodeHandler => node in handler
 
-/** A listener that hands each request to a function of the Web API. A client that goes away aborts its signal. */
+/** Returns a listener that passes each request to a Web API function. If the client goes away, the request's signal aborts. */
 const bridged =
   ({ fetch }: FetchLikeMcpHandler): NodeHandler[typeof node] =>
   async (request, response, body) => {
@@ -39,7 +39,10 @@ const bridged =
     else await pipeline(Readable.from(answer), response).catch(() => undefined)
   }
 
-/** The listener of a handler: one that `createMcpHandler` made, or any with `fetch`. `body` is the parsed body where that was read before. */
+/**
+ * Returns the listener of a handler from `createMcpHandler`, or of any object with `fetch`. Pass the parsed body as `body` if it was
+ * already read.
+ */
 export const toNodeHandler = (
   handler: FetchLikeMcpHandler
 ): ((request: NodeRequest, response: ServerResponse, body?: unknown) => Promise<void>) =>
@@ -58,14 +61,14 @@ const check =
     return false
   }
 
-/** Answers by 403 and gives `false` where `Host` is none of the names. */
+/** Answers 403 and returns `false` if `Host` is not one of the names. */
 export const hostHeaderValidation = (names: ReadonlyArray<string>) => check(names, "host")
-/** The same for the names of loopback. */
+/** Like `hostHeaderValidation`, with the names of the loopback interface. */
 export const localhostHostValidation = () => check(undefined, "host")
-/** Answers by 403 and gives `false` where `Origin` is another site than loopback. */
+/** Answers 403 and returns `false` if `Origin` is a site other than loopback. */
 export const localhostOriginValidation = () => check(undefined, "origin")
 
-/** The request of Node's as one of the Web API. With a body that was read before, the stream is not touched. */
+/** Converts a Node request to a Web API request. If the parsed body is passed, the stream is not touched. */
 export const toWebRequest = async (request: IncomingMessage, parsedBody?: unknown): Promise<Request> => {
   const headers = Object.entries(request.headers).flatMap(([name, value]) =>
     typeof value === "string" ? [[name, value] as [string, string]] : []

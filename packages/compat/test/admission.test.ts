@@ -1,4 +1,4 @@
-/** Which hosts and origins are admitted, and the body and the signal that a request has once frameworks have read it. */
+/** Which hosts and origins are admitted, and the body and signal of a request that a framework has already read. */
 import { createMcpExpressApp } from "@effect-mcp/compat/express"
 import { createMcpHonoApp } from "@effect-mcp/compat/hono"
 import { NodeStreamableHTTPServerTransport } from "@effect-mcp/compat/node"
@@ -33,7 +33,7 @@ interface Names {
   readonly origin?: string
 }
 
-/** Connections from loopback, to a server that is named as given. */
+/** Loopback connections to a server with the given names. */
 const own: Names = {}
 const foreign: Names = { host: "evil.example", origin: "https://evil.example" }
 const page: Names = { origin: "https://evil.example" }
@@ -63,9 +63,9 @@ const settings: ReadonlyArray<{ readonly options: Options; readonly statuses: Re
   { options: { allowedHosts: ["*"], allowedOrigins: ["*"] }, statuses: [200, 200, 200, 200] }
 ]
 
-describe("endpoints", () => {
+describe("Endpoints", () => {
   it.each(settings)(
-    "An endpoint of a transport with $options admits by host and origin",
+    "A transport endpoint with $options admits requests by host and origin",
     async ({ options, statuses }) => {
       const transport = await transportWith(options)
       const found = []
@@ -74,7 +74,7 @@ describe("endpoints", () => {
     }
   )
 
-  it("An endpoint of createMcpHandler refuses other names than its own, and reports why", async () => {
+  it("A createMcpHandler endpoint rejects other host names and reports why", async () => {
     const errors: Array<string> = []
     const onerror = ({ message }: Error) => void errors.push(message)
     const handler = createMcpHandler(() => serverOf(), { allowedHosts: ["mcp.example.com"], onerror })
@@ -85,7 +85,7 @@ describe("endpoints", () => {
     await handler.close()
   })
 
-  it("An endpoint takes the parsed body of the program in the place of the body on the wire", async () => {
+  it("An endpoint uses the body already parsed by the program", async () => {
     const transport = await transportWith({})
     const answer = await transport.handleRequest(post({}, "wire"), { parsedBody: call("sanitized by the program") })
     assert.include(await answer.text(), "sanitized by the program")
@@ -109,7 +109,7 @@ describe("endpoints", () => {
   })
 })
 
-/** The status of a POST with these names; `fetch` would set `Host` itself. */
+/** Returns the status of a POST with these names. Does not use `fetch`, which sets `Host` itself. */
 const ask = ({ port }: URL, names: Names): Promise<{ readonly status: number | undefined; readonly text: string }> =>
   new Promise((resolve, reject) => {
     const headers = { ...base, ...names }
@@ -137,8 +137,8 @@ const apps = [
   { options: { host: "0.0.0.0", allowedOrigins: ["evil.example"] }, statuses: [200, 403, 200, 403] }
 ]
 
-describe("apps", () => {
-  it.each(apps)("An app of Express with $options admits by host and origin", async ({ options, statuses }) => {
+describe("Apps", () => {
+  it.each(apps)("An Express app with $options admits requests by host and origin", async ({ options, statuses }) => {
     const transport = await nodeTransport()
     const app = createMcpExpressApp({ ...options, jsonLimit: "1mb" })
     app.post("/mcp", (request, response) => void transport.handleRequest(request, response, request.body))
@@ -148,14 +148,14 @@ describe("apps", () => {
     assert.deepStrictEqual(found, statuses)
   })
 
-  it("An app of Express refuses bodies over its jsonLimit", async () => {
+  it("An Express app rejects bodies over its jsonLimit", async () => {
     const transport = await nodeTransport()
     const app = createMcpExpressApp({ jsonLimit: "10b" })
     app.post("/mcp", (request, response) => void transport.handleRequest(request, response, request.body))
     assert.strictEqual((await ask(await listening(app), own)).status, 413)
   })
 
-  it("A request of HTTP/2 is admitted by its authority", async () => {
+  it("An HTTP/2 request is admitted by its authority", async () => {
     const transport = await nodeTransport()
     const statuses = []
     for (const authority of ["localhost", "evil.example"]) {
@@ -172,7 +172,7 @@ describe("apps", () => {
     assert.deepStrictEqual(statuses, [200, 403])
   })
 
-  it("A listener of node:http may give a parsed body in the place of the body on the wire", async () => {
+  it("A node:http listener can pass a parsed body", async () => {
     const transport = await nodeTransport()
     const origin = await listening(
       (request, response) => void transport.handleRequest(request, response, call("clean"))
@@ -181,7 +181,7 @@ describe("apps", () => {
     assert.include(text, "clean")
   })
 
-  it("An app of Hono admits by host and origin, and has the parsed body", async () => {
+  it("A Hono app admits requests by host and origin and provides the parsed body", async () => {
     const transport = await transportWith({})
     const app = createMcpHonoApp({ host: "0.0.0.0", allowedHosts: ["mcp.example.com"] })
     const bodies: Array<unknown> = []

@@ -1,4 +1,4 @@
-/** Admission by access tokens, for Express and for the Web API, and what a refused client learns. */
+/** Admission by access tokens, for Express and the Web API, and the information in a rejection. */
 import { Client, extractWWWAuthenticateParams, StreamableHTTPClientTransport } from "@effect-mcp/compat/client"
 import {
   createMcpExpressApp,
@@ -88,8 +88,8 @@ const post = (url: URL, authorization?: string) =>
 describe.each([
   { kind: "Express", listener: express },
   { kind: "the Web API", listener: web }
-])("tokens at a server of $kind", ({ listener }) => {
-  it("A server that requires tokens tells its handlers the user of the token", async () => {
+])("Tokens on a $kind server", ({ listener }) => {
+  it("Handlers see the token's user if the server requires tokens", async () => {
     const url = new URL("/mcp", await listening(listener()))
     const client = new Client({ name: "tester", version: "1.0.0" }, { versionNegotiation: { mode: "auto" } })
     await client.connect(new StreamableHTTPClientTransport(url, { authProvider: { token: async () => "good" } }))
@@ -105,7 +105,7 @@ describe.each([
     { given: "Bearer old", status: 401, error: "invalid_token" },
     { given: "Bearer endless", status: 401, error: "invalid_token" },
     { given: "Bearer narrow", status: 403, error: "insufficient_scope" }
-  ])("A server that requires tokens refuses $given by $status and $error", async ({ error, given, status }) => {
+  ])("A token-protected server rejects $given with $status and $error", async ({ error, given, status }) => {
     const refusal = await post(new URL("/mcp", await listening(listener())), given)
     assert.strictEqual(refusal.status, status)
     const { errorDescription, ...challenge } = extractWWWAuthenticateParams(refusal)
@@ -114,15 +114,15 @@ describe.each([
     assert.strictEqual(Object(await refusal.json()).error, error)
   })
 
-  it("A server whose verifier fails answers 500, without the error or a challenge", async () => {
+  it("A failing verifier causes a 500, without the error or a challenge", async () => {
     const refusal = await post(new URL("/mcp", await listening(listener())), "Bearer broken")
     assert.deepStrictEqual([refusal.status, refusal.headers.get("www-authenticate")], [500, null])
     assert.notInclude(await refusal.text(), "secret")
   })
 })
 
-describe("apps with the metadata of their resource", () => {
-  it("An app with the metadata of its resource serves both documents to pages of any origin", async () => {
+describe("Apps with resource metadata", () => {
+  it("An app with resource metadata serves both documents to any origin", async () => {
     const url = new URL("/mcp", await listening(express()))
     const read = async (path: string) => {
       const answer = await fetch(new URL(path, url))
@@ -138,7 +138,7 @@ describe("apps with the metadata of their resource", () => {
     ])
   })
 
-  it("The metadata of a resource are refused for an issuer without HTTPS", () => {
+  it("Resource metadata with a non-HTTPS issuer is rejected", () => {
     const oauthMetadata = { issuer: "http://as.example" }
     assert.throws(
       () => mcpAuthMetadataRouter({ oauthMetadata, resourceServerUrl: new URL("http://127.0.0.1/mcp") }),

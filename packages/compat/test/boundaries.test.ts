@@ -1,5 +1,5 @@
-/** Code of a program that fails in every way: the process lives, the connection stays open, and `onerror` receives the error. */
-/* oxlint-disable unicorn/prefer-add-event-listener -- servers and transports of the SDK are no event targets */
+/** Program code that fails in every possible way: the process survives, the connection stays open, and `onerror` receives the error. */
+/* oxlint-disable unicorn/prefer-add-event-listener -- servers and transports of the SDK are not event targets */
 import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
 import { McpServer, requireBearerAuth } from "@effect-mcp/compat/server"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
@@ -17,7 +17,7 @@ const unreadable = () =>
     }
   })
 
-/** Ways in which a callback fails. */
+/** Ways in which a callback can fail. */
 const ways: { readonly [way: string]: () => never | Promise<never> } = {
   throws: () => {
     throw new Error("failed")
@@ -44,13 +44,13 @@ const pair = async (prepare: (server: McpServer, client: Client) => void) => {
 
 const done = () => ({ content: [] })
 
-describe.each(Object.keys(ways))("a callback that %s", (way) => {
+describe.each(Object.keys(ways))("A callback that %s", (way) => {
   const fail = (): never => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- programs in JavaScript return promises where none are expected
     return ways[way]?.() as never
   }
 
-  it("A tool fails its call", async () => {
+  it("A tool callback fails its call", async () => {
     const reasons = unhandled()
     const { client } = await pair((server) => void server.registerTool("fails", {}, fail))
     assert.isTrue((await client.callTool({ name: "fails" })).isError)
@@ -95,7 +95,7 @@ describe.each(Object.keys(ways))("a callback that %s", (way) => {
     for (const { message } of errors) assert.isString(message)
   })
 
-  it("Callbacks of progress leave the request alone", async () => {
+  it("A progress callback does not affect its request", async () => {
     const reasons = unhandled()
     const { client, errors } = await pair((server) => {
       server.registerTool("progress", {}, async ({ mcpReq }) => {
@@ -109,7 +109,7 @@ describe.each(Object.keys(ways))("a callback that %s", (way) => {
     assert.deepStrictEqual([errors.length, reasons], [1, []])
   })
 
-  it("Callbacks of the end, and onerror itself, end nothing else", async () => {
+  it("Throwing close callbacks and onerror affect nothing else", async () => {
     const reasons = unhandled()
     const { client, server } = await pair((server, client) => {
       server.server.onerror = client.onerror = fail
@@ -123,7 +123,7 @@ describe.each(Object.keys(ways))("a callback that %s", (way) => {
     assert.deepStrictEqual([server.isConnected(), reasons], [false, []])
   })
 
-  it("A verifier of tokens is answered by 500", async () => {
+  it("A token verifier causes a 500", async () => {
     const reasons = unhandled()
     const check = requireBearerAuth({ verifier: { verifyAccessToken: fail } })
     const answer = await check(new Request("http://localhost/", { headers: { authorization: "Bearer t" } }))
@@ -148,7 +148,7 @@ describe.each(Object.keys(ways))("a callback that %s", (way) => {
   })
 })
 
-describe("values of programs that JSON cannot carry", () => {
+describe("Program values that JSON cannot represent", () => {
   const circular: { [name: string]: unknown } = {}
   circular["self"] = circular
 
@@ -157,7 +157,7 @@ describe("values of programs that JSON cannot carry", () => {
     ["a result with a bigint", () => ({ ...done(), _meta: { big: 1n } })],
     ["undefined", () => undefined],
     [
-      "an error whose data have a cycle",
+      "an error with cyclic data",
       () => {
         throw Object.assign(new Error("failed"), { code: -32_000, data: circular })
       }
@@ -172,7 +172,7 @@ describe("values of programs that JSON cannot carry", () => {
     assert.deepStrictEqual(reasons, [])
   })
 
-  it("A token whose scopes are a text is admitted nowhere", async () => {
+  it("A token with string scopes is rejected", async () => {
     const verifyAccessToken = async () => ({ token: "t", clientId: "c", scopes: "readonly", expiresAt: 1e10 }) as never
     const check = requireBearerAuth({ verifier: { verifyAccessToken }, requiredScopes: ["read"] })
     const answer = await check(new Request("http://localhost/", { headers: { authorization: "Bearer t" } }))

@@ -1,4 +1,4 @@
-/** Functions of the program that fail: what is reported, and what the client is answered. */
+/** Program functions that fail: the reported error, and the client's answer. */
 import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
 import { toNodeHandler } from "@effect-mcp/compat/node"
 import {
@@ -24,7 +24,7 @@ const initialize = JSON.stringify({
 const post = (url = "http://localhost/mcp", more: Record<string, string> = {}) =>
   new Request(url, { method: "POST", headers: { ...headers, ...more }, body: initialize })
 
-/** A function that throws at its first call, and makes servers then. */
+/** A factory that throws on its first call and creates servers afterwards. */
 const brokenOnce = (): McpServerFactory => {
   let calls = 0
   return () => {
@@ -35,7 +35,7 @@ const brokenOnce = (): McpServerFactory => {
 }
 
 describe("createMcpHandler", () => {
-  it("The handler of createMcpHandler answers 500 while its factory throws, reports why, and serves the next request", async () => {
+  it("createMcpHandler answers 500 and reports why if its factory throws", async () => {
     const errors: Array<string> = []
     const handler = createMcpHandler(brokenOnce(), { onerror: ({ message }) => void errors.push(message) })
     const refused = await handler.fetch(post())
@@ -49,7 +49,7 @@ describe("createMcpHandler", () => {
     assert.isAtLeast((await handler.fetch(post())).status, 500)
   })
 
-  it("The handler of createMcpHandler answers 500 on node:http while its factory throws", async () => {
+  it("createMcpHandler answers 500 on node:http if its factory throws", async () => {
     const handler = createMcpHandler(brokenOnce())
     const listener = toNodeHandler(handler)
     const { href } = new URL("/mcp", await listening((request, response) => void listener(request, response)))
@@ -60,7 +60,7 @@ describe("createMcpHandler", () => {
   })
 })
 
-describe("transports with sessions", () => {
+describe("Transports with sessions", () => {
   const connected = async (options: ConstructorParameters<typeof WebStandardStreamableHTTPServerTransport>[0]) => {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
@@ -84,7 +84,7 @@ describe("transports with sessions", () => {
     }
     const { server, transport } = await connected({ onsessioninitialized })
     const answer = transport.handleRequest(post()).then(({ status }) => void order.push(String(status)))
-    // Another request is answered meanwhile: an answer that waits for nothing is there by then.
+    // Another request is answered in between: an answer that waits for nothing would have arrived by then.
     await transport.handleRequest(post())
     known()
     await answer
@@ -92,7 +92,7 @@ describe("transports with sessions", () => {
     await server.close()
   })
 
-  it("A transport refuses the session where onsessioninitialized rejects, and reports why", async () => {
+  it("A transport rejects the session and reports why if onsessioninitialized rejects", async () => {
     const { errors, server, transport } = await connected({
       onsessioninitialized: () => Promise.reject(new Error("Full"))
     })
@@ -102,7 +102,7 @@ describe("transports with sessions", () => {
     await server.close()
   })
 
-  it("A transport ends, and reports why, where onsessionclosed throws", async () => {
+  it("A transport ends and reports why if onsessionclosed throws", async () => {
     const onsessionclosed = () => {
       throw new Error("Not found")
     }
@@ -117,7 +117,7 @@ describe("transports with sessions", () => {
 })
 
 describe("serveStdio", () => {
-  it("The function serveStdio gives a handle at once, and serves the transport that it is given", async () => {
+  it("serveStdio returns a handle immediately and serves the given transport", async () => {
     const [near, far] = InMemoryTransport.createLinkedPair()
     const handle = serveStdio(() => new McpServer(info), { transport: far })
     assert.property(handle, "close")
@@ -127,7 +127,7 @@ describe("serveStdio", () => {
     await handle.close()
   })
 
-  it("The function serveStdio reports a factory that throws, and closes the transport", async () => {
+  it("serveStdio reports a throwing factory and closes the transport", async () => {
     const [near, far] = InMemoryTransport.createLinkedPair()
     const closed = new Promise<void>((resolve) => Object.assign(near, { onclose: resolve }))
     const errors: Array<string> = []
@@ -137,7 +137,7 @@ describe("serveStdio", () => {
     assert.deepStrictEqual(errors, ["No database"])
   })
 
-  it("The function serveStdio refuses the handshake of older clients where legacy is reject", async () => {
+  it("serveStdio rejects older clients' handshakes if legacy is reject", async () => {
     const [near, far] = InMemoryTransport.createLinkedPair()
     const handle = serveStdio(() => new McpServer(info), { transport: far, legacy: "reject" })
     const refused = await new Client(info).connect(near).then(

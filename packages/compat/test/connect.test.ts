@@ -1,11 +1,11 @@
-/** Callbacks of a program that throw: `onerror` gets what they throw, and the connection ends as without them. */
-/* oxlint-disable unicorn/prefer-add-event-listener -- servers and transports of the SDK are no event targets */
+/** Program callbacks that throw: `onerror` receives the error, and the connection ends as usual. */
+/* oxlint-disable unicorn/prefer-add-event-listener -- servers and transports of the SDK are not event targets */
 import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
 import { McpServer } from "@effect-mcp/compat/server"
 import { assert, describe, it } from "@effect/vitest"
 import { reported, unhandled } from "./support/unhandled.ts"
 
-/** The message that a promise rejects with. */
+/** Returns the message that a promise rejects with. */
 const refusal = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => "resolved",
@@ -27,8 +27,8 @@ const made = () => {
   return { client, closed, errors, failed, far, near, server }
 }
 
-describe("connect of a server", () => {
-  it("A server refuses a second connect while the first connect opens", async () => {
+describe("Connecting a server", () => {
+  it("A second connect is rejected while the first is opening", async () => {
     const { far, server } = made()
     const first = server.connect(far)
     const [, other] = InMemoryTransport.createLinkedPair()
@@ -37,14 +37,14 @@ describe("connect of a server", () => {
     await server.close()
   })
 
-  it("A server refuses a transport that another server serves", async () => {
+  it("A transport in use by another server is rejected", async () => {
     const { far, server } = made()
     await server.connect(far)
     assert.match(await refusal(made().server.connect(far)), /connected to another server/)
     await server.close()
   })
 
-  it("A server rejects connect with the error of a transport that does not start", async () => {
+  it("connect rejects with the transport's error if it fails to start", async () => {
     const { far, server } = made()
     far.start = () => Promise.reject(new Error("no start"))
     assert.strictEqual(await refusal(server.connect(far)), "no start")
@@ -52,8 +52,8 @@ describe("connect of a server", () => {
   })
 })
 
-describe("clients that watch lists", () => {
-  it("A client that watches lists connects to a server without subscriptions, and onerror gets the refusal", async () => {
+describe("Clients that watch lists", () => {
+  it("A list-watching client connects to a server without subscriptions and reports to onerror", async () => {
     const { far, near, server } = made()
     server.registerTool("hello", {}, () => ({ content: [] }))
     const errors: Array<string> = []
@@ -75,7 +75,7 @@ describe("clients that watch lists", () => {
   })
 })
 
-describe("callbacks that throw", () => {
+describe("Throwing callbacks", () => {
   it.each([
     ["rejects", () => Promise.reject(new Error("no start"))],
     [
@@ -84,7 +84,7 @@ describe("callbacks that throw", () => {
         throw new Error("no start")
       }
     ]
-  ])("A callback oninitialized that %s gives its error to onerror", async (_, oninitialized) => {
+  ])("An oninitialized callback that %s reports its error to onerror", async (_, oninitialized) => {
     const reasons = unhandled()
     const { client, errors, failed, far, near, server } = made()
     server.server.oninitialized = oninitialized
@@ -96,7 +96,7 @@ describe("callbacks that throw", () => {
     await client.close()
   })
 
-  it("A connection ends also where the transport's onclose throws", async () => {
+  it("A connection ends even if the transport's onclose throws", async () => {
     const reasons = unhandled()
     const { client, closed, far, near, server } = made()
     far.onclose = () => {
@@ -110,7 +110,7 @@ describe("callbacks that throw", () => {
     assert.deepStrictEqual([server.isConnected(), reasons], [false, []])
   })
 
-  it("A connection ends also where the server's onclose throws, and onerror gets the error", async () => {
+  it("A connection ends even if the server's onclose throws, and onerror receives the error", async () => {
     const reasons = unhandled()
     const { client, errors, failed, far, near, server } = made()
     server.server.onclose = () => {

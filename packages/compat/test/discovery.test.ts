@@ -1,4 +1,4 @@
-/** What a client learns beside results: the server before the connection, the tools before a call, and the ids of events. */
+/** Information that a client has beyond results: the server before connecting, the tools before a call, and event ids. */
 import { Client, type ConnectOptions, StreamableHTTPClientTransport } from "@effect-mcp/compat/client"
 import { createMcpHandler, McpServer, WebStandardStreamableHTTPServerTransport } from "@effect-mcp/compat/server"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
@@ -6,7 +6,7 @@ import { assert, describe, it, onTestFinished } from "@effect/vitest"
 const url = new URL("http://localhost/mcp")
 const text = (text: string) => ({ content: [{ type: "text" as const, text }] })
 
-/** The methods that clients of a server have sent. */
+/** Counts the methods that a server's clients have sent. */
 const counting = () => {
   const sent: Array<string> = []
   const handler = createMcpHandler(() => {
@@ -31,8 +31,8 @@ const clientOf = (mode?: "auto") => {
   return client
 }
 
-describe("clients with a known server", () => {
-  it("A client with a known server sends no request before its first call, and then the call alone", async () => {
+describe("Clients with a known server", () => {
+  it("A client with a known server sends nothing before its first call", async () => {
     const { sent, transport } = counting()
     const first = clientOf("auto")
     await first.connect(transport())
@@ -49,7 +49,7 @@ describe("clients with a known server", () => {
     assert.deepStrictEqual(sent, ["tools/call"])
   })
 
-  it("A client with a server that is known to be legacy begins with the handshake", async () => {
+  it("A client with a known legacy server starts with the handshake", async () => {
     const { sent, transport } = counting()
     await clientOf("auto").connect(transport(), { prior: { kind: "legacy" } })
     assert.deepStrictEqual(sent, ["initialize", "notifications/initialized"])
@@ -61,7 +61,7 @@ describe("clients with a known server", () => {
       why: "an older revision",
       prior: { kind: "modern", discover: { supportedVersions: ["2025-11-25"], capabilities: {} } }
     }
-  ])("A client is refused for $why of the known server, and can be connected after that", async ({ prior }) => {
+  ])("A client is rejected for $why of the known server, and can connect afterwards", async ({ prior }) => {
     const { transport } = counting()
     const client = clientOf("auto")
     const options: ConnectOptions = Object(JSON.parse(JSON.stringify({ prior })))
@@ -71,8 +71,8 @@ describe("clients with a known server", () => {
   })
 })
 
-describe("events of a call over HTTP", () => {
-  it("A call over HTTP tells the ids of the events that answer it, and of no other call", async () => {
+describe("HTTP call events", () => {
+  it("A call over HTTP reports only its own event ids", async () => {
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => "any" })
     const server = new McpServer({ name: "logs", version: "1.0.0" }, { capabilities: { logging: {} } })
     server.registerTool("logs", {}, async ({ mcpReq }) => {

@@ -1,4 +1,4 @@
-/** Answers of clients to questions of servers: what reaches a handler, and the errors that questions reject with. */
+/** A client's answers to a server's questions: which answers reach a handler, and the errors that questions reject with. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { clientV1, clientV2, kinds, serverV1, serverV2 } from "./support/modules.ts"
 
@@ -23,7 +23,7 @@ const unfit: ReadonlyArray<Content> = [
 
 const text = (value: unknown) => ({ content: [{ type: "text" as const, text: JSON.stringify(value) }] })
 
-/** What a question resolves with, or the code of its error. */
+/** Returns the result of a question, or the code of its error. */
 const outcome = async (asked: Promise<object>) => {
   try {
     return await asked
@@ -32,9 +32,9 @@ const outcome = async (asked: Promise<object>) => {
   }
 }
 
-describe("answers to forms", () => {
+describe("Form answers", () => {
   it.each(kinds.flatMap((kind) => (["server", "context", "connection"] as const).map((place) => ({ kind, place }))))(
-    "A v2 $kind server rejects answers by the $place that do not fit the form",
+    "A v2 $kind server rejects invalid form answers by the $place",
     async ({ kind, place }) => {
       const { McpServer } = await serverV2(kind)
       const { Client, InMemoryTransport } = await clientV2("official")
@@ -60,7 +60,7 @@ describe("answers to forms", () => {
     }
   )
 
-  it("A handler of 2026-07-28 gets no answer that does not fit its form", async () => {
+  it("A handler in 2026-07-28 never receives an invalid form answer", async () => {
     const { McpServer } = await serverV2("shim")
     const { Client, InMemoryTransport } = await clientV2("official")
     const server = new McpServer(info)
@@ -78,7 +78,7 @@ describe("answers to forms", () => {
   })
 })
 
-describe("errors of v1", () => {
+describe("v1 errors", () => {
   /** A v1 server and an official client that answers with `content`. */
   const connected = async (
     kind: (typeof kinds)[number],
@@ -99,7 +99,7 @@ describe("errors of v1", () => {
     return { client: asking, open, sdk, server }
   }
 
-  it.each(kinds)("A v1 %s server rejects an unfit answer with an McpError", async (kind) => {
+  it.each(kinds)("A v1 %s server rejects an invalid answer with an McpError", async (kind) => {
     const { client, open, sdk, server } = await connected(kind, { count: 50 })
     server.tool("ask", async () => {
       const error = await server.server.elicitInput(form).catch((error: unknown) => error)
@@ -109,7 +109,7 @@ describe("errors of v1", () => {
     assert.deepInclude(await client.callTool({ name: "ask" }), text([true, -32_602]))
   })
 
-  it.each(kinds)("A request of a v1 %s handler rejects with an McpError", async (kind) => {
+  it.each(kinds)("A v1 %s handler's request rejects with an McpError", async (kind) => {
     const { client, open, sdk, server } = await connected(kind, {})
     server.tool("ask", async ({ sendRequest }) => {
       const request = { method: "acme/unknown", params: {} }
@@ -121,7 +121,7 @@ describe("errors of v1", () => {
   })
 
   it.each(kinds.flatMap((client) => kinds.map((server) => ({ client, server }))))(
-    "A v1 $client client gets the UrlElicitationRequiredError of a $server server",
+    "A v1 $client client receives the UrlElicitationRequiredError from a $server server",
     async (setting) => {
       const { client, open, sdk, server } = await connected(setting.server, {}, setting.client)
       const { McpError, UrlElicitationRequiredError } = await clientV1(setting.client)

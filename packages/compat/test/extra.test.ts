@@ -1,4 +1,4 @@
-/** What transports of programs say beside a message: handlers know it, and no shape of it ends the session. */
+/** Information that a program's transport passes with a message: handlers see it, and no shape of it ends the session. */
 import { InMemoryTransport } from "@effect-mcp/compat/client"
 import { McpServer } from "@effect-mcp/compat/v1/server/mcp.js"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
@@ -8,7 +8,7 @@ interface Answer {
   readonly result?: { readonly content?: unknown }
 }
 
-/** A server that tells what it knows of a call, over a transport of a program. */
+/** A server that returns the information it has about a call, over a program's transport. */
 const serving = async (sessionId?: string) => {
   const server = new McpServer({ name: "known", version: "1.0.0" })
   server.tool("known", async ({ authInfo, requestInfo, sessionId }) => ({
@@ -56,18 +56,14 @@ const nothing = known(null, null, null)
 
 const extras: ReadonlyArray<readonly [string, unknown, unknown]> = [
   ["null", null, nothing],
-  ["null for each member", { authInfo: null, request: null, requestInfo: null }, nothing],
-  ["a request info without headers", { requestInfo: {} }, nothing],
+  ["null members", { authInfo: null, request: null, requestInfo: null }, nothing],
+  ["request info without headers", { requestInfo: {} }, nothing],
   ["a request without headers", { request: {} }, nothing],
-  ["members that throw", { authInfo: hostile, requestInfo: hostile }, nothing],
-  ["a header without a text", { requestInfo: { headers: { "x-test": Object.create(null) } } }, nothing],
-  ["a token alone", { authInfo: auth }, known(auth, null, null)],
+  ["throwing members", { authInfo: hostile, requestInfo: hostile }, nothing],
+  ["a header without text", { requestInfo: { headers: { "x-test": Object.create(null) } } }, nothing],
+  ["only a token", { authInfo: auth }, known(auth, null, null)],
   ["headers without a URL", { requestInfo: { headers: { "X-Test": ["a", "b"] } } }, known(null, "a, b", null)],
-  [
-    "headers as the platform has them",
-    { requestInfo: { headers: new Headers({ "x-test": "a" }) } },
-    known(null, "a", null)
-  ],
+  ["platform headers", { requestInfo: { headers: new Headers({ "x-test": "a" }) } }, known(null, "a", null)],
   [
     "a header named __proto__",
     { requestInfo: { headers: JSON.parse(`{"__proto__":"x","x-test":"a"}`) } },
@@ -75,17 +71,17 @@ const extras: ReadonlyArray<readonly [string, unknown, unknown]> = [
   ]
 ]
 
-describe("What a transport of a program says of a message", () => {
-  it.each(extras)("%s reaches the handler as far as it can be read", async (_, extra, content) => {
+describe("Extra info passed by a custom transport", () => {
+  it.each(extras)("%s reaches the handler as far as it is readable", async (_, extra, content) => {
     const { call } = await serving()
     assert.deepStrictEqual(await call(extra), content)
   })
 
-  it("The token of a message in memory reaches the other end", async () => {
+  it("An in-memory message's authInfo reaches the other end", async () => {
     const [near, far] = InMemoryTransport.createLinkedPair()
     const known: Array<unknown> = []
     await near.send({ id: 1 }, { authInfo: auth })
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport of the SDK is no event target
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport of the SDK is not an event target
     far.onmessage = (_, extra) => void known.push(extra?.authInfo)
     await far.start()
     await near.send({ id: 2 }, { authInfo: auth })
@@ -93,12 +89,12 @@ describe("What a transport of a program says of a message", () => {
     assert.deepStrictEqual(known, [auth, auth, undefined])
   })
 
-  it("The session of a handler is that of its transport", async () => {
+  it("A handler sees its transport's session", async () => {
     const { call } = await serving("mine")
     assert.deepStrictEqual(await call({ requestInfo: { headers: {} } }), known(null, null, "mine"))
   })
 
-  it("A message without a JSON form is told to `onerror`, and the session lives on", async () => {
+  it("A message without a JSON form is reported to onerror, and the session continues", async () => {
     const { call, errors, transport } = await serving()
     transport.onmessage({ jsonrpc: "2.0", id: 1n, method: "ping" })
     assert.match(String(errors), /BigInt/)

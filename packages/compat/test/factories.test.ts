@@ -1,4 +1,4 @@
-/** Servers that a factory makes: the one that serves a client hears it, knows it and asks it. */
+/** Servers from a factory: the server for a client hears it, sees its capabilities and asks it. */
 import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
 import { createMcpHandler, McpServer } from "@effect-mcp/compat/server"
 import { serveStdio } from "@effect-mcp/compat/server/stdio"
@@ -6,8 +6,8 @@ import { assert, describe, it, onTestFinished } from "@effect/vitest"
 
 const params = { mode: "form", message: "Your name?", requestedSchema: { type: "object", properties: {} } } as const
 
-describe("servers that a factory makes", () => {
-  it("A server that a factory makes is initialized, hears notifications, and knows and asks its client with a handshake", async () => {
+describe("Servers from a factory", () => {
+  it("A factory server receives notifications and asks its client after a handshake", async () => {
     const heard: Array<string> = []
     const known = Promise.withResolvers<unknown>()
     const rootsHeard = Promise.withResolvers<void>()
@@ -39,29 +39,26 @@ describe("servers that a factory makes", () => {
     await client.close()
   })
 
-  it.each(["legacy", "auto"] as const)(
-    "A server that a factory makes knows in a request what its client declared in mode %s",
-    async (mode) => {
-      const { fetch } = createMcpHandler(() => {
-        const server = new McpServer({ name: "made", version: "1.0.0" })
-        server.registerTool("client", {}, () => ({
-          content: [{ type: "text", text: JSON.stringify(server.server.getClientCapabilities() ?? null) }]
-        }))
-        return server
-      })
-      const { StreamableHTTPClientTransport } = await import("@effect-mcp/compat/client")
-      const client = new Client(
-        { name: "Ada", version: "1.0.0" },
-        { capabilities: { sampling: {} }, versionNegotiation: { mode } }
-      )
-      const transport = new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), {
-        fetch: async (input, init) => fetch(new Request(input, init))
-      })
-      await client.connect(transport)
-      const { content } = await client.callTool({ name: "client" })
-      // A request of the older revisions without a session says nothing of its client.
-      assert.deepStrictEqual(content, [{ type: "text", text: mode === "auto" ? '{"sampling":{}}' : "{}" }])
-      await client.close()
-    }
-  )
+  it.each(["legacy", "auto"] as const)("A factory server sees its client's capabilities in mode %s", async (mode) => {
+    const { fetch } = createMcpHandler(() => {
+      const server = new McpServer({ name: "made", version: "1.0.0" })
+      server.registerTool("client", {}, () => ({
+        content: [{ type: "text", text: JSON.stringify(server.server.getClientCapabilities() ?? null) }]
+      }))
+      return server
+    })
+    const { StreamableHTTPClientTransport } = await import("@effect-mcp/compat/client")
+    const client = new Client(
+      { name: "Ada", version: "1.0.0" },
+      { capabilities: { sampling: {} }, versionNegotiation: { mode } }
+    )
+    const transport = new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), {
+      fetch: async (input, init) => fetch(new Request(input, init))
+    })
+    await client.connect(transport)
+    const { content } = await client.callTool({ name: "client" })
+    // In older revisions, a request without a session does not carry the client's capabilities.
+    assert.deepStrictEqual(content, [{ type: "text", text: mode === "auto" ? '{"sampling":{}}' : "{}" }])
+    await client.close()
+  })
 })

@@ -1,4 +1,4 @@
-/** Handlers by method: their types, and the schemas that programs give. */
+/** Handlers by method: their types, and the schemas that programs pass. */
 import { Client as ClientV1 } from "@effect-mcp/compat/v1/client/index.js"
 import { InMemoryTransport } from "@effect-mcp/compat/v1/inMemory.js"
 import { Server } from "@effect-mcp/compat/v1/server/index.js"
@@ -18,8 +18,8 @@ const connected = async (server: Server) => {
   return client
 }
 
-describe("handlers of a low-level server", () => {
-  it("A handler has the params of its method, by name and by the schema of v1", async () => {
+describe("Low-level server handlers", () => {
+  it("A handler set by name or v1 schema receives its method's params", async () => {
     const server = serverOf()
     const called = ({ arguments: args, name }: { name: string; arguments?: { [name: string]: unknown } | undefined }) =>
       ({ content: [{ type: "text", text: `${name} ${String(args?.["n"])}` }] }) satisfies CallToolResult
@@ -31,7 +31,7 @@ describe("handlers of a low-level server", () => {
     assert.deepStrictEqual(await call(), [{ type: "text", text: "v1 1" }])
   })
 
-  it("The compiler refuses params and results of another method, and the server refuses such a result", async () => {
+  it("The compiler and the server reject another method's results", async () => {
     const server = serverOf()
     // @ts-expect-error -- the result of tools/list has tools
     server.setRequestHandler("tools/list", () => ({ prompts: [] }))
@@ -46,7 +46,7 @@ describe("handlers of a low-level server", () => {
     assert.strictEqual(Object(error).code, -32_603)
   })
 
-  it("A handler gets what the program's schema of its requests makes of them", async () => {
+  it("A handler receives requests decoded by the program's schema", async () => {
     const server = serverOf()
     const Search = z.object({
       method: z.literal("acme/search"),

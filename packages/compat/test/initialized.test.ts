@@ -1,5 +1,5 @@
-/** `oninitialized`, and what a server knows of its client, in revisions with and without a handshake. */
-/* oxlint-disable unicorn/prefer-add-event-listener -- servers of the SDK are no event targets */
+/** `oninitialized`, and a server's information about its client, in revisions with and without a handshake. */
+/* oxlint-disable unicorn/prefer-add-event-listener -- servers of the SDK are not event targets */
 import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
 import { McpServer } from "@effect-mcp/compat/v1/server/mcp.js"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
@@ -16,8 +16,8 @@ const connect = async (server: McpServer, version: string) => {
   return client
 }
 
-describe.each(["2025-11-25", "2026-07-28"])("a server of v1 in %s", (version) => {
-  it("Lists tools that oninitialized registers for the client's capabilities", async () => {
+describe.each(["2025-11-25", "2026-07-28"])("v1 servers in %s", (version) => {
+  it("Tools registered in oninitialized for the client's capabilities are listed", async () => {
     const server = new McpServer({ name: "server", version: "1.0.0" }, { capabilities: { tools: {} } })
     let calls = 0
     server.server.oninitialized = () => {
@@ -37,8 +37,8 @@ describe.each(["2025-11-25", "2026-07-28"])("a server of v1 in %s", (version) =>
   })
 })
 
-describe("a server of v1 in 2026-07-28", () => {
-  it("Reports an oninitialized that throws and answers the request", async () => {
+describe("v1 servers in 2026-07-28", () => {
+  it("A throwing oninitialized is reported, and the request is answered", async () => {
     const server = new McpServer({ name: "server", version: "1.0.0" }, { capabilities: { tools: {} } })
     const errors: Array<string> = []
     server.server.onerror = ({ message }) => void errors.push(message)

@@ -1,4 +1,4 @@
-/** Clients that log in: those of the official SDKs and those of the shim, with the same provider at the same servers. */
+/** Clients that log in, from the official SDKs and the shim, with the same provider and servers. */
 import type { AuthProvider, OAuthClientProvider } from "@effect-mcp/compat/client"
 import * as Shim from "@effect-mcp/compat/client"
 import { assert, describe, it } from "@effect/vitest"
@@ -54,7 +54,7 @@ const callerOf = (make: MakeCaller, url: URL, provider: Given): Effect.Effect<Ca
     ({ close }) => Effect.promise(close)
   )
 
-/** Has a client be refused, plays its user, and connects another client with what the provider saved. */
+/** Connects a client that is rejected, plays its user, and connects another client with the credentials that the provider saved. */
 const loggedIn = Effect.fnUntraced(function* (make: MakeCaller, { authority, url }: Guarded, provider: MemoryProvider) {
   const refused = yield* callerOf(make, url, provider)
   assert.strictEqual((yield* Effect.promise(() => failureOf(refused.open()))).constructor.name, "UnauthorizedError")
@@ -71,8 +71,8 @@ const clients = kinds.flatMap((kind) => [
   { client: `v1 of the ${kind}`, make: v1(kind), kind }
 ])
 
-describe.each(clients)("Client $client", ({ kind, make }) => {
-  it.live("A client that is refused registers, sends its user to the page, and is admitted with the code", () =>
+describe.each(clients)("Login with the $client client", ({ kind, make }) => {
+  it.live("A rejected client registers, sends its user to the page, and logs in with the code", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const provider = new MemoryProvider()
@@ -86,7 +86,7 @@ describe.each(clients)("Client $client", ({ kind, make }) => {
     })
   )
 
-  it.live("A token that the server refuses is refreshed, and the user is not asked again", () =>
+  it.live("A rejected token is refreshed without prompting the user", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const provider = new MemoryProvider()
@@ -138,41 +138,44 @@ describe.each(clients)("Client $client", ({ kind, make }) => {
   )
 })
 
-// The v1 of the SDK refreshes its token instead, which lacks the scope again.
-describe.each(clients.filter(({ client }) => client !== "v1 of the official"))("Client $client", ({ kind, make }) => {
-  it.live("A client with a secret asks for the scopes that a refusal names, beside its own", () =>
-    Effect.gen(function* () {
-      const { authority, url } = yield* guarded()
-      const registered = yield* authority.register({
-        secret: "secret",
-        authMethod: "client_secret_basic",
-        grantTypes: ["client_credentials"]
+// The official v1 client refreshes its token instead, and the new token lacks the scope again.
+describe.each(clients.filter(({ client }) => client !== "v1 of the official"))(
+  "Step-up with the $client client",
+  ({ kind, make }) => {
+    it.live("A client with a secret adds the scopes required by the server", () =>
+      Effect.gen(function* () {
+        const { authority, url } = yield* guarded()
+        const registered = yield* authority.register({
+          secret: "secret",
+          authMethod: "client_secret_basic",
+          grantTypes: ["client_credentials"]
+        })
+        const { ClientCredentialsProvider } = yield* Effect.promise(() => clientV1(kind))
+        const options = { clientId: registered.clientId, clientSecret: "secret", scope: "use" }
+        const caller = yield* callerOf(make, url, new ClientCredentialsProvider(options))
+        yield* Effect.promise(caller.open)
+        assert.include(yield* Effect.promise(() => caller.call("write")), "files:write")
       })
-      const { ClientCredentialsProvider } = yield* Effect.promise(() => clientV1(kind))
-      const options = { clientId: registered.clientId, clientSecret: "secret", scope: "use" }
-      const caller = yield* callerOf(make, url, new ClientCredentialsProvider(options))
-      yield* Effect.promise(caller.open)
-      assert.include(yield* Effect.promise(() => caller.call("write")), "files:write")
-    })
-  )
+    )
 
-  it.live("A tool that needs another scope sends the user to the page for the scopes of before and the new one", () =>
-    Effect.gen(function* () {
-      const server = yield* guarded()
-      const provider = new MemoryProvider()
-      const caller = yield* loggedIn(make, server, provider)
-      yield* Effect.promise(() => failureOf(caller.call("write")))
-      const scopes = new Set(provider.page.searchParams.get("scope")?.split(" "))
-      assert.isTrue(scopes.has("files:write") && scopes.has("use"))
-      const back = yield* server.authority.visit(provider.page)
-      yield* Effect.promise(() => caller.finish(back.searchParams))
-      assert.match(yield* Effect.promise(() => caller.call("write")), /files:write/)
-    })
-  )
-})
+    it.live("A tool that needs another scope sends the user to the page for all scopes", () =>
+      Effect.gen(function* () {
+        const server = yield* guarded()
+        const provider = new MemoryProvider()
+        const caller = yield* loggedIn(make, server, provider)
+        yield* Effect.promise(() => failureOf(caller.call("write")))
+        const scopes = new Set(provider.page.searchParams.get("scope")?.split(" "))
+        assert.isTrue(scopes.has("files:write") && scopes.has("use"))
+        const back = yield* server.authority.visit(provider.page)
+        yield* Effect.promise(() => caller.finish(back.searchParams))
+        assert.match(yield* Effect.promise(() => caller.call("write")), /files:write/)
+      })
+    )
+  }
+)
 
-describe.each(kinds)("A provider of a token, with the %s", (kind) => {
-  it.live("A provider that gets another token when its own is refused has its request sent again", () =>
+describe.each(kinds)("Token providers, with the %s", (kind) => {
+  it.live("A request is retried if its provider has another token", () =>
     Effect.gen(function* () {
       const { authority, resource, url } = yield* guarded()
       const good = yield* authority.issue({ scopes: ["use"], resources: [resource] })
@@ -192,7 +195,7 @@ describe.each(kinds)("A provider of a token, with the %s", (kind) => {
     })
   )
 
-  it.live("A provider that can get no other token has the connection refused as unauthorized", () =>
+  it.live("Connecting rejects as unauthorized if the provider has no other token", () =>
     Effect.gen(function* () {
       const { url } = yield* guarded()
       const caller = yield* callerOf(v2(kind, "auto"), url, { token: async () => "stale" })
@@ -201,10 +204,10 @@ describe.each(kinds)("A provider of a token, with the %s", (kind) => {
   )
 })
 
-describe("The login of the shim", () => {
+describe("Login on the compatibility layer", () => {
   const make = v2("shim", "auto")
 
-  it.live("A code whose answer names another authorization server is not used", () =>
+  it.live("A code whose response names another authorization server is not used", () =>
     Effect.gen(function* () {
       const { authority, url } = yield* guarded()
       const provider = new MemoryProvider()
@@ -221,7 +224,7 @@ describe("The login of the shim", () => {
     })
   )
 
-  it.live("A secret that was saved for one authorization server is not sent to another", () =>
+  it.live("A secret saved for one authorization server is not sent to another", () =>
     Effect.gen(function* () {
       const { authority, url } = yield* guarded()
       const options = { clientId: "client", clientSecret: "secret", expectedIssuer: "https://other.example" }
@@ -232,7 +235,7 @@ describe("The login of the shim", () => {
     })
   )
 
-  it.live("A client registers anew where its registration is of another authorization server", () =>
+  it.live("A client registered with another authorization server registers again", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const provider = new MemoryProvider()
@@ -250,7 +253,7 @@ describe("The login of the shim", () => {
     })
   )
 
-  it.live("A client that its authorization server does not know any more registers again", () =>
+  it.live("A client forgotten by its authorization server registers again", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const provider = new MemoryProvider()
@@ -264,7 +267,7 @@ describe("The login of the shim", () => {
     })
   )
 
-  it.live("Requests that are refused at the same time share one refresh", () =>
+  it.live("Concurrently rejected requests share one refresh", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const provider = new MemoryProvider()
@@ -276,7 +279,7 @@ describe("The login of the shim", () => {
     })
   )
 
-  it.live("A page is not opened for an authorization server without PKCE, and no client is registered there", () =>
+  it.live("An authorization server without PKCE gets neither a registration nor the user", () =>
     Effect.gen(function* () {
       const metadata = (document: object) => ({ ...document, code_challenge_methods_supported: ["plain"] })
       const { authority, url } = yield* guarded({ script: { metadata } })
@@ -290,7 +293,7 @@ describe("The login of the shim", () => {
     })
   )
 
-  it.live("A transport that is to throw for want of scopes rejects the request, and the user is not asked", () =>
+  it.live("Missing scopes reject the request without prompting the user if the transport is set to throw", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const provider = new MemoryProvider()

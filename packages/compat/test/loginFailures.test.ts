@@ -1,4 +1,4 @@
-/** Logins of the shim that fail, or meet what an attacker or an older program left: what is sent, kept and told. */
+/** Logins of the shim that fail, or that meet an attacker or state from an older program: what is sent, kept and reported. */
 import * as Shim from "@effect-mcp/compat/client"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, type Scope } from "effect"
@@ -32,7 +32,7 @@ const connection = Effect.fnUntraced(function* (
 
 const refused = (promise: () => Promise<unknown>) => Effect.promise(() => failureOf(promise()))
 
-/** Has a client be refused, and plays its user. */
+/** Connects a client that is rejected, and plays its user. */
 const answered = Effect.fnUntraced(function* (
   { authority, url }: Guarded,
   provider: MemoryProvider,
@@ -56,7 +56,7 @@ const stale = (provider: MemoryProvider) => {
   provider.saved = { ...(provider.saved ?? assert.fail("no tokens were saved")), access_token: "stale" }
 }
 
-/** A provider of a client without a user: methods of another one, and those that are given. */
+/** A provider for a client without a user: the methods of another provider, and the given ones. */
 const withoutUser = (
   provider: MemoryProvider,
   methods: Partial<Shim.OAuthClientProvider>
@@ -79,7 +79,7 @@ const bodyOf = (init: RequestInit | undefined): string => {
 }
 const calls = (tool: string, init: RequestInit | undefined): boolean => bodyOf(init).includes(`"${tool}"`)
 
-/** `fetch` that changes the JSON at URLs with this in their path. */
+/** `fetch` that changes the JSON at URLs whose path contains the given text. */
 const changing =
   (path: string, change: (json: object) => object): Shim.FetchLike =>
   async (url, init) => {
@@ -88,8 +88,8 @@ const changing =
     return Response.json(change(Object(await response.json())))
   }
 
-describe("The failure of a login", () => {
-  it.live("A request that is forbidden for another reason does not reject with the login of an earlier request", () =>
+describe("Failed logins", () => {
+  it.live("A 403 for another reason does not reject with an earlier login failure", () =>
     Effect.gen(function* () {
       const forbidding: Shim.FetchLike = async (url, init) =>
         calls("whoami", init) ? new Response("not today", { status: 403 }) : fetch(url, init)
@@ -101,10 +101,10 @@ describe("The failure of a login", () => {
     })
   )
 
-  it.live("A request whose login failed rejects with its failure while other requests are answered", () =>
+  it.live("A request rejects with its own login failure while others are answered", () =>
     Effect.gen(function* () {
       const others = yield* Deferred.make<void>()
-      // The refusal ends when the other request is answered.
+      // The rejection ends once the other request is answered.
       const slow: Shim.FetchLike = async (url, init) => {
         const response = await fetch(url, init)
         if (!calls("write", init)) return response
@@ -126,7 +126,7 @@ describe("The failure of a login", () => {
     })
   )
 
-  it.live("A provider that throws has the request reject with its error", () =>
+  it.live("A request rejects with the error thrown by its provider", () =>
     Effect.gen(function* () {
       const { url } = yield* guarded()
       const locked = async () => Promise.reject(new Error("The keychain is locked"))
@@ -143,13 +143,13 @@ describe("The failure of a login", () => {
     })
   )
 
-  it.live("A token that is refused like the one before is not got a third time, and the user is not awaited", () =>
+  it.live("Gives up after two rejected tokens without prompting the user", () =>
     Effect.gen(function* () {
       const { url } = yield* guarded()
       let count = 0
       const provider: Shim.AuthProvider = {
         token: async () => "stale",
-        // Reads the body, which is locked then.
+        // Reads the body, which locks it.
         onUnauthorized: async ({ response }) => {
           await response.text()
           count++
@@ -163,13 +163,13 @@ describe("The failure of a login", () => {
     })
   )
 
-  it.live("A stream that is refused and the request after it open one page, and the request tells of it", () =>
+  it.live("A rejected stream and the next request open only one page", () =>
     Effect.gen(function* () {
       const provider = new MemoryProvider()
       const page = yield* Deferred.make<void>()
       const expired = yield* Deferred.make<void>()
       let streams = 0
-      // The token expires while the stream of the session is opened.
+      // The token expires while the stream of the session is being opened.
       const expiring: Shim.FetchLike = async (url, init) => {
         if (init?.method !== "GET" || new URL(url).pathname !== "/mcp" || streams++ > 0) return fetch(url, init)
         await Effect.runPromise(Deferred.await(expired))
@@ -190,7 +190,7 @@ describe("The failure of a login", () => {
     })
   )
 
-  it.live("A transport over SSE that connects again opens another page", () =>
+  it.live("A reconnecting SSE transport opens another page", () =>
     Effect.gen(function* () {
       const { url } = yield* guarded()
       const provider = new MemoryProvider()
@@ -203,7 +203,7 @@ describe("The failure of a login", () => {
     })
   )
 
-  it.live("A provider of a token has a request that lacks scopes reject with them", () =>
+  it.live("With a token provider, a request without the required scopes rejects with their names", () =>
     Effect.gen(function* () {
       const { authority, resource, url } = yield* guarded()
       const token = yield* authority.issue({ scopes: ["use"], resources: [resource] })
@@ -215,7 +215,7 @@ describe("The failure of a login", () => {
     })
   )
 
-  it.live("A token is not sent over plain http to another host, and the refusal there says so", () =>
+  it.live("A token is never sent to another host over plain HTTP", () =>
     Effect.gen(function* () {
       const sent: Array<string | null> = []
       const record: Shim.FetchLike = async (_url, init) => {
@@ -234,7 +234,7 @@ describe("The failure of a login", () => {
     })
   )
 
-  it.live("Two clients with one provider that are refused at the same time share one refresh", () =>
+  it.live("Two clients sharing a provider share one refresh", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const provider = new MemoryProvider()
@@ -248,7 +248,7 @@ describe("The failure of a login", () => {
     })
   )
 
-  it.live("A request that was sent with an older token is sent again with the newer one, without a refresh", () =>
+  it.live("A request with an outdated token is retried with the newer one, without a refresh", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const provider = new MemoryProvider()
@@ -266,11 +266,11 @@ describe("The failure of a login", () => {
     })
   )
 
-  it.live("A refusal for want of scopes asks for all scopes that the server demanded, where the tokens name none", () =>
+  it.live("Every required scope is requested if the tokens name none", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const provider = new MemoryProvider()
-      // Names only the scope that is missing.
+      // Names only the missing scope.
       const sparing: Shim.FetchLike = async (url, init) => {
         const response = await fetch(url, init)
         if (response.status !== 403) return response
@@ -291,8 +291,8 @@ describe("The failure of a login", () => {
   )
 })
 
-describe("The answer of an authorization server", () => {
-  it.live("An answer without a code is told once its issuer is checked", () =>
+describe("Authorization responses", () => {
+  it.live("A response without a code is shown only after its issuer is checked", () =>
     Effect.gen(function* () {
       const approve = () => ({ error: "invalid_scope", description: "Ask for less" })
       const { answer, transport } = yield* answered(yield* guarded({ script: { approve } }), new MemoryProvider())
@@ -308,7 +308,7 @@ describe("The answer of an authorization server", () => {
     })
   )
 
-  it.live("An answer that is given twice leaves the tokens of the first time", () =>
+  it.live("Using a response twice keeps the first use's tokens", () =>
     Effect.gen(function* () {
       const provider = new MemoryProvider()
       const { answer, transport } = yield* answered(yield* guarded(), provider)
@@ -320,7 +320,7 @@ describe("The answer of an authorization server", () => {
     })
   )
 
-  it.live("A code is not sent to another server than the user visited, where the provider keeps no discovery", () =>
+  it.live("A code is sent only to the server the user visited, even without saved discovery", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const other = yield* guarded()
@@ -341,7 +341,7 @@ describe("The answer of an authorization server", () => {
     })
   )
 
-  it.live("An ID token of the answer is saved with the others", () =>
+  it.live("An ID token is saved with the other tokens", () =>
     Effect.gen(function* () {
       const provider = new MemoryProvider()
       const withId = changing("/token", (json) => ({ ...json, id_token: "header.claims.signature" }))
@@ -352,12 +352,12 @@ describe("The answer of an authorization server", () => {
   )
 })
 
-describe("A provider with the state of an older program", () => {
-  it.live("A client that storage gives as null registers", () =>
+describe("Providers with an older program's state", () => {
+  it.live("A client stored as null registers", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const provider = new MemoryProvider()
-      // As of JSON.parse of an absent item.
+      // JSON storage returns null for a missing item.
       provider.client = JSON.parse("null")
       provider.saved = JSON.parse("null")
       yield* answered(server, provider)
@@ -365,7 +365,7 @@ describe("A provider with the state of an older program", () => {
     })
   )
 
-  it.live("A stamp that differs by the slash at its end is that of the authorization server", () =>
+  it.live("A stored issuer matches despite a trailing slash", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const provider = new MemoryProvider()
@@ -380,7 +380,7 @@ describe("A provider with the state of an older program", () => {
     })
   )
 
-  it.live("A client that was saved without its authorization server is bound to the first that accepts it", () =>
+  it.live("A client saved without an authorization server is bound to the first that accepts it", () =>
     Effect.gen(function* () {
       const server = yield* guarded()
       const provider = new MemoryProvider()
@@ -391,20 +391,18 @@ describe("A provider with the state of an older program", () => {
     })
   )
 
-  it.live(
-    "A client without a user does not replace credentials of another authorization server by a registration",
-    () =>
-      Effect.gen(function* () {
-        const { authority, url } = yield* guarded()
-        const client = { client_id: "configured", client_secret: "secret", issuer: "https://other.example" }
-        const opened = yield* connection(url, withoutUser(new MemoryProvider(), { clientInformation: () => client }))
-        const error = yield* refused(() => opened.client.connect(opened.transport))
-        assert.instanceOf(error, Shim.AuthorizationServerMismatchError)
-        assert.strictEqual(yield* authority.count("register"), 0)
-      })
+  it.live("A client without a user keeps another authorization server's credentials and does not register", () =>
+    Effect.gen(function* () {
+      const { authority, url } = yield* guarded()
+      const client = { client_id: "configured", client_secret: "secret", issuer: "https://other.example" }
+      const opened = yield* connection(url, withoutUser(new MemoryProvider(), { clientInformation: () => client }))
+      const error = yield* refused(() => opened.client.connect(opened.transport))
+      assert.instanceOf(error, Shim.AuthorizationServerMismatchError)
+      assert.strictEqual(yield* authority.count("register"), 0)
+    })
   )
 
-  it.live("A client metadata URL that cannot be an id is refused", () =>
+  it.live("A client metadata URL that is not a valid id is rejected", () =>
     Effect.gen(function* () {
       const provider = Object.assign(new MemoryProvider(), { clientMetadataUrl: "http://client.example/id.json" })
       const { client, transport } = yield* connection((yield* guarded()).url, provider)
@@ -414,7 +412,7 @@ describe("A provider with the state of an older program", () => {
     })
   )
 
-  it.live("A client asks for the scopes of its metadata where those of the server name none", () =>
+  it.live("A client requests its own metadata's scopes if the server names none", () =>
     Effect.gen(function* () {
       const provider = new MemoryProvider()
       provider.clientMetadata.scope = "use"
@@ -430,7 +428,7 @@ describe("A provider with the state of an older program", () => {
     })
   )
 
-  it.live("A refused registration rejects with the status", () =>
+  it.live("A rejected registration reports its status", () =>
     Effect.gen(function* () {
       const intercept = ({ kind }: { readonly kind: string }) =>
         Effect.sync(() =>
@@ -447,7 +445,7 @@ describe("A provider with the state of an older program", () => {
     })
   )
 
-  it.live("A provider knows the authorization server and the resource when it prepares a token request", () =>
+  it.live("prepareTokenRequest can see the authorization server and the resource", () =>
     Effect.gen(function* () {
       const { authority, resource, url } = yield* guarded()
       const { clientId } = yield* authority.register({
@@ -472,13 +470,13 @@ describe("A provider with the state of an older program", () => {
   )
 })
 
-describe("A refresh that is refused", () => {
+describe("Rejected refreshes", () => {
   const refusing = (error: string, status = 400) => ({
     intercept: ({ kind }: { readonly kind: string }) =>
       Effect.sync(() => (kind === "refresh_token" ? HttpServerResponse.jsonUnsafe({ error }, { status }) : undefined))
   })
 
-  it.live("A refresh token that is void is forgotten, and the user is asked", () =>
+  it.live("An invalid refresh token is discarded, and the user is prompted", () =>
     Effect.gen(function* () {
       const server = yield* guarded({ script: refusing("invalid_grant") })
       const provider = new MemoryProvider()
@@ -490,7 +488,7 @@ describe("A refresh that is refused", () => {
     })
   )
 
-  it.live("An authorization server that cannot answer now has the request reject, and the user is not asked", () =>
+  it.live("A request rejects without prompting the user if the authorization server is unavailable", () =>
     Effect.gen(function* () {
       const server = yield* guarded({ script: refusing("temporarily_unavailable", 503) })
       const provider = new MemoryProvider()
@@ -504,7 +502,7 @@ describe("A refresh that is refused", () => {
     })
   )
 
-  it.live("A refresh token that another process has used leaves the tokens that it saved", () =>
+  it.live("Tokens refreshed by another process are kept", () =>
     Effect.gen(function* () {
       const server = yield* guarded({ script: refusing("invalid_grant") })
       const provider = new MemoryProvider()

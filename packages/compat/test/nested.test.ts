@@ -1,4 +1,4 @@
-/** Bodies that are nested deeper than any message: behind `express.json()` they are parsed before the transport sees them. */
+/** Bodies that are nested deeper than any message: `express.json()` parses them before the transport sees them. */
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from "@effect-mcp/compat/node"
 import { createMcpHandler, McpServer, WebStandardStreamableHTTPServerTransport } from "@effect-mcp/compat/server"
 import { SSEServerTransport } from "@effect-mcp/compat/v1/server/sse.js"
@@ -22,7 +22,7 @@ const codeOf = ({ body, status }: { readonly status: number; readonly body: { er
   code: body.error.code
 })
 
-describe("a body that is nested 50 000 deep", () => {
+describe("Bodies nested 50 000 levels deep", () => {
   it("A transport behind express.json answers 400 with a JSON-RPC error", async () => {
     const transport = new NodeStreamableHTTPServerTransport({ sessionIdGenerator: undefined })
     await new McpServer(info).connect(transport)
@@ -32,7 +32,7 @@ describe("a body that is nested 50 000 deep", () => {
     assert.deepStrictEqual(codeOf(await post(new URL("/mcp", await listening(app)))), refused)
   })
 
-  it("A handler of createMcpHandler behind express.json answers 400 with a JSON-RPC error", async () => {
+  it("createMcpHandler behind express.json answers 400 with a JSON-RPC error", async () => {
     const handler = createMcpHandler(() => new McpServer(info))
     onTestFinished(() => handler.close())
     const node = toNodeHandler(handler)
@@ -41,7 +41,7 @@ describe("a body that is nested 50 000 deep", () => {
     assert.deepStrictEqual(codeOf(await post(new URL("/mcp", await listening(app)))), refused)
   })
 
-  it("A transport of the Web API answers a parsed body by 400 with a JSON-RPC error", async () => {
+  it("A Web API transport answers a parsed body with 400 and a JSON-RPC error", async () => {
     const transport = new WebStandardStreamableHTTPServerTransport({})
     await new McpServer(info).connect(transport)
     onTestFinished(() => transport.close())
@@ -50,7 +50,7 @@ describe("a body that is nested 50 000 deep", () => {
     assert.deepStrictEqual(codeOf({ status: response.status, body: await response.json() }), refused)
   })
 
-  it("A handler of the program behind toNodeHandler answers 400 with a JSON-RPC error", async () => {
+  it("A program's handler behind toNodeHandler answers 400 with a JSON-RPC error", async () => {
     const reasons = unhandled()
     const node = toNodeHandler({ fetch: () => new Response("taken") })
     const url = await listening((request, response) => void node(request, response, JSON.parse(body)))
@@ -58,7 +58,7 @@ describe("a body that is nested 50 000 deep", () => {
     assert.deepStrictEqual(reasons, [])
   })
 
-  it("A stream of SSEServerTransport refuses the message by 400", async () => {
+  it("An SSEServerTransport stream answers the message with 400", async () => {
     const opened = Promise.withResolvers<SSEServerTransport>()
     const url = await listening((request, response) => {
       if (request.method === "GET") {

@@ -1,5 +1,5 @@
-/** Details in which programs see the official SDK and the shim alike. */
-/* oxlint-disable unicorn/prefer-add-event-listener -- servers and transports of the SDK are no event targets */
+/** Details in which the shim behaves like the official SDK. */
+/* oxlint-disable unicorn/prefer-add-event-listener -- servers and transports of the SDK are not event targets */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { clientV1, clientV2, type Kind, kinds, serverV1, serverV2 } from "./support/modules.ts"
 
@@ -30,8 +30,8 @@ describe("sendResourceUpdated", () => {
   })
 })
 
-describe("transports of a program", () => {
-  /** A transport that notes what is done with it, in front of another. */
+describe("Custom transports", () => {
+  /** A transport in front of another that records calls. */
   const noting = async (kind: Kind, noted: Array<string>) => {
     const { InMemoryTransport } = await serverV2(kind)
     const [near, far] = InMemoryTransport.createLinkedPair()
@@ -69,7 +69,7 @@ describe("transports of a program", () => {
     await client.close()
   })
 
-  it.each(kinds)("A %s client rejects connect with the error of a transport that does not start", async (kind) => {
+  it.each(kinds)("A %s client's connect rejects with the transport's error if it fails to start", async (kind) => {
     const { Client } = await clientV2(kind)
     const { transport } = await noting("official", [])
     transport.start = () => Promise.reject(new Error("no start"))
@@ -78,11 +78,11 @@ describe("transports of a program", () => {
   })
 })
 
-describe("output schemas", () => {
+describe("Output schemas", () => {
   const outputSchema = { type: "object" as const, properties: { sum: { type: "number" } }, required: ["sum"] }
 
   it.each(kinds.flatMap((kind) => (["v1", "v2"] as const).map((version) => ({ kind, version }))))(
-    "A $version $kind client rejects results that do not fit a listed tool",
+    "A $version $kind client rejects results that violate a listed tool's schema",
     async ({ kind, version }) => {
       const { InMemoryTransport, Server } = await serverV2("official")
       const server = new Server(info, { capabilities: { tools: {} } })
@@ -115,8 +115,8 @@ describe("output schemas", () => {
   )
 })
 
-describe("members of the SDK", () => {
-  it.each(kinds)("A %s client takes its negotiation before it connects only", async (kind) => {
+describe("SDK members", () => {
+  it.each(kinds)("A %s client accepts setVersionNegotiation only before connecting", async (kind) => {
     const { Client } = await clientV2(kind)
     const { InMemoryTransport, McpServer } = await serverV2(kind)
     const client = new Client(info)
@@ -132,7 +132,7 @@ describe("members of the SDK", () => {
     assert.throws(() => client.setVersionNegotiation(undefined))
   })
 
-  it.each(kinds)("ProtocolError.fromError of the %s SDK makes the class of a code", async (kind) => {
+  it.each(kinds)("ProtocolError.fromError in the %s SDK returns the class for a code", async (kind) => {
     const { ProtocolError, ResourceNotFoundError, UrlElicitationRequiredError } = await serverV2(kind)
     const elicitations = [{ mode: "url", message: "Log in", elicitationId: "1", url: "https://acme.example/" }]
     assert.instanceOf(ProtocolError.fromError(-32_042, "Log in", { elicitations }), UrlElicitationRequiredError)
@@ -140,7 +140,7 @@ describe("members of the SDK", () => {
     assert.deepInclude(ProtocolError.fromError(-32_000, "Other"), { code: -32_000, message: "Other" })
   })
 
-  it.each(kinds)("getDisplayName of the %s SDK skips empty titles", async (kind) => {
+  it.each(kinds)("getDisplayName in the %s SDK skips empty titles", async (kind) => {
     const { getDisplayName } = await serverV2(kind)
     assert.deepStrictEqual(
       [
@@ -153,8 +153,8 @@ describe("members of the SDK", () => {
   })
 })
 
-describe("results and answers that are completed", () => {
-  it.each(kinds)("A handler of a %s server may leave out the content", async (kind) => {
+describe("Defaults for results and answers", () => {
+  it.each(kinds)("A %s server's handler can omit the content", async (kind) => {
     const { InMemoryTransport, Server } = await serverV2(kind)
     const server = new Server(info, { capabilities: { tools: {} } })
     server.setRequestHandler("tools/call", () => ({ structuredContent: { sum: 3 } }) as never)
@@ -168,7 +168,7 @@ describe("results and answers that are completed", () => {
     assert.deepStrictEqual([content, structuredContent], [[], { sum: 3 }])
   })
 
-  it.each(kinds)("A %s client with applyDefaults fills in the defaults of a form", async (kind) => {
+  it.each(kinds)("A %s client with applyDefaults fills in a form's defaults", async (kind) => {
     const { InMemoryTransport, McpServer } = await serverV2("official")
     const { Client } = await clientV2(kind)
     const server = new McpServer(info)

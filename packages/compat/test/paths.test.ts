@@ -1,4 +1,4 @@
-/** Requests that the SDK refuses, or that no URL is made of. */
+/** Requests that the SDK rejects, or whose URL is invalid. */
 import { toNodeHandler } from "@effect-mcp/compat/node"
 import { createMcpHandler, McpServer, WebStandardStreamableHTTPServerTransport } from "@effect-mcp/compat/server"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
@@ -17,7 +17,7 @@ const initialize = message("initialize", {
   clientInfo: { name: "tester", version: "1.0.0" }
 })
 
-/** Sends a path as it is: `fetch` changes it. */
+/** Sends a path unchanged. `fetch` would normalize it. */
 const post = async (path: string, listener: RequestListener): Promise<number | undefined> => {
   const { port } = await listening(listener)
   return new Promise((resolve, reject) => {
@@ -33,7 +33,7 @@ const post = async (path: string, listener: RequestListener): Promise<number | u
   })
 }
 
-describe("paths that begin with two slashes", () => {
+describe("Paths starting with two slashes", () => {
   const urls: Array<string | undefined> = []
   const handlerOf = () => {
     const handler = createMcpHandler(({ requestInfo }) => {
@@ -44,13 +44,13 @@ describe("paths that begin with two slashes", () => {
     return handler
   }
 
-  it.each(["//", "//evil.example/mcp"])("A request is served at %s, and is of no other host", async (path) => {
+  it.each(["//", "//evil.example/mcp"])("A request to %s is served under the server's own host", async (path) => {
     urls.length = 0
     assert.strictEqual(await post(path, toNodeHandler(handlerOf())), 200)
     assert.deepStrictEqual(urls, [`http://localhost${path}`])
   })
 
-  it("A request reaches a function of the Web API, and one that makes no URL is answered by 400", async () => {
+  it("A request that forms no valid URL gets 400", async () => {
     const found: Array<string> = []
     const listener = toNodeHandler({
       fetch: async ({ url }) => {
@@ -63,8 +63,8 @@ describe("paths that begin with two slashes", () => {
   })
 })
 
-describe("transports with a session", () => {
-  it("A transport refuses a second initialize by 400, and serves its session on", async () => {
+describe("Transports with a session", () => {
+  it("A second initialize gets 400, and the session is kept", async () => {
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => "any" })
     await new McpServer({ name: "single", version: "1.0.0" }).connect(transport)
     onTestFinished(() => transport.close())

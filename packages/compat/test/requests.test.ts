@@ -1,11 +1,11 @@
-/** What a server sends is its own client's: in a request of this server that runs, else over its connection. */
+/** A server sends to its own client: within its running request, or else over its connection. */
 import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
 import { McpServer } from "@effect-mcp/compat/server"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 
 const params = { mode: "form", message: "Your name?", requestedSchema: { type: "object", properties: {} } } as const
 
-/** A server and its client, whose user answers with `user`. */
+/** A server and its client, whose user answers `user`. */
 const pair = async (user: string, isOpen = true) => {
   const server = new McpServer({ name: user, version: "1.0.0" }, { capabilities: { logging: {} } })
   const client = new Client({ name: user, version: "1.0.0" }, { capabilities: { elicitation: { form: {} } } })
@@ -22,8 +22,8 @@ const pair = async (user: string, isOpen = true) => {
   return { client, logs, open, server }
 }
 
-describe("servers of the shim", () => {
-  it("A server asks its own client where a handler of another server calls it", async () => {
+describe("Server requests", () => {
+  it("A server called by another server's handler asks its own client", async () => {
     const [one, other] = [await pair("one", false), await pair("other")]
     one.server.registerTool("ask", {}, async () => {
       await other.server.sendLoggingMessage({ level: "info", data: "for other" })
@@ -37,7 +37,7 @@ describe("servers of the shim", () => {
     assert.deepStrictEqual([one.logs, other.logs], [["for one"], ["for other"]])
   })
 
-  it("A server refuses a cursor that none of its lists gave", async () => {
+  it("A server rejects a cursor its lists did not return", async () => {
     const { client, open, server } = await pair("one", false)
     server.registerTool("tool", {}, () => ({ content: [] }))
     server.registerResource("resource", "one://resource", {}, () => ({ contents: [] }))
@@ -56,7 +56,7 @@ describe("servers of the shim", () => {
     }
   })
 
-  it("A server asks over the connection once the request of the handler has ended", async () => {
+  it("A server asks on the connection once the handler's request has ended", async () => {
     const { client, open, server } = await pair("one", false)
     let ended = () => {}
     const end = new Promise<void>((resolve) => (ended = resolve))
@@ -71,28 +71,31 @@ describe("servers of the shim", () => {
     assert.deepStrictEqual(await asked, { action: "accept", content: { user: "one" } })
   })
 
-  it.each(["a handler", "the connection"])("A server rejects a question of %s whose signal aborts", async (place) => {
-    const { client, open, server } = await pair("one", false)
-    const controller = new AbortController()
-    client.setRequestHandler("elicitation/create", () => {
-      controller.abort("no time")
-      return new Promise(() => {})
-    })
-    const codes: Array<unknown> = []
-    const ask = async (signal: AbortSignal) => {
-      const asked = { method: "elicitation/create", params }
-      const failed = (error: { code: unknown; message: unknown }) => codes.push(error.code, error.message)
-      await server.server.request(asked, { signal }).catch(failed)
+  it.each(["a handler", "the connection"])(
+    "A server's question from %s rejects if its signal aborts",
+    async (place) => {
+      const { client, open, server } = await pair("one", false)
+      const controller = new AbortController()
+      client.setRequestHandler("elicitation/create", () => {
+        controller.abort("no time")
+        return new Promise(() => {})
+      })
+      const codes: Array<unknown> = []
+      const ask = async (signal: AbortSignal) => {
+        const asked = { method: "elicitation/create", params }
+        const failed = (error: { code: unknown; message: unknown }) => codes.push(error.code, error.message)
+        await server.server.request(asked, { signal }).catch(failed)
+      }
+      server.registerTool("ask", {}, async () => {
+        if (place === "a handler") await ask(controller.signal)
+        return { content: [] }
+      })
+      await open()
+      await client.callTool({ name: "ask" })
+      if (place === "the connection") await ask(controller.signal)
+      assert.deepStrictEqual(codes, ["REQUEST_TIMEOUT", "no time"])
+      await ask(AbortSignal.abort("too late"))
+      assert.deepStrictEqual(codes.slice(2), ["REQUEST_TIMEOUT", "too late"])
     }
-    server.registerTool("ask", {}, async () => {
-      if (place === "a handler") await ask(controller.signal)
-      return { content: [] }
-    })
-    await open()
-    await client.callTool({ name: "ask" })
-    if (place === "the connection") await ask(controller.signal)
-    assert.deepStrictEqual(codes, ["REQUEST_TIMEOUT", "no time"])
-    await ask(AbortSignal.abort("too late"))
-    assert.deepStrictEqual(codes.slice(2), ["REQUEST_TIMEOUT", "too late"])
-  })
+  )
 })

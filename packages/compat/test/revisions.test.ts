@@ -1,4 +1,4 @@
-/** Clients of effect-mcp call a program of the shim in each revision, and a client of the shim calls a server of effect-mcp. */
+/** Clients of effect-mcp call a program on the shim in each revision, and a client of the shim calls a server of effect-mcp. */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
 import * as shim from "@effect-mcp/compat/server"
@@ -21,7 +21,7 @@ const user = Layer.merge(
   Sampling.layer(() => Effect.succeed({ role: "assistant", content: { type: "text", text: "Hello" }, model: "canned" }))
 )
 
-/** A client over a transport of the SDK in memory. */
+/** A client over the SDK's in-memory transport. */
 const inMemory = (program: string, version: Revision.Version) =>
   Effect.gen(function* () {
     const [near, far] = InMemoryTransport.createLinkedPair()
@@ -51,27 +51,25 @@ const settings = versions.flatMap((version) =>
   (["inMemory", "overHttp"] as const).map((connection) => ({ version, connection }))
 )
 
-describe("servers of the shim", () => {
-  it.live.each(settings)(
-    "A client calls the tools of the shim's server in $version, $connection",
-    ({ connection, version }) =>
-      Effect.gen(function* () {
-        const client = yield* connects[connection]("tools", version)
-        assert.strictEqual(client.revision.version, version)
-        const tools = yield* Stream.runCollect(client.listTools)
-        assert.deepStrictEqual(
-          tools.map(({ name }) => name),
-          ["add", "era", "fails", "throws", "unfit", "parts"]
-        )
-        const { content } = yield* client.callToolByName("add", { a: 1 })
-        assert.deepStrictEqual(content, [{ type: "text", text: "3" }])
-        const { isError } = yield* client.callToolByName("throws")
-        assert.isTrue(isError)
-      }).pipe(Effect.scoped)
+describe("Compatibility layer servers", () => {
+  it.live.each(settings)("A client calls the server's tools in $version, $connection", ({ connection, version }) =>
+    Effect.gen(function* () {
+      const client = yield* connects[connection]("tools", version)
+      assert.strictEqual(client.revision.version, version)
+      const tools = yield* Stream.runCollect(client.listTools)
+      assert.deepStrictEqual(
+        tools.map(({ name }) => name),
+        ["add", "era", "fails", "throws", "unfit", "parts"]
+      )
+      const { content } = yield* client.callToolByName("add", { a: 1 })
+      assert.deepStrictEqual(content, [{ type: "text", text: "3" }])
+      const { isError } = yield* client.callToolByName("throws")
+      assert.isTrue(isError)
+    }).pipe(Effect.scoped)
   )
 
   it.live.each(settings)(
-    "A client reads the resources and completes the prompts of the shim's server in $version, $connection",
+    "A client reads the server's resources and completes its prompts in $version, $connection",
     ({ connection, version }) =>
       Effect.gen(function* () {
         const resources = yield* connects[connection]("resources", version)
@@ -88,7 +86,7 @@ describe("servers of the shim", () => {
   )
 
   it.live.each(settings.filter(({ version }) => version >= "2025-06-18"))(
-    "A server of the shim asks its client in $version, $connection",
+    "A server asks its client in $version, $connection",
     ({ connection, version }) =>
       Effect.gen(function* () {
         const client = yield* connects[connection]("questions", version)
@@ -104,9 +102,9 @@ describe("servers of the shim", () => {
   )
 })
 
-describe("clients of the shim", () => {
+describe("Compatibility layer clients", () => {
   it.each(["legacy", "auto"] as const)(
-    "A client of the shim calls a server of effect-mcp and answers it, with negotiation %s",
+    "A client calls an effect-mcp server and answers it, with negotiation %s",
     async (mode) => {
       const server = new McpServer({ name: "asks", version: "1.0.0" })
       server.tool("ask", { description: "Asks" }, async (_, { ask }) => {

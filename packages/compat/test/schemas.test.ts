@@ -1,5 +1,5 @@
-/* oxlint-disable unicorn/prefer-add-event-listener -- servers of the SDK are no event targets */
-/** Schemas of tools and prompts, of all kinds of zod: what is listed, and how arguments are validated. */
+/* oxlint-disable unicorn/prefer-add-event-listener -- servers of the SDK are not event targets */
+/** Schemas of tools and prompts from every version of zod: how they are listed, and how arguments are validated. */
 import type { Client } from "@effect-mcp/compat/v1/client/index.js"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
@@ -32,7 +32,7 @@ const connected = async (kind: Kind, register: (server: Server, sdk: V1) => void
 
 const done = () => ({ content: [] })
 
-/** Fields of many kinds. */
+/** Fields of many types. */
 const shapes: { readonly [zod: string]: { readonly [field: string]: StandardSchemaV1 } } = {
   zod3: {
     text: z3.string().describe("Any"),
@@ -56,7 +56,7 @@ const shapes: { readonly [zod: string]: { readonly [field: string]: StandardSche
   }
 }
 
-/** Schemas that have no JSON Schema of their own, as programs write them; the package of each has types of its own. */
+/** Schemas without a JSON Schema, as programs write them. Each zod package has different types. */
 const older: { readonly [zod: string]: { readonly whole: StandardSchemaV1; readonly shape: RawShape } } = {
   "3.25": {
     whole: z325.object({ name: z325.string().describe("Who"), loud: z325.boolean().optional() }),
@@ -73,11 +73,11 @@ const older: { readonly [zod: string]: { readonly whole: StandardSchemaV1; reado
 }
 type RawShape = { readonly [field: string]: StandardSchemaV1 }
 
-/** The text of a result, without the quotes and backslashes that JSON adds. */
+/** Returns the text of a result without the quotes and backslashes that JSON adds. */
 const messageOf = (result: unknown): string => JSON.stringify(result).replaceAll(/[\\"]/g, " ")
 
-describe("listed schemas", () => {
-  it.each(Object.entries(shapes))("A raw shape of %s is listed as by the SDK", async (_, shape) => {
+describe("Listed schemas", () => {
+  it.each(Object.entries(shapes))("A raw shape in %s is listed as in the SDK", async (_, shape) => {
     const listed = async (kind: Kind) => {
       const client = await connected(kind, (server) => {
         server.registerTool("shaped", { inputSchema: shape, outputSchema: shape }, done)
@@ -92,7 +92,7 @@ describe("listed schemas", () => {
     assert.deepStrictEqual(await listed("shim"), await listed("official"))
   })
 
-  it.each(Object.entries(older))("A schema of zod %s is listed and validates", async (zod, { shape, whole }) => {
+  it.each(Object.entries(older))("A zod %s schema is listed and validates", async (zod, { shape, whole }) => {
     const client = await connected("shim", (server) => {
       server.registerTool("whole", { inputSchema: whole }, (args) => ({
         content: [{ type: "text", text: JSON.stringify(args) }]
@@ -111,7 +111,7 @@ describe("listed schemas", () => {
     assert.deepStrictEqual(content, [{ type: "text", text: '{"name":"Ada"}' }])
   })
 
-  it("A v2 server lists a schema of zod 4.0", async () => {
+  it("A v2 server lists a zod 4.0 schema", async () => {
     const { McpServer } = await serverV2("shim")
     const { Client, InMemoryTransport } = await import("@modelcontextprotocol/client")
     const server = new McpServer(info)
@@ -125,7 +125,7 @@ describe("listed schemas", () => {
     assert.deepStrictEqual(tools[0]?.inputSchema.properties, { name: { description: "Who", type: "string" } })
   })
 
-  it.each(kinds)("A %s server refuses a shape that mixes zod 3 and zod 4", async (kind) => {
+  it.each(kinds)("A %s server rejects a shape that mixes zod 3 and zod 4", async (kind) => {
     const sdk = await serverV1(kind)
     const server = new sdk.McpServer(info)
     const mixed = { old: z3.string(), new: z.string() }
@@ -139,9 +139,9 @@ describe("listed schemas", () => {
   })
 })
 
-describe("arguments that do not fit", () => {
+describe("Invalid arguments", () => {
   it.each(kinds.flatMap((kind) => ["zod3", "zod4"].map((zod) => ({ kind, zod }))))(
-    "A $kind server with a shape of $zod names every wrong argument",
+    "A $kind server with a $zod shape names every invalid argument",
     async ({ kind, zod }) => {
       const shape =
         zod === "zod3"
@@ -154,8 +154,8 @@ describe("arguments that do not fit", () => {
   )
 })
 
-describe("asynchronous refinements", () => {
-  /** Schemas with a refinement that `check` decides. */
+describe("Asynchronous refinements", () => {
+  /** Schemas with a refinement whose result is decided by `check`. */
   const refined = (check: () => Promise<boolean>): { readonly [of: string]: StandardSchemaV1 | RawShape } => ({
     "a shape of zod 3": { name: z3.string().refine(check) },
     "a shape of zod 4": { name: z.string().refine(check) },
@@ -165,7 +165,7 @@ describe("asynchronous refinements", () => {
   })
 
   it.each(kinds.flatMap((kind) => Object.keys(refined(async () => true)).map((of) => ({ kind, of }))))(
-    "A refinement of $of that rejects fails the call of the $kind server once",
+    "A rejecting $of refinement fails the $kind server's call once",
     async ({ kind, of }) => {
       const reasons = unhandled()
       let runs = 0
@@ -185,7 +185,7 @@ describe("asynchronous refinements", () => {
   it.each([
     ["zod 3", z3],
     ["zod 4", z]
-  ] as const)("A refinement of %s runs once in requests, results and notifications", async (_, zod) => {
+  ] as const)("A %s refinement runs once in requests, results and notifications", async (_, zod) => {
     const reasons = unhandled()
     let runs = 0
     const refuses = async () => {

@@ -1,4 +1,4 @@
-/** The transport of HTTP with SSE: what handlers know of a message, which posts are refused, and how a stream ends. */
+/** The transport of HTTP with SSE: what handlers see of a message, which posts are rejected, and how a stream ends. */
 import { McpServer } from "@effect-mcp/compat/v1/server/mcp.js"
 import { SSEServerTransport, type SSEServerTransportOptions } from "@effect-mcp/compat/v1/server/sse.js"
 import { Client } from "@effect-mcp/compat/v1/client/index.js"
@@ -19,7 +19,7 @@ const serverOf = () => {
 const authOf = ({ authorization }: IncomingHttpHeaders) =>
   authorization === undefined ? undefined : { token: authorization, clientId: authorization, scopes: [] }
 
-/** An endpoint whose requests are authenticated by the text of their header. */
+/** An endpoint that authenticates requests by the text of their header. */
 const serving = async (options?: SSEServerTransportOptions) => {
   const opened: Array<SSEServerTransport> = []
   const errors: Array<string> = []
@@ -32,7 +32,7 @@ const serving = async (options?: SSEServerTransportOptions) => {
       return
     }
     const transport = new SSEServerTransport("/messages?tenant=a", response, options)
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport of the SDK is no event target
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport of the SDK is not an event target
     transport.onerror = ({ message }) => void errors.push(message)
     opened.push(transport)
     serverOf()
@@ -57,7 +57,7 @@ const ping = JSON.stringify({ jsonrpc: "2.0", id: "raw", method: "ping" })
 
 const large = ping.replace("raw", "x".repeat(4 * 1024 * 1024))
 
-/** The status of a request; `fetch` would set `Host` itself. */
+/** Returns the status of a request. Does not use `fetch`, which sets `Host` itself. */
 const ask = (url: URL, { body = ping, headers = {} }: Post, method = "POST"): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const asked = httpRequest(url, { method, headers: { "content-type": "application/json", ...headers } })
@@ -72,18 +72,18 @@ const ask = (url: URL, { body = ping, headers = {} }: Post, method = "POST"): Pr
 const refusals: ReadonlyArray<readonly [string, Post, number]> = [
   ["of a message", {}, 202],
   ["for another host", { headers: { host: "evil.example" } }, 403],
-  ["from a page of another site", { headers: { origin: "https://evil.example" } }, 403],
-  ["of another client", { headers: { authorization: "Bearer other" } }, 403],
+  ["from another site's page", { headers: { origin: "https://evil.example" } }, 403],
+  ["from another client", { headers: { authorization: "Bearer other" } }, 403],
   ["of another type", { headers: { "content-type": "text/plain" } }, 400],
-  ["of no JSON", { body: "{" }, 400],
-  ["of JSON that is no message", { body: `{"id":1}` }, 400],
-  ["of a text that is not UTF-8", { body: Buffer.from(ping.replace("raw", "\u{ff}"), "latin1") }, 400],
+  ["that is not JSON", { body: "{" }, 400],
+  ["of JSON that is not a message", { body: `{"id":1}` }, 400],
+  ["of text that is not UTF-8", { body: Buffer.from(ping.replace("raw", "\u{ff}"), "latin1") }, 400],
   ["of more than 4 MiB", { body: large }, 413],
   ["of more than 4 MiB in chunks", { headers: { "transfer-encoding": "chunked" }, body: large }, 413]
 ]
 
-describe("the transport of HTTP with SSE", () => {
-  it("Handlers know the token, the headers and the session of the message", async () => {
+describe("HTTP with SSE transport", () => {
+  it("Handlers see a message's token, headers and session", async () => {
     const { opened, origin } = await serving()
     const client = await connected(origin, { authorization: "Bearer a", "x-test": "yes" })
     const { content } = await client.callTool({ name: "known" })
@@ -91,7 +91,7 @@ describe("the transport of HTTP with SSE", () => {
     await client.close()
   })
 
-  it.each(refusals)("A POST %s is answered by its status, and the session lives on", async (_, post, status) => {
+  it.each(refusals)("A POST %s gets its status, and the session continues", async (_, post, status) => {
     const { opened, origin } = await serving()
     const client = await connected(origin)
     const url = new URL(`/messages?sessionId=${opened[0]?.sessionId}`, origin)
@@ -100,7 +100,7 @@ describe("the transport of HTTP with SSE", () => {
     await client.close()
   })
 
-  it("A stream for another host is refused, and its server is not connected", async () => {
+  it("A stream for another host is rejected without connecting its server", async () => {
     const { errors, origin, opened } = await serving()
     assert.strictEqual(await ask(new URL("/sse", origin), { headers: { host: "evil.example" } }, "GET"), 403)
     assert.include(errors[0], "evil.example")
@@ -108,16 +108,16 @@ describe("the transport of HTTP with SSE", () => {
     assert.strictEqual(await ask(url, {}), 500)
   })
 
-  it("A client with another host, or that leaves before the stream begins, rejects no connect: its server is closed", async () => {
+  it("connect closes the server without rejecting if its client is rejected or leaves early", async () => {
     const [evil, local] = ["evil.example", "localhost"] as const
     const { promise: ended, resolve: over } = Promise.withResolvers<void>()
     const closed: Array<string> = []
     const origin = await listening((request, response) => {
       const { host = "" } = request.headers
       const server = serverOf()
-      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a server of the SDK is no event target
+      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a server of the SDK is not an event target
       server.server.onclose = () => void (closed.push(host) === 2 && over())
-      // As programs of v1 connect: a rejection would end the process.
+      // Programs of v1 connect like this: a rejection would end the process.
       const connect = () => void server.connect(new SSEServerTransport("/messages", response))
       if (host === evil) connect()
       else {
@@ -131,7 +131,7 @@ describe("the transport of HTTP with SSE", () => {
     assert.deepStrictEqual(closed, [evil, local])
   })
 
-  it("A body that a framework has read as text is a message", async () => {
+  it("A body that a framework read as text is accepted", async () => {
     const { opened, origin } = await serving()
     const client = await connected(origin)
     const read = await listening((request, response) => void opened[0]?.handlePostMessage(request, response, ping))
@@ -139,7 +139,7 @@ describe("the transport of HTTP with SSE", () => {
     await client.close()
   })
 
-  it("A message that is posted is parsed once, whether a framework has read it before or not", async () => {
+  it("A posted message is parsed once, even if a framework has read it", async () => {
     const { opened, origin } = await serving()
     const client = await connected(origin)
     const read = await listening((request, response) => {
@@ -155,7 +155,7 @@ describe("the transport of HTTP with SSE", () => {
     await client.close()
   })
 
-  it("A transport that admits every host serves one of another name", async () => {
+  it("A transport that admits every host serves another host name", async () => {
     const { opened, origin } = await serving({ enableDnsRebindingProtection: false })
     const client = await connected(origin)
     const url = new URL(`/messages?sessionId=${opened[0]?.sessionId}`, origin)
@@ -163,7 +163,7 @@ describe("the transport of HTTP with SSE", () => {
     await client.close()
   })
 
-  it("The end of the stream closes the server, once", async () => {
+  it("The end of the stream closes the server exactly once", async () => {
     let closed = 0
     let over = (): void => undefined
     const ended = new Promise<void>((resolve) => (over = resolve))
@@ -174,7 +174,7 @@ describe("the transport of HTTP with SSE", () => {
       }
       transport = new SSEServerTransport("/messages", response)
       const server = serverOf()
-      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a server of the SDK is no event target
+      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a server of the SDK is not an event target
       server.server.onclose = () => {
         closed++
         over()

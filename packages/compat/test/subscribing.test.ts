@@ -1,4 +1,4 @@
-/** Handlers of a program for methods that the server answers otherwise. */
+/** A program's handlers for methods that the server would answer differently. */
 import { Client, StreamableHTTPClientTransport } from "@effect-mcp/compat/client"
 import { createMcpHandler, McpServer } from "@effect-mcp/compat/server"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
@@ -13,8 +13,8 @@ const connected = async (server: () => McpServer) => {
   return client
 }
 
-describe("requests without a session", () => {
-  it("A request without a session subscribes by the handler of the program", async () => {
+describe("Sessionless requests", () => {
+  it("A sessionless request subscribes through the program's handler", async () => {
     const heard: Array<string> = []
     const client = await connected(() => {
       const server = new McpServer(
@@ -32,7 +32,7 @@ describe("requests without a session", () => {
     assert.deepStrictEqual(heard, ["test://one"])
   })
 
-  it("A subscription without a session is refused where the program has no handler", async () => {
+  it("A sessionless subscription is rejected if the program has no handler", async () => {
     const client = await connected(
       () => new McpServer({ name: "made", version: "1.0.0" }, { capabilities: { resources: { subscribe: true } } })
     )
@@ -41,8 +41,8 @@ describe("requests without a session", () => {
   })
 })
 
-describe("subscriptions of 2026-07-28", () => {
-  it("A server agrees to the part of a subscription that it declares", async () => {
+describe("Subscriptions in 2026-07-28", () => {
+  it("A server grants the part of a subscription it declares", async () => {
     const handler = createMcpHandler(() => {
       const server = new McpServer({ name: "made", version: "1.0.0" })
       server.registerTool("hello", {}, () => ({ content: [] }))
@@ -60,8 +60,8 @@ describe("subscriptions of 2026-07-28", () => {
   })
 })
 
-describe("wrapped handlers", () => {
-  it("A program that wraps a handler of McpServer in _requestHandlers sees the requests of the method", async () => {
+describe("Wrapped handlers", () => {
+  it("Wrapping an McpServer handler in _requestHandlers intercepts the method's requests", async () => {
     let count = 0
     const client = await connected(() => {
       const made = new McpServer({ name: "made", version: "1.0.0" })

@@ -26,41 +26,38 @@ const never = () => assert.fail("The store is read")
 const execution = { taskSupport: "required" } as const
 
 describe("registerToolTask", () => {
-  it.each(["legacy", "auto"] as const)(
-    "A call in the mode %s is answered with the result of its task",
-    async (mode) => {
-      const store = new InMemoryTaskStore()
-      const server = serverOf(store)
-      server.experimental.tasks.registerToolTask(
-        "greet",
-        { inputSchema: { name: z.string() }, execution },
-        {
-          createTask: async ({ name }, { taskStore }) => {
-            const task = await taskStore.createTask({ ttl: 60_000, pollInterval: 1 })
-            const content = [{ type: "text", text: `Hello, ${name}` }]
-            setImmediate(() => void taskStore.storeTaskResult(task.taskId, "completed", { content }))
-            return { task }
-          },
-          getTask: never,
-          getTaskResult: never
-        }
-      )
-      const client = await connected(server, mode)
-      assert.isUndefined(Object(client.getServerCapabilities()).tasks)
-      const [tool] = (await client.listTools()).tools
-      assert.deepInclude(tool, { name: "greet" })
-      assert.isUndefined(tool?.execution)
-      const { content } = await client.callTool({ name: "greet", arguments: { name: "Ada" } })
-      assert.deepStrictEqual(content, [{ type: "text", text: "Hello, Ada" }])
-      assert.deepStrictEqual(
-        store.getAllTasks().map(({ status }) => status),
-        ["completed"]
-      )
-      store.cleanup()
-    }
-  )
+  it.each(["legacy", "auto"] as const)("A call in mode %s is answered with its task's result", async (mode) => {
+    const store = new InMemoryTaskStore()
+    const server = serverOf(store)
+    server.experimental.tasks.registerToolTask(
+      "greet",
+      { inputSchema: { name: z.string() }, execution },
+      {
+        createTask: async ({ name }, { taskStore }) => {
+          const task = await taskStore.createTask({ ttl: 60_000, pollInterval: 1 })
+          const content = [{ type: "text", text: `Hello, ${name}` }]
+          setImmediate(() => void taskStore.storeTaskResult(task.taskId, "completed", { content }))
+          return { task }
+        },
+        getTask: never,
+        getTaskResult: never
+      }
+    )
+    const client = await connected(server, mode)
+    assert.isUndefined(Object(client.getServerCapabilities()).tasks)
+    const [tool] = (await client.listTools()).tools
+    assert.deepInclude(tool, { name: "greet" })
+    assert.isUndefined(tool?.execution)
+    const { content } = await client.callTool({ name: "greet", arguments: { name: "Ada" } })
+    assert.deepStrictEqual(content, [{ type: "text", text: "Hello, Ada" }])
+    assert.deepStrictEqual(
+      store.getAllTasks().map(({ status }) => status),
+      ["completed"]
+    )
+    store.cleanup()
+  })
 
-  it("A task asks the client while the call waits for it", async () => {
+  it("A task asks the client while its call waits", async () => {
     const server = serverOf(new InMemoryTaskStore())
     const params = { message: "Who?", requestedSchema: { type: "object", properties: { name: { type: "string" } } } }
     server.experimental.tasks.registerToolTask(
@@ -84,7 +81,7 @@ describe("registerToolTask", () => {
     assert.deepStrictEqual(content, [{ type: "text", text: '{"name":"Ada"}' }])
   })
 
-  it("A cancelled call cancels its task", async () => {
+  it("Cancelling a call cancels its task", async () => {
     const store = new InMemoryTaskStore()
     const server = serverOf(store)
     const abort = new AbortController()
@@ -133,7 +130,7 @@ describe("registerToolTask", () => {
     assert.include(JSON.stringify(content), "No database")
   })
 
-  it("A task tool of a server without a taskStore says what is missing", async () => {
+  it("A task tool on a server without a taskStore names the missing option", async () => {
     const server = serverOf()
     server.experimental.tasks.registerToolTask(
       "none",

@@ -1,4 +1,4 @@
-/** The public types: no Effect in the published declarations. */
+/** The published declarations contain no types of Effect. */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
@@ -6,11 +6,11 @@ import manifest from "../package.json" with { type: "json" }
 
 const root = resolve(import.meta.dirname, "..")
 
-/** The modules that a declaration imports, by `import` and by `import(...)`. */
+/** Modules that a declaration imports, with `import` and `import(...)`. */
 const importsOf = (file: string): ReadonlyArray<string> =>
   [...readFileSync(file, "utf8").matchAll(/(?:from |import\()"([^"]+)"/g)].map(([, name = ""]) => name)
 
-/** The packages that the declarations of a module name, and those that it imports. */
+/** Packages that a module's declarations name, including imported declarations. */
 const packagesOf = (file: string, seen = new Set<string>()): ReadonlyArray<string> => {
   if (seen.has(file)) return []
   seen.add(file)
@@ -23,8 +23,8 @@ const entries = Object.values(manifest.exports)
   .filter((path) => path.endsWith(".ts"))
   .map((path) => path.replace("./src/", "./dist/").replace(/\.ts$/, ".d.ts"))
 
-describe("published declarations", () => {
-  it.each(entries)("The declarations of %s name no type of Effect", (entry) => {
+describe("Published declarations", () => {
+  it.each(entries)("The %s declarations name no Effect type", (entry) => {
     const packages = packagesOf(join(root, entry))
     assert.deepStrictEqual(
       packages.filter((name) => name === "effect" || name.startsWith("effect/") || name.startsWith("@effect/")),

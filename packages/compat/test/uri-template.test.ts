@@ -1,4 +1,4 @@
-/** URI templates are read, expanded and matched as the official SDK does, but for values that climb and for templates that are none. */
+/** URI templates are read, expanded and matched as in the official SDK, except for values that climb and for invalid templates. */
 import { UriTemplate } from "@effect-mcp/compat/v1/shared/uriTemplate.js"
 import { UriTemplate as Official } from "@modelcontextprotocol/sdk/shared/uriTemplate.js"
 import { assert, describe, it } from "@effect/vitest"
@@ -14,7 +14,7 @@ const rows = [
 ] as const
 
 describe("UriTemplate", () => {
-  it.each(rows)("A template $template has the names, the expansion and the matches of the SDK", (row) => {
+  it.each(rows)("Template $template has the same names, expansions and matches as in the SDK", (row) => {
     const [ours, theirs] = [new UriTemplate(row.template), new Official(row.template)]
     assert.strictEqual(ours.toString(), theirs.toString())
     assert.deepStrictEqual(ours.variableNames, theirs.variableNames)
@@ -26,13 +26,13 @@ describe("UriTemplate", () => {
   })
 
   it.each(["notes://{id}", "find{?q}", "fixed://one", "{}", "a {b c}"])(
-    "A text %s is a template where the SDK says so",
+    "%s is a template only if the SDK says so",
     (text) => {
       assert.strictEqual(UriTemplate.isTemplate(text), Official.isTemplate(text))
     }
   )
 
-  it("A value that climbs out of its segment matches no template here, and a segment that is left out matches", () => {
+  it("A value that escapes its segment matches no template", () => {
     const [climbing, shorter] = ["notes://..%2Fsecret", "a"]
     assert.isNull(new UriTemplate("notes://{id}").match(climbing))
     assert.isNotNull(new Official("notes://{id}").match(climbing))
@@ -40,7 +40,7 @@ describe("UriTemplate", () => {
     assert.isNull(new Official("a{/b}").match(shorter))
   })
 
-  it("An expression that is not closed is an error", () => {
+  it("An unclosed expression is an error", () => {
     assert.throws(() => new UriTemplate("notes://{id"))
     assert.throws(() => new Official("notes://{id"))
   })

@@ -40,19 +40,29 @@ export const toPublic = (error: unknown): unknown => {
   return new RequestError(error._tag, advised(error))
 }
 
-/** Errors of questions that the client cannot answer. If the handler does not catch one, the revision decides the response. */
-const unanswerable = new WeakMap<RequestError, CapabilityMissing>()
+/** A question that the client cannot answer. If the handler does not catch the error, the revision decides the response. */
+class Unanswerable extends RequestError {
+  readonly #missing: CapabilityMissing
+
+  constructor({ message, reason }: RequestError, missing: CapabilityMissing) {
+    super(reason, message)
+    this.#missing = missing
+  }
+
+  static missing(error: Unanswerable): CapabilityMissing {
+    return error.#missing
+  }
+}
 
 /** Like `toPublic`, for an error of a handler's question. */
 export const ofQuestion = (error: unknown): unknown => {
   const made = toPublic(error)
-  if (made instanceof RequestError && error instanceof CapabilityMissing) unanswerable.set(made, error)
-  return made
+  return made instanceof RequestError && error instanceof CapabilityMissing ? new Unanswerable(made, error) : made
 }
 
 /** Returns the internal error behind `thrown` if the client lacked a capability, or `undefined` otherwise. */
 export const missingCapability = (thrown: unknown): CapabilityMissing | undefined =>
-  safely(() => (thrown instanceof RequestError ? unanswerable.get(thrown) : undefined), undefined)
+  safely(() => (thrown instanceof Unanswerable ? Unanswerable.missing(thrown) : undefined), undefined)
 
 /** Converts the error to its wire form. */
 export const toWire = ({ code, data, message }: McpError): Wire.McpError =>

@@ -1,13 +1,13 @@
 /**
- * The errors that programs throw and catch. Their messages may be sent to the other side.
+ * Errors that programs throw and catch. Their messages may be sent to the other side.
  *
  * `ErrorTranslation` converts internal errors to these classes.
  */
 import * as Wire from "@effect-mcp/protocol/McpError"
 
 /**
- * A JSON-RPC error: an integer `code`, a one-sentence `message` and optional machine-readable `data`. Throw it in a handler to answer
- * the request with exactly this error. A client's request rejects with it if the server answers with an error.
+ * A JSON-RPC error with an integer `code`, a one-sentence `message` and optional machine-readable `data`. Throw it in a handler to send
+ * exactly this error as the response. A client's request rejects with it when the server responds with an error.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic#responses
  *
@@ -35,13 +35,13 @@ export class McpError extends Error {
     return new McpError(Wire.InvalidParams, message, data)
   }
 
-  /** Creates an error with code -32603, for a failure of the server. The client sees the message. */
+  /** Creates an error with code -32603, for a server failure. The client sees the message. */
   static internalError(message: string): McpError {
     return new McpError(Wire.InternalError, message)
   }
 }
 
-/** Why a request, or a question to the client, failed without a response. */
+/** Why a request or a question to the client failed without a response. */
 export type Reason =
   | "CapabilityMissing"
   | "Closed"
@@ -56,12 +56,12 @@ export type Reason =
   | "UnsupportedRevision"
 
 /**
- * A request that failed without a usable response; `reason` says why.
+ * A request failed without a usable response; `reason` says why.
  *
  * - `Declined`: the user said no.
- * - `CapabilityMissing`: the other side did not declare the capability that the request needs. Nothing was sent.
- * - `Closed`, `TransportError`: the connection was lost, or could not be opened.
- * - `ToolFailure`: the tool that `callTyped` called failed; the message is the text it returned.
+ * - `CapabilityMissing`: the other side did not declare a capability the request needs. Nothing was sent.
+ * - `Closed`, `TransportError`: the connection was lost or couldn't be opened.
+ * - `ToolFailure`: the tool that `callTyped` called failed. The message is the text the tool returned.
  */
 export class RequestError extends Error {
   override readonly name = "RequestError"

@@ -1,6 +1,4 @@
-/**
- * MCP servers and clients with plain functions, promises and async iterators.
- */
+/** MCP servers and clients built with plain functions, promises and async iterators. */
 export { McpClient, type CompletionReference } from "./client/McpClient.ts"
 export type {
   AnswerContext,
@@ -20,6 +18,7 @@ export type * from "./model/Results.ts"
 export type {
   Auth,
   AuthRequest,
+  CorsOptions,
   FetchHandler,
   HttpOptions,
   Listener,
@@ -31,6 +30,7 @@ export {
   type ListenOptions,
   McpServer,
   type Registration,
+  type ServerFeature,
   type StdioOptions
 } from "./server/McpServer.ts"
 export type {

@@ -1,4 +1,4 @@
-/** Callbacks of programs that throw, reject, never settle or return nonsense: the server lives, and the caller gets an answer. */
+/** Callbacks that throw, reject, never settle or return nonsense: the server survives, and the caller gets an answer. */
 import { McpError, type McpServer, type ServerOptions } from "@effect-mcp/promise"
 import { assert, describe, it } from "@effect/vitest"
 import { z } from "zod"
@@ -20,12 +20,12 @@ const unreadable: { readonly [kind: string]: () => unknown } = {
 const form = z.object({ name: z.string() })
 const elicitation = { form: () => ({ action: "decline" as const }) }
 
-describe.each(Object.keys(unreadable))("a handler that throws %s", (kind) => {
+describe.each(Object.keys(unreadable))("A handler that throws %s", (kind) => {
   const thrown = (): never => {
     throw unreadable[kind]?.()
   }
   const later = async () => thrown()
-  it("A thrown value that cannot be read is answered, and the server lives", async () => {
+  it("An unreadable thrown value is answered, and the server survives", async () => {
     const unhandled = fatal()
     const server = serverOf({ onError: () => {} })
     for (const [name, handler] of Object.entries({ now: thrown, later })) {
@@ -51,8 +51,8 @@ describe.each(Object.keys(unreadable))("a handler that throws %s", (kind) => {
 describe.each<[string, NonNullable<ServerOptions["onError"]>]>([
   ["throws", boom],
   ["rejects", async () => boom()]
-])("an onError that %s", (_, onError) => {
-  it("A failing onError is a line on stderr and changes no answer", async () => {
+])("An onError that %s", (_, onError) => {
+  it("A failing onError prints a line on stderr and affects no answer", async () => {
     const lines = quiet()
     const unhandled = fatal()
     const server = serverOf({ onError })
@@ -73,14 +73,14 @@ describe.each<[string, NonNullable<ServerOptions["onError"]>]>([
   })
 })
 
-describe("visible that misbehaves", () => {
+describe("Misbehaving visible functions", () => {
   const cases: ReadonlyArray<[string, () => unknown]> = [
     ["throws", boom],
     ["rejects", async () => boom()],
-    ["resolves with false", async () => false],
+    ["resolves to false", async () => false],
     ["returns nothing", () => undefined]
   ]
-  it.each(cases)("A feature whose visible %s is hidden, and onError is told", async (_, visible) => {
+  it.each(cases)("A feature whose visible %s is hidden, and onError is called", async (_, visible) => {
     const unhandled = fatal()
     const errors: Array<unknown> = []
     const server = serverOf({ onError: (error) => errors.push(error) })
@@ -105,8 +105,8 @@ describe("visible that misbehaves", () => {
   })
 })
 
-describe("promises that a handler does not await", () => {
-  it("A question and a step that nothing awaits may fail after the request", async () => {
+describe("Promises that a handler does not await", () => {
+  it("An unawaited question or step can fail after its request", async () => {
     const unhandled = fatal()
     const server = serverOf()
     server.tool("floating", { description: "Floats" }, (_, { ask, once, progress, roots, sample }) => {
@@ -125,15 +125,15 @@ describe("promises that a handler does not await", () => {
   })
 })
 
-describe("values that JSON cannot carry", () => {
+describe("Values that JSON cannot represent", () => {
   const circular: { self?: unknown } = {}
   circular.self = circular
   it.each<[string, unknown]>([
     ["a BigInt", 1n],
     ["a cycle", circular],
-    ["a getter that throws", Object.defineProperty({}, "x", { get: boom, enumerable: true })],
+    ["a throwing getter", Object.defineProperty({}, "x", { get: boom, enumerable: true })],
     [
-      "a block that throws",
+      "a throwing block",
       {
         type: "text",
         get text() {
@@ -172,8 +172,8 @@ describe("values that JSON cannot carry", () => {
   })
 })
 
-describe("callbacks of hooks", () => {
-  it("A hook after a request that rejects is told to onError and changes nothing", async () => {
+describe("Hook callbacks", () => {
+  it("A rejecting hook after a request is reported to onError without other effect", async () => {
     const unhandled = fatal()
     const told = gate<unknown>()
     const server = serverOf({ onError: (error) => told.resolve(error) })
@@ -187,7 +187,7 @@ describe("callbacks of hooks", () => {
   })
 })
 
-describe("callbacks of clients", () => {
+describe("Client callbacks", () => {
   const asking = (): McpServer => {
     const server = serverOf()
     server.tool("ask", { description: "Asks" }, async (_, { ask, progress, roots, sample }) => {
@@ -205,7 +205,7 @@ describe("callbacks of clients", () => {
     ["reject", (async () => boom()) as unknown as () => never],
     ["return undefined", nonsense<never>(undefined)],
     ["return a number", nonsense<never>(1)]
-  ])("Callbacks of a client that %s fail their question alone", async (_, callback) => {
+  ])("Client callbacks that %s fail only their own question", async (_, callback) => {
     quiet()
     const unhandled = fatal()
     const client = await clientOf(asking(), revision, {

@@ -1,4 +1,4 @@
-/** What a cancel, a time limit and the end of a server do to a handler. */
+/** Handlers that are cancelled, run out of time, or outlive their server. */
 import { RequestError } from "@effect-mcp/promise"
 import { assert, describe, it } from "@effect/vitest"
 import { all, clientOf, gate, rejection, revisions, serverOf, textOf } from "./support/revisions.ts"
@@ -7,8 +7,8 @@ import { all, clientOf, gate, rejection, revisions, serverOf, textOf } from "./s
 const untilAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
 
-describe.each(revisions)("revision %s", (revision) => {
-  it("A cancel aborts the handler's signal with the reason, and rejects the call with it", async () => {
+describe.each(revisions)("Cancellation in %s", (revision) => {
+  it("Cancelling aborts the handler's signal with the reason and rejects the call with it", async () => {
     const server = serverOf()
     const started = gate()
     const reasons: Array<unknown> = []
@@ -35,7 +35,7 @@ describe.each(revisions)("revision %s", (revision) => {
     )
   })
 
-  it("A signal that is aborted already sends no request", async () => {
+  it("An already aborted signal sends no request", async () => {
     const server = serverOf()
     let called = false
     server.tool("call", { description: "Notes its call" }, () => {
@@ -71,7 +71,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.deepStrictEqual(seen, ["cleaned up", "removed"])
   })
 
-  it("A handler that ignores its signal is let go: its result and its questions have no effect", async () => {
+  it("A handler that ignores its signal is abandoned: its result and questions have no effect", async () => {
     const errors: Array<unknown> = []
     const server = serverOf({ cancelGrace: 0, onError: (error) => errors.push(error) })
     const started = gate()
@@ -97,7 +97,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.deepStrictEqual(errors, [])
   })
 
-  it("The time limit of a tool aborts its signal, and the model learns why there is no result", async () => {
+  it("A tool's time limit aborts its signal, and the model is told why there is no result", async () => {
     const server = serverOf()
     const limits = { time: 1 }
     server.tool("slow", { description: "Slow", limits }, (_, { signal }) => untilAborted(signal))
@@ -107,8 +107,8 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.include(textOf(result), "took longer than")
   })
 
-  it("The end of the server aborts its handlers and waits for them", async () => {
-    const server = serverOf()
+  it("Closing a server without `drain` aborts its handlers and waits for them", async () => {
+    const server = serverOf({ drain: 0 })
     const started = gate()
     const seen: Array<string> = []
     server.tool("wait", { description: "Waits" }, async (_, { signal }) => {
@@ -125,7 +125,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.isTrue((await call) instanceof Error)
   })
 
-  it("The end of a client fails its calls and ends its iterations", async () => {
+  it("Closing a client fails its calls and ends its iterations", async () => {
     const server = serverOf()
     const started = gate()
     server.tool("wait", { description: "Waits" }, (_, { signal }) => {

@@ -1,13 +1,13 @@
-/** Tools, resources, templates, prompts and completions of plain functions, in every revision. */
+/** Tools, resources, templates, prompts and completions from plain functions, in every revision. */
 import { type McpClient, McpError, RequestError, type ToolOutput } from "@effect-mcp/promise"
 import { assert, describe, it } from "@effect/vitest"
 import { z } from "zod"
 import { all, clientOf, gate, rejection, revisions, serverOf, textOf } from "./support/revisions.ts"
 
-describe.each(revisions)("revision %s", (revision) => {
+describe.each(revisions)("Features in %s", (revision) => {
   const structured = revision >= "2025-06-18"
 
-  it("A tool gets what its schema makes of the arguments, and its text is the result", async () => {
+  it("A tool receives decoded arguments and returns its text as the result", async () => {
     const server = serverOf()
     const input = z.object({ city: z.string().transform((city) => city.toUpperCase()), days: z.number().default(3) })
     server.tool("weather", { description: "The weather", input }, async ({ city, days }) => `${city} ${days}`)
@@ -34,7 +34,7 @@ describe.each(revisions)("revision %s", (revision) => {
     ["a whole result", { content: [{ type: "text", text: "failed" }], isError: true }, "failed"],
     ["an object", { a: 1 }, '{"a":1}']
   ]
-  it.each(outputs)("A handler may return %s", async (_, output, text) => {
+  it.each(outputs)("A handler can return %s", async (_, output, text) => {
     const server = serverOf()
     server.tool("plain", { description: "Plain" }, () => output)
     server.tool("async", { description: "Async" }, async () => output)
@@ -42,7 +42,7 @@ describe.each(revisions)("revision %s", (revision) => {
     for (const name of ["plain", "async"]) assert.strictEqual(textOf(await client.callTool(name)), text)
   })
 
-  it("An object that a handler returns is structured content as well", async () => {
+  it("An object returned by a handler is also structured content", async () => {
     const server = serverOf()
     server.tool("plain", { description: "Plain" }, () => ({ a: 1 }))
     const client = await clientOf(server, revision)
@@ -50,7 +50,22 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.deepStrictEqual(structuredContent, structured ? { a: 1 } : undefined)
   })
 
-  it("A typed call gives the value that its schema reads, and rejects with the message of a tool that fails", async () => {
+  it("A tool can write its own content, and sends JSON if that fails", async () => {
+    const errors: Array<unknown> = []
+    const server = serverOf({ onError: (error) => errors.push(error) })
+    const output = z.object({ sum: z.number() })
+    server.tool("nice", { description: "", output, content: ({ sum }) => `**${sum}**` }, () => ({ sum: 3 }))
+    server.tool("bad", { description: "", output, content: () => assert.fail("no text") }, () => ({ sum: 3 }))
+    assert.throws(() => server.tool("none", { description: "", content: () => "" }, () => ""), "no output schema")
+    const client = await clientOf(server, revision)
+    const nice = await client.callTool("nice")
+    assert.strictEqual(textOf(nice), "**3**")
+    assert.deepStrictEqual(nice.structuredContent, structured ? { sum: 3 } : undefined)
+    assert.strictEqual(textOf(await client.callTool("bad")), '{"sum":3}')
+    assert.include(String(errors), "no text")
+  })
+
+  it("A typed call returns the decoded value, or rejects with a failed tool's message", async () => {
     const server = serverOf()
     const output = z.object({ sum: z.number() })
     const input = z.object({ a: z.number(), b: z.number() })
@@ -75,7 +90,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.strictEqual(none.reason, "InvalidResult")
   })
 
-  it("A typed call gives an output of any JSON type", async () => {
+  it("A typed call can return output of any JSON type", async () => {
     const server = serverOf()
     const list = z.array(z.number())
     server.tool("list", { description: "Lists", output: list }, () => [1, 2])
@@ -85,7 +100,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.strictEqual(await client.callTyped("count", {}, z.number()), 2)
   })
 
-  it("The output of a tool is what its schema makes of it", async () => {
+  it("A tool's output is encoded by its schema", async () => {
     const server = serverOf()
     const output = z.object({ sum: z.number() })
     server.tool("add", { description: "Adds", output }, async () => {
@@ -98,7 +113,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.deepStrictEqual(result.structuredContent, structured ? { sum: 3 } : undefined)
   })
 
-  it("An output that does not fit is an internal error without its value", async () => {
+  it("An output that violates the schema is an internal error without its value", async () => {
     const server = serverOf()
     const wrong: any = { sum: "secret" }
     server.tool("add", { description: "Adds", output: z.object({ sum: z.number() }) }, async () => wrong)
@@ -109,7 +124,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.notInclude(error.message, "secret")
   })
 
-  it("Arguments that do not fit are refused with the place and never reach the handler", async () => {
+  it("Arguments that violate the schema are rejected with their path and never reach the handler", async () => {
     const server = serverOf()
     server.tool("weather", { description: "The weather", input: z.object({ city: z.string() }) }, () => "called")
     const client = await clientOf(server, revision)
@@ -119,7 +134,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.include(JSON.stringify(result instanceof McpError ? result.message : result), "city")
   })
 
-  it("An error that a tool throws reaches the model as its message alone", async () => {
+  it("An error thrown by a tool reaches the model as its message only", async () => {
     const seen: Array<unknown> = []
     const server = serverOf({ onError: (error, { kind, name }) => seen.push([error, kind, name]) })
     const secret = new TypeError("The key is missing", { cause: new Error("the password") })
@@ -143,7 +158,7 @@ describe.each(revisions)("revision %s", (revision) => {
     ])
   })
 
-  it("An McpError is the answer, of tools as of resources and prompts", async () => {
+  it("An McpError becomes the answer for tools, resources and prompts", async () => {
     const server = serverOf()
     const fail = (): never => {
       throw new McpError(1050, "Not now", { retry: true })
@@ -159,7 +174,7 @@ describe.each(revisions)("revision %s", (revision) => {
     }
   })
 
-  it("An error of resources, prompts and completers is an internal error with its message", async () => {
+  it("An error from a resource, prompt or completer is an internal error with its message", async () => {
     const server = serverOf()
     const fail = async (): Promise<never> => {
       throw new Error("The disk is full")
@@ -178,7 +193,7 @@ describe.each(revisions)("revision %s", (revision) => {
     }
   })
 
-  it("Resources are texts, bytes or contents; templates have typed variables, members and completions", async () => {
+  it("Resources are text, bytes or contents, and templates have typed variables, members and completions", async () => {
     const server = serverOf()
     const users = new Map([["ada", "Ada Lovelace"]])
     server.resource("test://text", { name: "text", mimeType: "text/markdown" }, async () => "# Text")
@@ -214,7 +229,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.deepStrictEqual(templates, ["users://{id}/{+rest}"])
   })
 
-  it("A prompt decodes its arguments, lists them and completes them", async () => {
+  it("A prompt decodes, lists and completes its arguments", async () => {
     const server = serverOf()
     server.prompt(
       "review",
@@ -246,7 +261,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.strictEqual(error.code, -32602)
   })
 
-  it("Progress arrives in order, and the handler knows its request", async () => {
+  it("Progress arrives in order, and the handler can see its request", async () => {
     const server = serverOf()
     server.tool(
       "steps",
@@ -282,7 +297,7 @@ describe.each(revisions)("revision %s", (revision) => {
     })
   })
 
-  it("Log messages of a handler reach the client at the level that it asked for", async () => {
+  it("A handler's log messages reach the client from its requested level", async () => {
     const server = serverOf()
     server.tool("logs", { description: "Logs" }, (_, { log }) => {
       log.debug("too quiet")
@@ -298,7 +313,7 @@ describe.each(revisions)("revision %s", (revision) => {
     await logs.return?.()
   })
 
-  it("A subscriber hears of updates of its resource alone, and the subscription ends with the iteration", async () => {
+  it("A subscriber receives only its resource's updates, and the subscription ends with the iteration", async () => {
     const server = serverOf()
     let text = "one"
     server.resource("test://a", { name: "a" }, () => text)
@@ -318,7 +333,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.deepStrictEqual(seen, ["one", "two"])
   })
 
-  it("Features that are added and removed while the server runs change the list", async () => {
+  it("Adding and removing features while the server runs changes the list", async () => {
     const server = serverOf({ dynamic: true })
     const client = await clientOf(server, revision)
     const names = async () => (await all(client.listTools())).map(({ name }) => name)
@@ -341,8 +356,8 @@ describe.each(revisions)("revision %s", (revision) => {
   })
 })
 
-describe("server", () => {
-  it("A server refuses a name that is taken, until the first is removed", async () => {
+describe("Server", () => {
+  it("A duplicate name is rejected until the first is removed", async () => {
     const server = serverOf()
     const first = server.tool("a", { description: "A" }, () => "1")
     assert.throws(() => server.tool("a", { description: "A" }, () => "2"), "There is a tool a already; remove it first")
@@ -351,7 +366,7 @@ describe("server", () => {
     assert.strictEqual(textOf(await (await clientOf(server, "2025-11-25")).callTool("a")), "2")
   })
 
-  it("A server refuses invalid names, URIs, templates and completers", () => {
+  it("Invalid names, URIs, templates and completers are rejected", () => {
     const server = serverOf()
     assert.throws(() => server.tool("not a name", { description: "" }, () => ""), "A tool's name")
     assert.throws(() => server.resource("no uri", { name: "x" }, () => ""), "no uri")
@@ -361,7 +376,7 @@ describe("server", () => {
     assert.throws(() => server.prompt("x", { complete }, () => ""), "has no argument stray")
   })
 
-  it("A server serves several clients at once, and ends them when it is closed", async () => {
+  it("A server serves several clients concurrently and disconnects them when it closes", async () => {
     const server = serverOf()
     server.tool("a", { description: "A" }, () => "1")
     const clients = await Promise.all(revisions.map((revision) => clientOf(server, revision, { reconnect: false })))
@@ -375,7 +390,7 @@ describe("server", () => {
 })
 
 it.each(revisions)(
-  "A client in memory calls as its principal and sees the tools shown to it (%s)",
+  "An in-memory client calls as its principal and sees only its visible tools (%s)",
   async (revision) => {
     const server = serverOf()
     const visible = ({ scopes }: { readonly scopes: ReadonlyArray<string> }) => scopes.includes("admin")

@@ -5,7 +5,7 @@ import { clientOf, gate, rejection, revisions, serverOf, textOf } from "./suppor
 
 const calls = (method: string): boolean => method === "tools/call"
 
-describe.each(revisions)("revision %s", (revision) => {
+describe.each(revisions)("Hooks in %s", (revision) => {
   it("A hook that throws before a request answers it, and the handler does not run", async () => {
     const errors: Array<unknown> = []
     const server = serverOf({ onError: (error, place) => errors.push([error, place]) })
@@ -26,7 +26,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.strictEqual(called, 1)
   })
 
-  it("Hooks see how each request ended, and the first hook lies around the others", async () => {
+  it("Hooks see how each request ended, and the first hook is the outermost", async () => {
     const server = serverOf()
     const seen: Array<string> = []
     const note = (name: string) => ({
@@ -54,7 +54,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.deepStrictEqual(seen, ["answered", "toolFailed", "failed"].flatMap(around))
   })
 
-  it("The first hook of a running server lies around the next request", async () => {
+  it("A hook added first to a running server wraps the next request", async () => {
     const server = serverOf()
     let called = 0
     server.tool("reset", { description: "Resets" }, () => void called++)
@@ -71,7 +71,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.strictEqual(called, 1)
   })
 
-  it("A hook learns of a cancelled request", async () => {
+  it("A hook sees a cancelled request", async () => {
     const server = serverOf()
     const started = gate()
     const ended = gate<string>()
@@ -93,7 +93,7 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.strictEqual(await ended.promise, "cancelled")
   })
 
-  it("An error of a hook after a request goes to onError, and the answer stays", async () => {
+  it("An error in a hook after a request goes to onError without changing the answer", async () => {
     const errors: Array<unknown> = []
     const server = serverOf({ onError: (error) => errors.push(error) })
     const mistake = new Error("a mistake of the hook")
@@ -109,7 +109,7 @@ describe.each(revisions)("revision %s", (revision) => {
   })
 })
 
-it("A hook in 2026-07-28 sees a round that ends with a question as asked, and the last round as answered", async () => {
+it("A hook in 2026-07-28 sees a round with a question as asked, and the last round as answered", async () => {
   const server = serverOf()
   const seen: Array<string> = []
   server.use({

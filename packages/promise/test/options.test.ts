@@ -1,4 +1,4 @@
-/** Options as plain JavaScript may give them, and servers that are used after their end. */
+/** Options from plain JavaScript, and servers that are used after closing. */
 import { McpClient, McpServer, RequestError } from "@effect-mcp/promise"
 import { assert, describe, it } from "@effect/vitest"
 import { z } from "zod"
@@ -7,7 +7,7 @@ import { all, clientOf, rejection, serverOf, textOf } from "./support/revisions.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript may give
 const js = (value: unknown): never => value as never
 
-describe("registration", () => {
+describe("Options", () => {
   it.each<[string, (server: McpServer) => unknown]>([
     [
       'The tool "t" has no option "visable": did you mean "visible"?',
@@ -91,7 +91,7 @@ describe("registration", () => {
     ['McpServer has no option "onerror": did you mean "onError"?', { name: "s", version: "1", onerror: () => {} }],
     ["McpServer needs a name", { version: "1" }],
     ["McpServer needs a version", { name: "s" }]
-  ])("A server is not made: %s", (message, options) => {
+  ])("Creating a server throws: %s", (message, options) => {
     assert.throws(() => new McpServer(js(options)), TypeError, message)
   })
 
@@ -107,7 +107,7 @@ describe("registration", () => {
     ],
     ["McpClient.connect was given a user without a subject", undefined, { principal: { scopes: ["admin"] } }],
     ["McpClient.connect was given scopes that", undefined, { principal: { subject: "ada", scopes: "admin" } }]
-  ])("A client rejects: %s", async (message, target, options) => {
+  ])("Connecting a client rejects: %s", async (message, target, options) => {
     const server = serverOf()
     const error = await rejection(
       McpClient.connect(js(target === undefined ? server : (target ?? undefined)), js(options))
@@ -117,7 +117,7 @@ describe("registration", () => {
   })
 })
 
-it("A client connects to the text of a URL", async () => {
+it("A client can connect to a URL string", async () => {
   const server = serverOf()
   server.tool("hello", { description: "Hello" }, () => "hello")
   const { url } = await server.listen({ signals: false })
@@ -125,7 +125,7 @@ it("A client connects to the text of a URL", async () => {
   assert.strictEqual(textOf(await client.callTool("hello")), "hello")
 })
 
-it("A refused client is advised in the terms of this package", async () => {
+it("A rejected client gets advice in terms of this package", async () => {
   const { url } = await serverOf().listen({ signals: false, auth: { verify: () => undefined } })
   const error = await rejection(McpClient.connect(url, { reconnect: false }))
   assert.instanceOf(error, RequestError)
@@ -134,7 +134,7 @@ it("A refused client is advised in the terms of this package", async () => {
   assert.notMatch(error.message, /layer|Effect|OAuth\./)
 })
 
-it("A closed server rejects each further use with a RequestError", async () => {
+it("A closed server rejects further use with a RequestError", async () => {
   const server = serverOf()
   server.tool("hello", { description: "Hello" }, () => "hello")
   await using client = await McpClient.connect(server)

@@ -1,4 +1,4 @@
-/** Questions of handlers to the user, the model and the host, in every revision; and how handlers are run again where there are rounds. */
+/** Handlers' questions to the user, the model and the host in every revision, and how rounds run handlers again. */
 import { type ConnectOptions, McpError, RequestError } from "@effect-mcp/promise"
 import { assert, describe, it } from "@effect/vitest"
 import { z } from "zod"
@@ -15,8 +15,8 @@ const accepting = (content: { readonly [name: string]: string | number | boolean
   elicitation: { form: () => ({ action: "accept", content }) }
 })
 
-describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("revision %s", (revision) => {
-  it("A form shows the fields of its schema, and its answer is what the schema makes of it", async () => {
+describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("Questions in %s", (revision) => {
+  it("A form shows its schema's fields, and the schema decodes the answer", async () => {
     const server = serverOf()
     server.tool("order", { description: "Orders" }, async (_, { ask }) => {
       const pizza = await ask("Which pizza?", Pizza)
@@ -46,7 +46,7 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("revisio
     ])
   })
 
-  it.each(["decline", "cancel"] as const)("A user that answers by %s rejects the question", async (action) => {
+  it.each(["decline", "cancel"] as const)("A user who answers with %s rejects the question", async (action) => {
     const server = serverOf()
     server.tool("caught", { description: "Catches" }, async (_, { ask }) => {
       const error = await ask("Sure?").catch((error: unknown) => error)
@@ -60,7 +60,7 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("revisio
     assert.include(JSON.stringify(content), "The user")
   })
 
-  it("Questions at once travel together, and questions of one text apart by their keys", async () => {
+  it("Concurrent questions are sent together, and keys tell identical ones apart", async () => {
     const server = serverOf()
     server.tool("both", { description: "Asks twice at once" }, async (_, { ask }) => {
       const form = z.object({ n: z.number() })
@@ -71,7 +71,7 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("revisio
     assert.strictEqual(textOf(await client.callTool("both")), "42")
   })
 
-  it("A step runs once, and its value is what JSON makes of it", async () => {
+  it("A step runs once, and its value is converted to JSON", async () => {
     const server = serverOf()
     let booked = 0
     server.tool("book", { description: "Books" }, async (_, { ask, once }) => {
@@ -85,7 +85,7 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("revisio
     assert.strictEqual(booked, 1)
   })
 
-  it("A step that fails rejects with what it threw", async () => {
+  it("A failed step rejects with the thrown error", async () => {
     const server = serverOf()
     server.tool("fail", { description: "Fails" }, (_, { once }) =>
       once("step", () => Promise.reject(new Error("No seat")))
@@ -94,7 +94,7 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("revisio
     assert.strictEqual(textOf(await client.callTool("fail")), "No seat")
   })
 
-  it("Code before a question runs once per round, code behind it only with the answer", async () => {
+  it("Code before a question runs once per round, and code after it only with the answer", async () => {
     const server = serverOf()
     const seen: Array<string> = []
     const signals: Array<AbortSignal> = []
@@ -122,14 +122,14 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("revisio
     )
   })
 
-  it("A form that no client can show is an error that names the field", async () => {
+  it("A form that no client can show fails with an error that names the field", async () => {
     const server = serverOf()
     server.tool("nested", { description: "Asks" }, (_, { ask }) => ask("What?", z.object({ in: z.object({}) })))
     const client = await clientOf(server, revision, accepting({}))
     assert.include(textOf(await client.callTool("nested")), 'Field "in" is an object')
   })
 
-  it("Prompts and resources ask the user as tools do", async () => {
+  it("Prompts and resources can ask the user as tools do", async () => {
     const server = serverOf()
     server.prompt("ask", {}, async (_, { ask }) => (await ask("Name?", z.object({ name: z.string() }))).name)
     server.resource(
@@ -143,8 +143,8 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("revisio
   })
 })
 
-describe.each(revisions.filter((revision) => revision >= "2025-11-25"))("URLs in revision %s", (revision) => {
-  it("A URL is offered to the user, and its consent resolves the question", async () => {
+describe.each(revisions.filter((revision) => revision >= "2025-11-25"))("URLs in %s", (revision) => {
+  it("A URL is offered to the user, whose consent resolves the question", async () => {
     const server = serverOf()
     server.tool("login", { description: "Logs in" }, async (_, { ask }) => {
       const id = await ask.url("Connect your account", new URL("https://example.com/connect"))
@@ -165,17 +165,17 @@ describe.each(revisions.filter((revision) => revision >= "2025-11-25"))("URLs in
   })
 })
 
-describe.each(revisions)("model and roots in revision %s", (revision) => {
-  it("A handler asks the model and the roots of the client", async () => {
+describe.each(revisions)("Model and roots in %s", (revision) => {
+  it("A handler can ask for the client's model and roots", async () => {
     const server = serverOf()
     server.tool("ask", { description: "Asks" }, async (_, { roots, sample }) => {
-      const { content } = await sample("Summarize")
+      const { content, text } = await sample("Summarize")
       const { model } = await sample({
         messages: [{ role: "user", content: { type: "text", text: "Hi" } }],
         maxTokens: 5
       })
       const folders = await roots()
-      return `${JSON.stringify(content)} ${model} ${folders.map(({ uri }) => uri).join()}`
+      return `${JSON.stringify(content)} ${text} ${model} ${folders.map(({ uri }) => uri).join()}`
     })
     const tokens: Array<number> = []
     const client = await clientOf(server, revision, {
@@ -185,11 +185,11 @@ describe.each(revisions)("model and roots in revision %s", (revision) => {
         return { role: "assistant", content: { type: "text", text: "Short" }, model: "double" }
       }
     })
-    assert.strictEqual(textOf(await client.callTool("ask")), '{"type":"text","text":"Short"} double file:///work')
+    assert.strictEqual(textOf(await client.callTool("ask")), '{"type":"text","text":"Short"} Short double file:///work')
     assert.deepStrictEqual(tokens, [1024, 5])
   })
 
-  it("A question to a client without the capability rejects, and uncaught it is answered as the revision has it", async () => {
+  it("A question to a client without the capability rejects, or is answered as the revision requires", async () => {
     const server = serverOf()
     server.tool("caught", { description: "Asks" }, async (_, { roots }) => {
       const error = await roots().catch((error: unknown) => error)
@@ -205,7 +205,7 @@ describe.each(revisions)("model and roots in revision %s", (revision) => {
     } else assert.propertyVal(outcome, "isError", true)
   })
 
-  it("An answer that fails is an error of the question", async () => {
+  it("A failed answer fails its question", async () => {
     const server = serverOf()
     server.tool("ask", { description: "Asks" }, async (_, { sample }) => {
       const error = await sample("Hi").catch((error: unknown) => error)
@@ -218,7 +218,7 @@ describe.each(revisions)("model and roots in revision %s", (revision) => {
     assert.include(outcome, "The model is busy")
   })
 
-  it("A question of a handler whose request is over rejects", async () => {
+  it("A question rejects once its handler's request is over", async () => {
     const server = serverOf()
     const later = gate<() => Promise<unknown>>()
     server.tool("end", { description: "Ends" }, (_, { roots }) => {

@@ -1,6 +1,4 @@
-/**
- * `Client` of the SDK on a client of effect-mcp: requests by method, handlers of questions and notifications.
- */
+/** The SDK's `Client`, built on a client of effect-mcp: requests by method, and handlers for questions and notifications. */
 import type * as Effective from "@effect-mcp/client/Client"
 import * as EffectClient from "@effect-mcp/client/McpClient"
 import type { CallOptions } from "@effect-mcp/client/McpClient"
@@ -61,7 +59,7 @@ type Async<A> = A | PromiseLike<A>
 type Method = keyof ClientRequests
 
 /**
- * A client of one server. Set the handlers of what it declares, then connect it to a transport.
+ * A client of one server. Set a handler for each capability that it declares, then connect it to a transport.
  *
  * @example
  * ```ts
@@ -88,7 +86,7 @@ export class Client {
   #outputs = new Outputs()
   readonly #handlers = new Handlers((error) => report(this.onerror, error))
   #running: Running | undefined = undefined
-  /** The subscription that `listChanged` opened, where the revision has them. */
+  /** The subscription that `listChanged` opened. Only revisions with subscriptions have one. */
   autoOpenedSubscription: McpSubscription | undefined = undefined
 
   constructor(info: Implementation, options: ClientOptions = {}) {
@@ -109,7 +107,7 @@ export class Client {
     return this.#running?.transport
   }
 
-  /** What the error of a request is to the program. */
+  /** Returns the error that the program receives when a request fails. */
   protected failure(error: unknown): unknown {
     return toSdk(error)
   }
@@ -128,7 +126,7 @@ export class Client {
     }
   }
 
-  /** Sets which revisions the client speaks. Throws once the client is connected. */
+  /** Sets the revisions that the client supports. Throws once the client is connected. */
   setVersionNegotiation(versionNegotiation: ClientOptions["versionNegotiation"]): void {
     if (this.#running !== undefined) throw new Error("The client is connected already; set the negotiation before")
     this.#options = { ...this.#options, versionNegotiation }
@@ -159,7 +157,7 @@ export class Client {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       throw error
     }
-    // A client that saves the probe sends nothing before its first request.
+    // With a saved probe, nothing is sent before the client's first request.
     if (options.prior?.kind === "modern") return
     this.autoOpenedSubscription = await watchLists(this, this.#options.listChanged)
   }
@@ -188,7 +186,7 @@ export class Client {
     await this.#running?.close()
   }
 
-  /** Answers questions of the server of a method, which `capabilities` must declare. */
+  /** Answers the server's questions for a method, which `capabilities` must declare. */
   setRequestHandler<M extends RequestMethod>(
     method: M,
     handler: (request: RequestOf<M>, context: ClientContext) => Async<ResultOf<M>>
@@ -201,7 +199,9 @@ export class Client {
     this.#handlers.answer(method, handler)
   }
 
-  /** Hears notifications of a method: by its name, by schemas of its params, or by the schema of v1. */
+  /**
+   * Handles notifications for a method, identified by its name, by a schema for its params, or as in v1 by a schema for its notifications.
+   */
   setNotificationHandler<M extends NotificationMethod>(
     method: M,
     handler: (notification: NotificationOf<M>) => unknown
@@ -227,7 +227,7 @@ export class Client {
     this.#handlers.notifications.delete(method)
   }
 
-  /** Sends a request of any method. A schema validates its result. */
+  /** Sends a request with any method. If you pass a schema, it validates the result. */
   request(request: Request, options?: RequestOptions): Promise<JsonObject>
   request<S extends StandardSchemaV1>(
     request: Request,
@@ -245,19 +245,19 @@ export class Client {
     const result = await this.#asked(options, (call) => raw.request(method, params, { ...call, questions }))
     if (!isSchema(first)) return result
     const unfit = (why: string) =>
-      new SdkError(SdkErrorCode.InvalidResult, `The result of ${method} does not fit: ${why}`)
+      new SdkError(SdkErrorCode.InvalidResult, `The result of ${method} does not match its schema: ${why}`)
     return checked(first, result, unfit)
   }
 
   async #send<A>(method: Method, params: object, options: RequestOptions | undefined): Promise<A> {
     const untyped: unknown = params
     const client = this.#client
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the codec of the method encodes the params, and refuses others
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the codec of the method encodes the params, and rejects invalid ones
     const sent = (call: CallOptions): Effect.Effect<unknown, unknown> => client.request(method, untyped as never, call)
     return plain<A>(await this.#asked(options, sent))
   }
 
-  /** Calls a tool; one that fails is a result with `isError`. A schema in the second place, as in v1, is ignored. */
+  /** Calls a tool. A tool that fails returns a result with `isError`. A schema as the second argument, as in v1, is ignored. */
   async callTool(
     {
       _meta,
@@ -279,7 +279,7 @@ export class Client {
     }
   }
 
-  /** Whether a list without a cursor is read to its end. */
+  /** Whether to read a list to its end when it is requested without a cursor. */
   protected get readsAllPages(): boolean {
     return true
   }
@@ -327,7 +327,7 @@ export class Client {
     return this.#send("prompts/get", params, options)
   }
 
-  /** Suggestions for an argument of a prompt, or a variable of a template. */
+  /** Returns suggestions for a prompt argument or a template variable. */
   complete(params: CompleteRequestParams, options?: RequestOptions): Promise<CompleteResult> {
     return this.#send("completion/complete", params, options)
   }
@@ -353,7 +353,7 @@ export class Client {
     return {}
   }
 
-  /** Subscribes to announcements (2026-07-28); resolves once the server has agreed. */
+  /** Subscribes to announcements (2026-07-28). Resolves once the server has agreed. */
   listen(filter: SubscriptionFilter): Promise<McpSubscription> {
     const notified = (method: string, params: object) => this.#handlers.notified(method, params)
     return listen(this.#client.raw.listen(plain(filter)), notified)
@@ -367,7 +367,7 @@ export class Client {
     await this.notification({ method: "notifications/roots/list_changed" })
   }
 
-  /** What the server declared. This and the next are undefined before the client is connected. */
+  /** Capabilities that the server declared. This and the following are `undefined` until the client is connected. */
   getServerCapabilities(): ServerCapabilities | undefined {
     return this.#running && plain(this.#running.client.serverCapabilities)
   }
@@ -384,7 +384,7 @@ export class Client {
     return this.#running?.client.revision.version
   }
 
-  /** What the server said of itself in 2026-07-28; undefined in older revisions. */
+  /** The server's description of itself in 2026-07-28, or `undefined` in older revisions. */
   getDiscoverResult(): DiscoverResult | undefined {
     return this.#running && discoverResultOf(this.#running.client)
   }

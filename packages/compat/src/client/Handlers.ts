@@ -1,31 +1,31 @@
-/** The handlers of a client: of questions, and of notifications, by method. */
+/** A client's handlers for questions and notifications, by method. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import type { JsonObject } from "../model/types.ts"
 import { errorOf, notify } from "../model/report.ts"
 import { checked } from "../schema/resultOf.ts"
 import { isOwn, methodOf, type RequestSchema } from "../server/methods.ts"
 
-/** What an answer may use. */
+/** The second argument of a handler that answers a question. */
 export interface ClientContext {
-  /** Aborts when the server takes its question back, or the client closes. */
+  /** Aborts when the server cancels its question, or when the client closes. */
   signal: AbortSignal
   mcpReq: { signal: AbortSignal; method: string }
 }
 
-/** A message as it is on the wire. */
+/** A message in wire form. */
 interface Message {
   method: string
   params: JsonObject
 }
 
-/** A handler of one method. It gets messages of no other. */
+/** A handler for one method. It only receives that method's messages. */
 export type AnyHandler = (message: never, context: ClientContext) => unknown
-/** Hears notifications of any method. */
+/** Handles notifications for any method. */
 export type NotificationHandler = (notification: Message) => unknown
 
 const unfit = (method: string) => (issues: string) => new TypeError(`The params of ${method} do not fit: ${issues}`)
 
-/** What calls a handler: with a schema of the program, once the message fits it. */
+/** Returns a function that calls a handler. If the handler was set with a schema, it is called only with messages that match the schema. */
 const calling =
   (method: string | RequestSchema, handler: AnyHandler) =>
   (message: Message, context: ClientContext): unknown => {
@@ -34,7 +34,7 @@ const calling =
     return isOwn(method) ? call(message) : checked(method, message, unfit(message.method)).then(call)
   }
 
-/** For handlers of notifications, which take no context. */
+/** For notification handlers, which receive no context. */
 const none: ClientContext = { signal: AbortSignal.abort(), mcpReq: { signal: AbortSignal.abort(), method: "" } }
 
 export class Handlers {
@@ -51,7 +51,7 @@ export class Handlers {
     this.questions.set(methodOf(method), calling(method, handler))
   }
 
-  /** Adds a handler of notifications: of the whole message, or of params that a schema reads. */
+  /** Adds a handler for notifications. It receives the whole message, or the params that a schema decodes. */
   hear(
     method: string | RequestSchema,
     first: AnyHandler | { readonly params: StandardSchemaV1 },
@@ -69,12 +69,12 @@ export class Handlers {
     )
   }
 
-  /** Calls the handler of a notification. */
+  /** Calls a notification's handler. */
   notified(method: string, params: object | undefined): void {
     const handler = this.notifications.get(method) ?? this.fallback
     if (handler === undefined) return
     const given: JsonObject = { ...params }
-    // Called at once: notifications are heard before the answer that follows them.
+    // Called immediately, so that notifications are handled before the answer that follows them.
     notify(
       () => handler({ method, params: given }),
       (error) => this.#failed(errorOf(error))

@@ -1,4 +1,4 @@
-/** Options of a client and of its requests. Times are in milliseconds. */
+/** Options for a client and for its requests. Times are in milliseconds. */
 import type {
   ClientCapabilities,
   JsonObject,
@@ -9,12 +9,12 @@ import type {
   Tool
 } from "../model/types.ts"
 
-/** Called when a list has changed: with the new list, where `autoRefresh` reads it. */
+/** Called when a list has changed. If `autoRefresh` is on, it receives the new list. */
 export interface ListChanged<A> {
   onChanged: (error: Error | null, items: Array<A> | null) => void
-  /** Whether the list is read. Default true. */
+  /** Whether to read the list again. Default true. */
   autoRefresh?: boolean | undefined
-  /** Accepted and ignored: bursts are announced as one by the server. */
+  /** Accepted and ignored: the server already announces a burst of changes as one. */
   debounceMs?: number | undefined
 }
 
@@ -25,9 +25,9 @@ export interface ListChangedHandlers {
 }
 
 export interface ClientOptions {
-  /** What the client can be asked: set a handler for each. */
+  /** Questions that the server may ask. Set a handler for each. */
   capabilities?: ClientCapabilities | undefined
-  /** `legacy`, the default, speaks revisions with a handshake; `auto` the newest that the server speaks. */
+  /** `legacy`, the default, speaks the revisions with a handshake. `auto` speaks the newest revision that the server supports. */
   versionNegotiation?: { mode?: "legacy" | "auto" | { pin: string } | undefined } | undefined
   listChanged?: ListChangedHandlers | undefined
   /** Accepted and ignored. */
@@ -38,20 +38,20 @@ export interface ClientOptions {
 }
 
 export interface RequestOptions {
-  /** Cancels the request; its promise rejects with the reason. */
+  /** Cancels the request. Its promise rejects with the signal's reason. */
   signal?: AbortSignal | undefined
-  /** How long the request waits for its answer. Default a minute. */
+  /** How long to wait for the answer, in milliseconds. Default 60 000. */
   timeout?: number | undefined
   maxTotalTimeout?: number | undefined
   resetTimeoutOnProgress?: boolean | undefined
   onprogress?: ((progress: Progress) => void) | undefined
-  /** `refresh`: the request is sent although a fresh result is cached (2026-07-28). */
+  /** `refresh` sends the request even if a fresh result is cached (2026-07-28). */
   cacheMode?: string | undefined
-  /** `request` gives a result that asks for input as it is. */
+  /** Whether to return a result that asks for input from `request`, without answering its questions. */
   allowInputRequired?: boolean | undefined
-  /** Accepted and ignored: a lost stream is resumed by the transport. */
+  /** Accepted and ignored: the transport resumes a lost stream. */
   resumptionToken?: string | undefined
-  /** Called with the id of each event of the answer: over HTTP, where the server gives ids. */
+  /** Called with the id of each event in the answer. Only over HTTP, and if the server sends ids. */
   onresumptiontoken?: ((token: string) => void) | undefined
   relatedRequestId?: string | number | undefined
   toolDefinition?: Tool | undefined
@@ -59,11 +59,11 @@ export interface RequestOptions {
 }
 
 export interface ConnectOptions extends RequestOptions {
-  /** What is known of the server: `modern` saves the probe, `legacy` begins with the handshake. */
+  /** Era of the server, if known: `modern` skips the probe, `legacy` starts with the handshake. */
   prior?: PriorDiscovery | undefined
 }
 
-/** Which page of a list is asked for: without a cursor the first. */
+/** Which page of a list to return. Without a cursor, the first. */
 export interface ListParams {
   cursor?: string | undefined
   _meta?: JsonObject | undefined

@@ -1,4 +1,4 @@
-/** Subscriptions as programs see them (2026-07-28: basic/patterns/subscriptions). */
+/** Subscriptions as programs use them (2026-07-28: basic/patterns/subscriptions). */
 
 export interface SubscriptionFilter {
   toolsListChanged?: boolean | undefined
@@ -11,7 +11,7 @@ export interface SubscriptionFilter {
 
 /** A subscription that the server has agreed to. */
 export interface McpSubscription {
-  /** What the server announces, of what was asked for. */
+  /** The part of the filter that the server agreed to. */
   readonly honoredFilter: SubscriptionFilter
   close(): Promise<void>
 }

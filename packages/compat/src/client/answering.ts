@@ -1,10 +1,10 @@
-/** What a client declares, and its answers to questions, as the services that the client below looks for. */
+/** Provides a client's capabilities and its answers to questions as services of the underlying client. */
 import * as ClientMiddleware from "@effect-mcp/client/ClientMiddleware"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import { Roots } from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import * as Wire from "@effect-mcp/protocol/McpError"
-import { messageOf, toWire } from "@effect-mcp/promise/internal/ErrorTranslation"
+import { messageOf, toWire } from "@effect-mcp/promise/internal/compat"
 import { McpError } from "@effect-mcp/promise"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -23,7 +23,7 @@ const failure = (thrown: unknown): Wire.McpError => {
   }
 }
 
-/** Declared, but without a handler: the middleware answers before. */
+/** Handler for a capability that is only declared, because the middleware answers first. */
 const unhandled = (method: string) => Effect.fail(Wire.methodNotFound(method))
 
 const declared = ({ elicitation, roots, sampling }: ClientCapabilities) => {
@@ -43,13 +43,13 @@ const declared = ({ elicitation, roots, sampling }: ClientCapabilities) => {
       ? Layer.empty
       : Layer.succeed(Roots, {
           list: unhandled("roots/list"),
-          // The program announces changes by itself.
+          // The program announces changes itself.
           changes: roots.listChanged === true ? Stream.never : undefined
         })
   )
 }
 
-/** The services of a client that declares `capabilities` and answers by `handlers`. */
+/** Returns the services for a client that declares `capabilities` and answers with `handlers`. */
 export const answering = (
   capabilities: ClientCapabilities,
   { questions }: Handlers,

@@ -1,9 +1,9 @@
-/** The options of a request for the client below. */
+/** Options for a request, as the underlying client expects them. */
 import type { CallOptions } from "@effect-mcp/client/McpClient"
 import { notify, type OnError, report } from "../model/report.ts"
 import type { RequestOptions } from "./Options.ts"
 
-/** `onerror` receives the error of an `onprogress` that throws. */
+/** Converts a request's options. `onerror` receives the errors that `onprogress` throws. */
 export const callOptions = (
   { cacheMode, maxTotalTimeout, onprogress, resetTimeoutOnProgress, timeout }: RequestOptions = {},
   onerror: OnError

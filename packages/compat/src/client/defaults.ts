@@ -1,9 +1,9 @@
-/** Defaults of forms, which a client may fill in for its user: `applyDefaults` of its capability. */
+/** Form defaults, which a client may fill in for its user (`applyDefaults` in its capability). */
 
 const isObject = (u: unknown): u is { readonly [key: string]: unknown } =>
   typeof u === "object" && u !== null && !Array.isArray(u)
 
-/** Returns an accepted answer with the defaults of the fields that it lacks. */
+/** Returns an accepted answer, with defaults for the fields that it lacks. */
 export const withDefaults = (answer: unknown, params: object): unknown => {
   const schema = "requestedSchema" in params ? params.requestedSchema : undefined
   const properties = isObject(schema) ? schema["properties"] : undefined

@@ -1,4 +1,4 @@
-/** How the transports of this package are opened: kept apart from them, whose types are those of the SDK. */
+/** How to open this package's transports. Kept apart from the classes, whose types are the SDK's. */
 import type * as Core from "@effect-mcp/core/Transport"
 import type { TransportError } from "@effect-mcp/core/Transport"
 import type * as Effect from "effect/Effect"
@@ -7,19 +7,20 @@ import type { Transport } from "../server/Transport.ts"
 
 export type Opened = Effect.Effect<Core.Transport, TransportError, Scope.Scope>
 
-/** How one is opened. */
+/** How to open a transport. */
 export interface Opening {
   readonly open: () => Opened
-  /** Called when the client is connected, with what ends that. */
+  /** Called when the client is connected, with a function that closes it. */
   readonly opened: (close: () => Promise<void>) => void
 }
 
+/** Kept apart from the transports, because their types match the SDK. */
 const openings = new WeakMap<object, Opening>()
 
-/** Says how a transport is opened. Called by its constructor. */
+/** Records how to open a transport. Called by its constructor. */
 export const openedAs = (transport: Transport, opening: Opening): void => {
   openings.set(transport, opening)
 }
 
-/** How a transport is opened; undefined for a transport of a program. */
+/** Returns how to open a transport, or `undefined` for a transport that the program wrote. */
 export const openingOf = (transport: Transport): Opening | undefined => openings.get(transport)

@@ -1,10 +1,10 @@
-/** Lists that are read to their end. */
+/** Reading lists to their end. */
 
 interface Page {
   nextCursor?: string | undefined
 }
 
-/** Adds the items of all pages that follow to those of a page, which is the last then. */
+/** Appends the items of all following pages to a page, which then becomes the last page. */
 export const readOn = async <A extends Page>(
   page: A,
   itemsOf: (page: A) => Array<unknown>,

@@ -1,4 +1,4 @@
-/** A server whose era is known before the connection: `prior` of `connect`. */
+/** A server whose era is known before connecting: the option `prior` of `connect`. */
 import type { Client } from "@effect-mcp/client/Client"
 import type * as ClientMiddleware from "@effect-mcp/client/ClientMiddleware"
 import { serverInfo as serverInfoKey } from "@effect-mcp/protocol/model/Meta"
@@ -9,7 +9,7 @@ import type { DiscoverResult, PriorDiscovery } from "../model/types.ts"
 
 const modern = "2026-07-28"
 
-/** Throws where it names no era, or a server without a revision of its era. */
+/** Throws if it names no era, or if the server has no revision of that era. */
 export const checkedPrior = (prior: PriorDiscovery | undefined): void => {
   if (prior === undefined || prior.kind === "legacy") return
   const { discover, kind }: { kind: unknown; discover?: Partial<DiscoverResult> } = prior
@@ -20,7 +20,7 @@ export const checkedPrior = (prior: PriorDiscovery | undefined): void => {
   )
 }
 
-/** What a server said of itself; undefined in revisions with a handshake. */
+/** Returns the server's description of itself, or `undefined` in revisions with a handshake. */
 export const discoverResultOf = (client: Client): DiscoverResult | undefined => {
   const { instructions, revision, serverCapabilities: capabilities, serverInfo } = client
   if (revision.era === "stateful") return undefined
@@ -28,7 +28,7 @@ export const discoverResultOf = (client: Client): DiscoverResult | undefined => 
   return plain({ supportedVersions, capabilities, instructions, _meta: { [serverInfoKey]: serverInfo } })
 }
 
-/** Answers the first probe by what is known of the server: nothing is sent. */
+/** Answers the first probe from the known description, without sending anything. */
 export const answeringProbe = (prior: PriorDiscovery | undefined): ClientMiddleware.Middleware => {
   let known = prior?.kind === "modern" ? prior.discover : undefined
   return {

@@ -1,8 +1,8 @@
 /**
- * Tells programs the ids of the events that answer a request: `onresumptiontoken`.
+ * Passes programs the ids of the events that answer a request: `onresumptiontoken`.
  *
- * The client below resumes streams by itself and tells no ids. A header marks the request for the `fetch` of the transport, which takes
- * it away again.
+ * The underlying client resumes streams itself and does not expose ids. A header marks the request for the transport's `fetch`, which
+ * removes it before sending.
  */
 import { notify } from "../model/report.ts"
 
@@ -14,7 +14,7 @@ const mark = "x-effect-mcp-resumption"
 const waiting = new Map<string, Told>()
 let count = 0
 
-/** The header of a request whose events are told, while the request runs; undefined for a request without. */
+/** Returns the header that marks a request while it runs, or `undefined` for a request without `onresumptiontoken`. */
 export const marked = (
   told: Told | undefined
 ): { readonly headers: { readonly [mark]: string } | undefined; readonly end: () => void } => {
@@ -24,7 +24,7 @@ export const marked = (
   return { headers: { [mark]: key }, end: () => waiting.delete(key) }
 }
 
-/** A body that tells the ids of its events. */
+/** Returns a body that reports the ids of its events. */
 const telling = (body: ReadableStream<Uint8Array>, told: Told): ReadableStream<Uint8Array> => {
   const decoder = new TextDecoder()
   let rest = ""
@@ -43,11 +43,11 @@ const telling = (body: ReadableStream<Uint8Array>, told: Told): ReadableStream<U
 const isEvents = ({ headers }: Response): boolean =>
   headers.get("content-type")?.toLowerCase().startsWith("text/event-stream") === true
 
-/** `fetch` that tells ids of events: of the answers to requests that are marked, and of the streams that resume them. */
+/** `fetch` that reports event ids, for the answers to marked requests and for the streams that resume them. */
 export const tellingTokens = (
   fetch: (url: string | URL, init: RequestInit & { headers: Headers }) => Promise<Response>
 ): typeof fetch => {
-  /** The marks of requests, by the last id that was told: a stream is resumed with it. */
+  /** The marks of requests by the last id that was reported. A stream is resumed with that id. */
   const resumable = new Map<string, string>()
   return async (url, init) => {
     const { headers } = init

@@ -1,6 +1,6 @@
 /** Runs the requests of a client. */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
-import { messageOf, toPublic } from "@effect-mcp/promise/internal/ErrorTranslation"
+import { messageOf, toPublic } from "@effect-mcp/promise/internal/compat"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -8,7 +8,7 @@ import type { Client } from "@effect-mcp/client/Client"
 import type { Transport } from "../server/Transport.ts"
 import { loginFailureOf } from "./login/LoginFailure.ts"
 
-/** A running client and what ends it. */
+/** A running client and the function that ends it. */
 export interface Running {
   readonly client: Client
   readonly close: () => Promise<void>

@@ -1,4 +1,4 @@
-/** The options of the client below. */
+/** Options of the underlying client. */
 import type * as Effective from "@effect-mcp/client/Client"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { plain } from "../model/plain.ts"
@@ -8,7 +8,7 @@ import type { ClientOptions, ConnectOptions } from "./Options.ts"
 
 type Mode = NonNullable<ClientOptions["versionNegotiation"]>["mode"]
 
-/** The revisions that a client may speak: as in the SDK those with a handshake, unless it says otherwise. */
+/** Returns the revisions that a client may speak. The default, as in the SDK, is the revisions with a handshake. */
 const revisionsOf = (mode: Mode = "legacy"): Effective.Options["revisions"] => {
   if (mode === "auto") return undefined
   const pinned = typeof mode === "object" ? mode.pin : undefined
@@ -17,7 +17,7 @@ const revisionsOf = (mode: Mode = "legacy"): Effective.Options["revisions"] => {
   )
 }
 
-/** What a server is known to speak takes the place of what the client negotiates. */
+/** Returns the negotiation mode. A server that is known beforehand overrides the client's own setting. */
 const modeOf = ({ versionNegotiation }: ClientOptions, { prior }: ConnectOptions): Mode => {
   if (prior === undefined) return versionNegotiation?.mode
   return prior.kind === "legacy" ? "legacy" : { pin: "2026-07-28" }

@@ -1,2 +1,2 @@
-/** The client's transport over stdio, as `@modelcontextprotocol/client/stdio` has it. */
+/** The client's stdio transport, as in `@modelcontextprotocol/client/stdio`. */
 export { StdioClientTransport, type StdioServerParameters } from "./transports.ts"

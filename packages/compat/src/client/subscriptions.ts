@@ -1,6 +1,6 @@
 /** Subscriptions (2026-07-28: basic/patterns/subscriptions), and lists that a client watches in every revision. */
 import type { Raw } from "@effect-mcp/client/McpClient"
-import { toPublic } from "@effect-mcp/promise/internal/ErrorTranslation"
+import { toPublic } from "@effect-mcp/promise/internal/compat"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -13,7 +13,7 @@ import type { Prompt, Resource, Tool } from "../model/types.ts"
 import type { ListChanged, ListChangedHandlers } from "./Options.ts"
 import type { McpSubscription, SubscriptionFilter } from "./Subscription.ts"
 
-/** Runs a subscription; `notified` is called with what the server announces. */
+/** Runs a subscription. `notified` is called with the server's announcements. */
 export const listen = (
   events: ReturnType<Raw["listen"]>,
   notified: (method: string, params: object) => void
@@ -52,7 +52,7 @@ interface Watching extends Lists {
   listen(filter: SubscriptionFilter): Promise<McpSubscription>
 }
 
-/** The method of a list's announcement, the member of a filter that asks for it, and what reads the list. */
+/** For each list: the method that announces changes, the filter that subscribes to them, and a function that reads the list. */
 const lists = {
   tools: {
     method: "notifications/tools/list_changed",
@@ -83,7 +83,7 @@ const changed = async <A>(
   return onChanged(error, items)
 }
 
-/** Calls the handlers of lists when these change. Gives the subscription that this needs, where the revision has them. */
+/** Calls the handlers of lists when the lists change. Returns the subscription that it opened, in revisions that have subscriptions. */
 export const watchLists = async (
   client: Watching,
   { prompts, resources, tools }: ListChangedHandlers = {}
@@ -100,7 +100,7 @@ export const watchLists = async (
   try {
     return await client.listen(Object.assign({}, ...watched.map((list) => list?.filter)))
   } catch (error) {
-    // As in the SDK: the client of a server that refuses subscriptions is connected.
+    // The client stays connected if its server rejects subscriptions, as in the SDK.
     report(client.onerror, error)
     return undefined
   }

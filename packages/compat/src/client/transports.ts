@@ -1,4 +1,7 @@
-/** The transports of a client: a child process, Streamable HTTP, HTTP with SSE. They say what is opened; the client opens it. */
+/**
+ * The transports of a client: a child process, Streamable HTTP, and HTTP with SSE. They describe how to open a connection; the client opens
+ * it.
+ */
 import type { Transport } from "../server/Transport.ts"
 import * as Effect from "effect/Effect"
 import { Login, type LoginOptions } from "./login/Login.ts"
@@ -10,7 +13,7 @@ class ClientTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
   sessionId?: string | undefined
-  /** Ends the connection, while there is one. */
+  /** Ends the connection. Set while there is one. */
   protected end: (() => Promise<void>) | undefined
 
   async start(): Promise<void> {}
@@ -27,9 +30,9 @@ class ClientTransport implements Transport {
 export interface StdioServerParameters {
   command: string
   args?: Array<string> | undefined
-  /** Environment variables beside the few that are inherited. */
+  /** Environment variables in addition to the few that are inherited. */
   env?: { [name: string]: string } | undefined
-  /** Default `inherit`: the server's stderr is that of this process. */
+  /** Default `inherit`: the server writes to this process's stderr. */
   stderr?: "inherit" | "pipe" | "ignore" | "overlapped" | undefined
   cwd?: string | undefined
 }
@@ -55,9 +58,9 @@ const process = (
       )
   )
 
-/** A server that is started as a child process. */
+/** A server that runs as a child process. */
 export class StdioClientTransport extends ClientTransport {
-  /** The id of the process, once it runs. */
+  /** The process id, while the server runs. */
   pid: number | null = null
 
   constructor(server: StdioServerParameters) {
@@ -75,7 +78,7 @@ export class StdioClientTransport extends ClientTransport {
 }
 
 export interface HttpClientTransportOptions extends LoginOptions {
-  /** `headers` are those of every request; other members are ignored. */
+  /** Sends `headers` with every request. Other members are ignored. */
   requestInit?: RequestInit | undefined
   fetch?: FetchLike | undefined
   /** Accepted and ignored: a new session is opened. */
@@ -84,7 +87,7 @@ export interface HttpClientTransportOptions extends LoginOptions {
   reconnectionOptions?: unknown
 }
 
-/** The `fetch` of a transport: with the token of its login, and telling the session that the server opens. */
+/** Returns a transport's `fetch`. It adds the token of its login, and reports the id of the session that the server opens. */
 const fetchOf = (login: Login, heard: (sessionId: string) => void): typeof globalThis.fetch => {
   const send = tellingTokens(login.fetch)
   return async (input, init) => {
@@ -128,7 +131,7 @@ class HttpClientTransport extends ClientTransport {
     })
   }
 
-  /** Gets tokens for the answer of the authorization server: the parameters of the redirect, or its code and `iss`. */
+  /** Exchanges the authorization server's answer for tokens. Pass the parameters of the redirect, or its code and `iss`. */
   finishAuth(answer: URLSearchParams): Promise<void>
   finishAuth(code: string, iss?: string): Promise<void>
   async finishAuth(answer: URLSearchParams | string, iss?: string): Promise<void> {
@@ -136,20 +139,20 @@ class HttpClientTransport extends ClientTransport {
   }
 }
 
-/** A server at a URL: Streamable HTTP. */
+/** A server at a URL, over Streamable HTTP. */
 export class StreamableHTTPClientTransport extends HttpClientTransport {
   constructor(url: URL, options: HttpClientTransportOptions = {}) {
     super(url, options, "streamable")
   }
 
-  /** Ends the session, and the connection with it. */
+  /** Ends the session and its connection. */
   async terminateSession(): Promise<void> {
     await this.close()
     this.sessionId = undefined
   }
 }
 
-/** A server at a URL: HTTP with SSE (2024-11-05). */
+/** A server at a URL, over HTTP with SSE (2024-11-05). */
 export class SSEClientTransport extends HttpClientTransport {
   constructor(url: URL, options: HttpClientTransportOptions = {}) {
     super(url, options, "sse")

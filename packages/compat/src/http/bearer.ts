@@ -1,23 +1,23 @@
-/** Admission by access tokens (RFC 6750), and the place of the metadata that names their issuer (RFC 9728). */
+/** Admission by access tokens (RFC 6750), and the URL of the metadata that names their issuer (RFC 9728). */
 import { OAuthError, OAuthErrorCode } from "../model/oauth.ts"
 import type { AuthInfo } from "../model/types.ts"
 
-/** Gives what a token says, or throws an `OAuthError` of the code `invalid_token`. */
+/** Returns the contents of a token, or throws an `OAuthError` with the code `invalid_token`. */
 export interface OAuthTokenVerifier {
   verifyAccessToken(token: string): Promise<AuthInfo>
 }
 
 export interface BearerAuthOptions {
   verifier: OAuthTokenVerifier
-  /** Scopes that a token must have, all of them. */
+  /** Scopes that a token must have. It needs all of them. */
   requiredScopes?: Array<string> | undefined
-  /** Told to clients that are refused: see `getOAuthProtectedResourceMetadataUrl`. */
+  /** Sent to clients that are rejected: see `getOAuthProtectedResourceMetadataUrl`. */
   resourceMetadataUrl?: string | undefined
 }
 
 const invalid = (message: string): OAuthError => new OAuthError(OAuthErrorCode.InvalidToken, message)
 
-/** What the token of an `Authorization` header says. Throws an `OAuthError` for one that is missing, not valid or over. */
+/** Returns the contents of the token in an `Authorization` header. Throws an `OAuthError` if the token is missing, invalid or expired. */
 export const verifyBearerToken = async (
   authorization: string | null | undefined,
   { requiredScopes = [], verifier }: BearerAuthOptions
@@ -30,7 +30,7 @@ export const verifyBearerToken = async (
     throw invalid(`The Authorization header has the scheme ${scheme}; expected Bearer TOKEN`)
   }
   const info = await verifier.verifyAccessToken(token)
-  // A text would have each of its parts as a scope.
+  // On a string, `includes` would also match parts of a scope.
   if (!Array.isArray(info.scopes)) throw new TypeError("verifyAccessToken returned scopes that are no array")
   const missing = requiredScopes.filter((scope) => !info.scopes.includes(scope))
   if (missing.length > 0) {
@@ -42,7 +42,7 @@ export const verifyBearerToken = async (
   return info
 }
 
-/** Text in quotes; characters that no header may have are spaces. */
+/** Quotes a text. Characters that are not allowed in headers become spaces. */
 const quoted = (text: string): string =>
   `"${text.replaceAll(/[\\"]/g, String.raw`\$&`).replaceAll(/[^\u0020-\u007E]/g, " ")}"`
 
@@ -54,7 +54,7 @@ const statuses: ReadonlyMap<string, number> = new Map([
 
 type Challenge = Pick<BearerAuthOptions, "requiredScopes" | "resourceMetadataUrl">
 
-/** The refusal of a request whose token was not admitted; of what is no `OAuthError` the client learns nothing. */
+/** Returns the response for a request without a valid token. Errors other than `OAuthError` are not shown to the client. */
 export const bearerAuthChallengeResponse = (
   error: unknown,
   { requiredScopes = [], resourceMetadataUrl }: Challenge = {}
@@ -73,7 +73,7 @@ export const bearerAuthChallengeResponse = (
   return Response.json(told.toResponseObject(), { status, headers })
 }
 
-/** Gives what the token of a request says, or the refusal. */
+/** Returns a function that resolves to the contents of a request's token, or to the response that rejects the request. */
 export const requireBearerAuth =
   (options: BearerAuthOptions): ((request: Request) => Promise<AuthInfo | Response>) =>
   async ({ headers }) => {
@@ -84,9 +84,9 @@ export const requireBearerAuth =
     }
   }
 
-/** The path of the metadata of a resource (RFC 9728, section 3.1). */
+/** Path of a resource's metadata (RFC 9728, section 3.1). */
 export const metadataPath = ({ pathname }: URL): string =>
   `/.well-known/oauth-protected-resource${pathname.length > 1 ? pathname.replace(/\/$/, "") : ""}`
 
-/** Where the metadata of the server at a URL is found. */
+/** Returns the metadata URL of the server at a URL. */
 export const getOAuthProtectedResourceMetadataUrl = (server: URL): string => new URL(metadataPath(server), server).href

@@ -1,11 +1,10 @@
-/** An actor over HTTP: as a listener of `node:http`, and as a `fetch` handler. */
+/** An actor over HTTP, as a listener for `node:http` and as a `fetch` handler. */
 import { Principal } from "@effect-mcp/core/Principal"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Context from "effect/Context"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
-import type { IncomingMessage, ServerResponse } from "node:http"
-import type { AuthInfo } from "../model/types.ts"
+import type { ServerResponse } from "node:http"
 import { nestingRefusal } from "./nesting.ts"
 import type { NodeRequest, RequestExtra } from "./requests.ts"
 import { principalOf } from "../request/auth.ts"
@@ -14,17 +13,17 @@ import type { Actor } from "../server/Actor.ts"
 
 export interface EndpointOptions {
   readonly sessions: boolean
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly retry?: number | undefined
-  /** Names of the server beside loopback. Default none. */
+  /** Host names of the server, in addition to loopback. Default none. */
   readonly allowedHosts?: ReadonlyArray<string> | undefined
-  /** Pages that may ask, beside those of the server and of loopback. Default none. */
+  /** Origins of pages that may send requests, in addition to the server's own and loopback. Default none. */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
-  /** Called with the reason for which a request is refused. */
+  /** Called with the reason why a request was rejected. */
   readonly refused: (error: Error) => void
 }
 
-/** The endpoint of effect-mcp admits every name: which are admitted depends on what code before it has checked. */
+/** Lets effect-mcp's endpoint admit every name, because the names to admit depend on the checks of earlier code. */
 const settings = ({ retry, sessions }: EndpointOptions) => ({
   allowedHosts: ["*"],
   allowedOrigins: ["*"],
@@ -32,7 +31,7 @@ const settings = ({ retry, sessions }: EndpointOptions) => ({
   ...(retry === undefined ? undefined : { resume: { retry } })
 })
 
-/** The body of a 403; undefined for a request that is admitted. */
+/** Returns the body of a 403, or `undefined` if the request is admitted. */
 const refusal = (
   request: object,
   headers: Parameters<typeof endpointRefusal>[1],
@@ -40,7 +39,7 @@ const refusal = (
 ): string | undefined => {
   const why = endpointRefusal(request, headers, options)
   if (why === undefined) return undefined
-  const message = `Refused a request: ${why}. If it is meant to be, add it to allowedHosts or allowedOrigins`
+  const message = `Rejected a request: ${why}. To allow it, add it to allowedHosts or allowedOrigins`
   options.refused(new Error(message))
   return JSON.stringify(refused(why))
 }
@@ -52,25 +51,24 @@ export interface NodeEndpoint {
   readonly dispose: () => Promise<void>
 }
 
-/** Gives a request a body that the program has parsed, in the place of the one on the wire. */
+/** Replaces the body of a request with the body that the program has parsed. */
 const withParsed = (request: NodeRequest, body: unknown): void => {
   Object.assign(request, { body })
   if (request.readableDidRead) return
-  // The listener takes `body` of requests that were read.
+  // The listener uses `body` only if the request was already read.
   Object.defineProperty(request, "readableDidRead", { value: true })
   request.resume()
 }
 
 export const nodeEndpoint = (actor: Actor, options: EndpointOptions): NodeEndpoint => {
-  const auths = new WeakMap<IncomingMessage, AuthInfo>()
   const { dispose, listener } = McpServer.toNodeListener(actor.layer, {
     ...settings(options),
-    principal: (request) => principalOf(auths.get(request))
+    principal: (request: NodeRequest) => principalOf(request.auth)
   })
   return {
     dispose,
     handle: (request, response, body) => {
-      // HTTP/2 has the name of the host in a header of its own.
+      // HTTP/2 sends the host name in a different header.
       const { ":authority": authority, host = authority, origin } = request.headers
       const why = refusal(request, { host: host?.toString(), origin }, options)
       if (why !== undefined) {
@@ -82,7 +80,6 @@ export const nodeEndpoint = (actor: Actor, options: EndpointOptions): NodeEndpoi
         response.writeHead(400, asJson).end(JSON.stringify(deep))
         return
       }
-      if (request.auth !== undefined) auths.set(request, request.auth)
       if (body !== undefined) withParsed(request, body)
       listener(request, response)
     }
@@ -94,7 +91,7 @@ export interface WebEndpoint {
   readonly dispose: () => Promise<void>
 }
 
-/** The request with the body that the program has parsed, where it gives one. */
+/** Returns the request with the body that the program has parsed, or unchanged if there is none. */
 const withBody = (request: Request, body: unknown): Request => {
   if (body === undefined || request.method !== "POST") return request
   const { method, signal, url } = request

@@ -1,4 +1,5 @@
-/** `createMcpHandler`: HTTP for servers that a function makes, one for each request, and which requests are of which era. */
+/** `createMcpHandler`: serves servers from a factory over HTTP, one per request, for clients of every era. */
+import { notBegun } from "@effect-mcp/server/internal/origins"
 import type { ServerResponse } from "node:http"
 import { ProtocolErrorCode } from "../model/errors.ts"
 import { type OnError, report } from "../model/report.ts"
@@ -10,14 +11,16 @@ import type { NodeRequest, RequestExtra } from "./requests.ts"
 
 export interface CreateMcpHandlerOptions {
   /**
-   * Clients of the revisions up to 2025-11-25: `stateless` serves each of their requests by itself, `reject` none. `sessions`, which the
-   * SDK does not have, opens sessions, so that handlers can ask them. Default `stateless`.
+   * How to serve clients of revisions up to 2025-11-25. `stateless` serves each request by itself, and `reject` serves none. `sessions`,
+   * which the SDK does not have, opens sessions, so that handlers can ask clients questions. Default `stateless`.
    */
   legacy?: "stateless" | "reject" | "sessions" | undefined
   onerror?: ((error: Error) => void) | undefined
-  /** Names of the server beside loopback, or `*` for any; others get 403. The SDK does not have this. */
+  /** Host names of the server in addition to loopback, or `*` for any. Other hosts get 403. The SDK does not have this option. */
   allowedHosts?: Array<string> | undefined
-  /** Origins of pages of other sites, as `https://example.com`, or `*` for any; others get 403. The SDK does not have this. */
+  /**
+   * Origins of other sites' pages, such as `https://example.com`, or `*` for any. Other origins get 403. The SDK does not have this option.
+   */
   allowedOrigins?: Array<string> | undefined
   /** Accepted and ignored: an answer is JSON unless it has to be a stream. */
   responseMode?: string | undefined
@@ -25,11 +28,11 @@ export interface CreateMcpHandlerOptions {
   bus?: unknown
   /** Accepted and ignored. */
   maxSubscriptions?: number | undefined
-  /** Accepted and ignored: a comment is sent after 15 seconds. */
+  /** Accepted and ignored: a comment is sent every 15 seconds. */
   keepAliveMs?: number | undefined
 }
 
-/** Tells the clients of all requests what has changed. */
+/** Announces changes to the clients of all requests. */
 export interface ServerNotifier {
   toolsChanged(): void
   promptsChanged(): void
@@ -50,13 +53,19 @@ export interface NodeHandler extends McpHttpHandler {
   readonly [node]: (request: NodeRequest, response: ServerResponse, body?: unknown) => Promise<void>
 }
 
-const failure = {
-  jsonrpc: "2.0",
-  error: { code: ProtocolErrorCode.InternalError, message: "Internal error" },
-  id: null
-}
+/** Answers to requests that reach no server. */
+const unserved = {
+  closed: {
+    status: 503,
+    body: { jsonrpc: "2.0", error: { code: notBegun.code, message: notBegun.message }, id: null }
+  },
+  failed: {
+    status: 500,
+    body: { jsonrpc: "2.0", error: { code: ProtocolErrorCode.InternalError, message: "Internal error" }, id: null }
+  }
+} as const
 
-/** What a client is told where a factory fails; `onerror` hears why. */
+/** The error that a client receives if the factory fails. `onerror` receives the factory's error. */
 const unmade = new Error("The server could not be made")
 
 const reporting =
@@ -70,7 +79,7 @@ const reporting =
     }
   }
 
-/** Serves what a function makes over HTTP, for clients of every revision. Where the function fails, a request is answered by 500. */
+/** Serves the servers that a factory creates over HTTP, to clients of every revision. If the factory fails, the answer is 500. */
 export const createMcpHandler = (factory: Factory, options: CreateMcpHandlerOptions = {}): NodeHandler => {
   const { allowedHosts, allowedOrigins, legacy = "stateless", onerror } = options
   const refused = (error: Error) => report(onerror, error)
@@ -79,7 +88,8 @@ export const createMcpHandler = (factory: Factory, options: CreateMcpHandlerOpti
   let made: Promise<Actor> | undefined
   let isClosed = false
   const actorOf = (): Promise<Actor> => {
-    if (isClosed) throw new Error("The handler is closed")
+    // Endpoints that are already open finish their running requests and reject new ones.
+    if (isClosed && made === undefined) throw new Error("The handler is closed")
     return (made ??= served(reporting(factory, onerror), { per: "request", revisions }).catch((error: unknown) => {
       made = undefined
       if (error !== unmade) report(onerror, error)
@@ -92,6 +102,8 @@ export const createMcpHandler = (factory: Factory, options: CreateMcpHandlerOpti
       try {
         const actor = await actorOf()
         if (endpoint === undefined) {
+          // An endpoint that is opened now would never be disposed.
+          if (isClosed) return undefined
           endpoint = open(actor)
           actor.onClose(endpoint.dispose)
         }
@@ -103,9 +115,15 @@ export const createMcpHandler = (factory: Factory, options: CreateMcpHandlerOpti
   }
   const web = lazily((actor) => webEndpoint(actor, endpointOptions))
   const listener = lazily((actor) => nodeEndpoint(actor, endpointOptions))
+  const unanswered = () => (isClosed ? unserved.closed : unserved.failed)
   const tell = (what: (actor: Actor) => void): void => void made?.then(what, () => undefined)
   return {
-    fetch: async (request, extra) => (await web())?.handle(request, extra) ?? Response.json(failure, { status: 500 }),
+    fetch: async (request, extra) => {
+      const answer = (await web())?.handle(request, extra)
+      if (answer !== undefined) return answer
+      const { body, status } = unanswered()
+      return Response.json(body, { status })
+    },
     notify: {
       toolsChanged: () => tell((actor) => actor.changed("tools")),
       promptsChanged: () => tell((actor) => actor.changed("prompts")),
@@ -122,14 +140,15 @@ export const createMcpHandler = (factory: Factory, options: CreateMcpHandlerOpti
     [node]: async (request, response, body) => {
       const endpoint = await listener()
       if (endpoint !== undefined) return endpoint.handle(request, response, body)
-      response.writeHead(500, { "content-type": "application/json" }).end(JSON.stringify(failure))
+      const { body: said, status } = unanswered()
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(said))
     }
   }
 }
 
 const isObject = (u: unknown): u is { readonly [key: string]: unknown } => typeof u === "object" && u !== null
 
-/** Whether a body is the request that opens a session. */
+/** True if a body is the request that opens a session. */
 export const isInitializeRequest = (body: unknown): boolean =>
   isObject(body) && body["method"] === "initialize" && "id" in body && isObject(body["params"])
 
@@ -139,7 +158,7 @@ const isModern = (message: unknown): boolean => {
   return isObject(meta) && typeof meta["io.modelcontextprotocol/protocolVersion"] === "string"
 }
 
-/** Whether a request is of a revision with sessions. Reads a copy of the body, unless that is given. */
+/** True if a request belongs to a revision with sessions. Reads a copy of the body, unless the parsed body is passed. */
 export const isLegacyRequest = async (request: Request, parsedBody?: unknown): Promise<boolean> => {
   if (request.method !== "POST") return true
   const body: unknown =

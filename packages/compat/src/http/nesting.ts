@@ -1,4 +1,7 @@
-/** Bodies that a program has parsed: `JSON.parse` takes any depth, and code that walks them overflows the stack. */
+/**
+ * Limits the depth of bodies that a program has parsed: `JSON.parse` accepts any depth, and code that walks a deep body overflows the
+ * stack.
+ */
 import { defaultMaxMessageDepth } from "@effect-mcp/core/Framing"
 import { ProtocolErrorCode } from "../model/errors.ts"
 

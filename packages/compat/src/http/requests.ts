@@ -1,13 +1,13 @@
-/** Requests as frameworks hand them out, with what was found out before. */
+/** Requests as frameworks pass them on, with the results of earlier middleware. */
 import type { IncomingMessage } from "node:http"
 import type { AuthInfo } from "../model/types.ts"
 
-/** A request of Node's, with what middleware before it has found out. */
+/** A Node request, with the results of earlier middleware. */
 export type NodeRequest = IncomingMessage & { auth?: AuthInfo | undefined }
 
-/** What is known of a `fetch` request beside it. */
+/** Known facts about a `fetch` request that are not part of it. */
 export interface RequestExtra {
   authInfo?: AuthInfo | undefined
-  /** The body, where it was read before. */
+  /** The body, if it was already read. */
   parsedBody?: unknown
 }

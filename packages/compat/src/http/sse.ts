@@ -1,6 +1,6 @@
 /**
- * HTTP with server-sent events (spec 2024-11-05: basic/transports), as the SDK has it: one transport for each stream, to which a program
- * hands the messages that are posted to its session.
+ * HTTP with server-sent events (spec 2024-11-05: basic/transports), as in the SDK: one transport per stream. The program passes it the
+ * messages that are posted to its session.
  */
 import * as Framing from "@effect-mcp/core/Framing"
 import type { ServerResponse } from "node:http"
@@ -13,15 +13,15 @@ import type { NodeRequest } from "./requests.ts"
 import { endpointRefusal } from "./validation.ts"
 
 export interface SSEServerTransportOptions {
-  /** Names of the server beside loopback, or `*` for any; others get 403. */
+  /** Host names of the server in addition to loopback, or `*` for any. Other hosts get 403. */
   allowedHosts?: Array<string> | undefined
-  /** Origins of pages of other sites, as `https://example.com`, or `*` for any; others get 403. */
+  /** Origins of other sites' pages, such as `https://example.com`, or `*` for any. Other origins get 403. */
   allowedOrigins?: Array<string> | undefined
-  /** `false` admits every host and origin. Default `true`, in the SDK `false`. */
+  /** Whether to check host and origin. Default `true`; in the SDK `false`. */
   enableDnsRebindingProtection?: boolean | undefined
 }
 
-/** A request that is refused: its status, and why. */
+/** Reason and status of a rejected request. */
 class Refusal extends Error {
   readonly status: number
   constructor(status: number, message: string) {
@@ -32,12 +32,12 @@ class Refusal extends Error {
 
 const tooLarge = () => new Refusal(413, `The message has more than ${Framing.defaultMaxMessageBytes} bytes`)
 
-/** A body in UTF-8, of at most as many bytes as any message. */
+/** Reads a UTF-8 body. It may have at most as many bytes as any message. */
 const textOf = async (request: NodeRequest): Promise<string> => {
   if (Number(request.headers["content-length"]) > Framing.defaultMaxMessageBytes) throw tooLarge()
   const chunks: Array<Buffer> = []
   let size = 0
-  // Not destroyed where the loop ends early: the refusal leaves on the same socket.
+  // Not destroyed if the loop ends early: the rejection is sent on the same socket.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     size += chunk.length
     if (size > Framing.defaultMaxMessageBytes) throw tooLarge()
@@ -46,7 +46,7 @@ const textOf = async (request: NodeRequest): Promise<string> => {
   return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks))
 }
 
-/** What a body says. Throws for one that is no JSON. */
+/** Parses a body. Throws if it is not JSON. */
 const parsed = (body: string): unknown => {
   const decoded = decodeOnce(body)
   return decoded._tag === "Message" ? decoded.message : JSON.parse(body)
@@ -54,7 +54,7 @@ const parsed = (body: string): unknown => {
 
 const jsonType = /^application\/json\s*(?:;|$)/i
 
-/** The path of an endpoint with the id of its session. */
+/** Path of an endpoint, with the id of its session. */
 const pathOf = (endpoint: string, sessionId: string): string => {
   const url = new URL(endpoint, "http://localhost")
   url.searchParams.set("sessionId", sessionId)
@@ -66,7 +66,7 @@ const urlOf = ({ headers: { host }, socket, url }: NodeRequest): URL | undefined
   return URL.canParse(full) ? new URL(full) : undefined
 }
 
-/** The stream of a GET, and the session on it: only the client that was authenticated for the GET may post to it. */
+/** The stream of a GET and its session. Only the client that was authenticated for the GET may post to it. */
 export class SSEServerTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
@@ -77,7 +77,7 @@ export class SSEServerTransport implements Transport {
   readonly #options: SSEServerTransportOptions
   #state: "new" | "open" | "closed" = "new"
 
-  /** `endpoint`: the path that messages are posted to; the client is told it with the id of the session. */
+  /** `endpoint` is the path for posting messages. The client receives it with the session's id. */
   constructor(endpoint: string, response: ServerResponse, options: SSEServerTransportOptions = {}) {
     this.#endpoint = endpoint
     this.#response = response
@@ -88,7 +88,7 @@ export class SSEServerTransport implements Transport {
     return this.#response.req
   }
 
-  /** What the client sent does not reject it: programs do not catch that. The transport is closed then. */
+  /** Closes the transport if the client's request is invalid. Does not reject then, because programs do not catch that. */
   async start(): Promise<void> {
     if (this.#state !== "new") {
       throw new Error("SSEServerTransport was started before: server.connect(transport) starts it")
@@ -101,7 +101,7 @@ export class SSEServerTransport implements Transport {
       this.#ended()
       return
     }
-    // Its `close` event is over.
+    // The `close` event has already fired.
     if (response.destroyed) {
       this.#ended()
       return
@@ -116,7 +116,7 @@ export class SSEServerTransport implements Transport {
     response.write(`event: endpoint\ndata: ${pathOf(this.#endpoint, this.sessionId)}\n\n`)
   }
 
-  /** Answers a POST of the session; `parsedBody` is its body where that was read before. */
+  /** Answers a POST of the session. Pass the parsed body if it was already read. */
   async handlePostMessage(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void> {
     if (this.#state !== "open") {
       const message = "SSE connection not established"
@@ -140,7 +140,7 @@ export class SSEServerTransport implements Transport {
     response.writeHead(202).end("Accepted")
   }
 
-  /** Gives the server a message of the client, however it arrived. Rejects what is no message. */
+  /** Passes the server a message from the client, however it arrived. Rejects anything that is not a message. */
   async handleMessage(message: unknown, extra?: MessageExtra): Promise<void> {
     const decoded = decodedOf(message)
     if (decoded._tag === "InvalidMessage") throw new Refusal(400, `Invalid message: ${decoded.error.message}`)
@@ -148,7 +148,7 @@ export class SSEServerTransport implements Transport {
     else if (typeof message === "object" && message !== null) this.onmessage?.(message, extra)
   }
 
-  /** Waits where the client reads slowly. */
+  /** Waits while the client reads slowly. */
   async send(message: object): Promise<void> {
     if (this.#state !== "open") throw new Error("The stream of the session is closed")
     const response = this.#response

@@ -1,6 +1,5 @@
 /**
- * Streamable HTTP for one session (spec: basic/transports), as the SDK has it: a program routes each request to the transport of its
- * session.
+ * Streamable HTTP for one session (spec: basic/transports), as in the SDK: the program routes each request to the transport of its session.
  */
 import * as Wire from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
@@ -15,19 +14,19 @@ import { type EndpointOptions, type NodeEndpoint, nodeEndpoint, type WebEndpoint
 import type { NodeRequest, RequestExtra } from "./requests.ts"
 
 export interface StreamableHTTPServerTransportOptions {
-  /** Sessions, where it is given. Their ids are those of this library: the function is not called. */
+  /** If set, the transport has sessions. This library generates their ids: the function is not called. */
   sessionIdGenerator?: (() => string) | undefined
-  /** Called with the id of the session, and awaited, before it is told to the client. Where it fails, `initialize` does. */
+  /** Called with the session's id, and awaited, before the client receives the id. If it fails, so does `initialize`. */
   onsessioninitialized?: ((sessionId: string) => void | Promise<void>) | undefined
   /** Called when the session has ended. */
   onsessionclosed?: ((sessionId: string) => void | Promise<void>) | undefined
-  /** When a client that was sent away should come back, in milliseconds. */
+  /** How long a disconnected client should wait before it returns, in milliseconds. */
   retryInterval?: number | undefined
-  /** Names of the server beside loopback, or `*` for any; others get 403. */
+  /** Host names of the server in addition to loopback, or `*` for any. Other hosts get 403. */
   allowedHosts?: Array<string> | undefined
-  /** Origins of pages of other sites, as `https://example.com`, or `*` for any; others get 403. */
+  /** Origins of other sites' pages, such as `https://example.com`, or `*` for any. Other origins get 403. */
   allowedOrigins?: Array<string> | undefined
-  /** `false` admits every host and origin. Default `true`, in the SDK `false`. */
+  /** Whether to check host and origin. Default `true`; in the SDK `false`. */
   enableDnsRebindingProtection?: boolean | undefined
   /** Accepted and ignored: events are kept in memory, within limits. */
   eventStore?: unknown
@@ -55,9 +54,9 @@ const endpointOptions = (
 class HttpTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
-  /** The id of the session, once there is one. */
+  /** The session's id, once there is one. */
   sessionId?: string | undefined
-  /** Ends the conversation, once there is one. */
+  /** Ends the conversation. Set once there is one. */
   protected end: (() => void) | undefined
 
   async start(): Promise<void> {}
@@ -71,7 +70,7 @@ class HttpTransport implements Transport {
   }
 }
 
-/** Calls a function of the program: whether it succeeded. What it throws is reported. */
+/** Calls a function of the program. Returns true if it succeeded, and reports the error otherwise. */
 const called = async (transport: HttpTransport, callback: () => void | Promise<void>): Promise<boolean> => {
   try {
     await callback()
@@ -82,7 +81,7 @@ const called = async (transport: HttpTransport, callback: () => void | Promise<v
   }
 }
 
-/** Serves a transport by an endpoint; `ends` is given what ends that. */
+/** Serves a transport with an endpoint. `ends` receives the function that stops it. */
 const serving = (
   transport: HttpTransport,
   { onsessionclosed, onsessioninitialized, sessionIdGenerator }: StreamableHTTPServerTransportOptions,
@@ -123,7 +122,7 @@ const unconnected = (): SdkError =>
     "The transport serves no server yet: call server.connect(transport) before handleRequest"
   )
 
-/** For `node:http` and the frameworks that hand out its requests. */
+/** For `node:http` and the frameworks built on it. */
 export class NodeStreamableHTTPServerTransport extends HttpTransport {
   #endpoint: NodeEndpoint | undefined
 
@@ -133,7 +132,7 @@ export class NodeStreamableHTTPServerTransport extends HttpTransport {
     serving(this, options, open, (end) => (this.end = end))
   }
 
-  /** Answers a request; `parsedBody` is its body where that was read before. */
+  /** Answers a request. Pass the parsed body if it was already read. */
   async handleRequest(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void> {
     if (this.#endpoint === undefined) throw unconnected()
     this.#endpoint.handle(request, response, parsedBody)

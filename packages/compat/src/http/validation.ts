@@ -1,5 +1,6 @@
-/** Checks of the headers `Host` and `Origin`, against pages that reach a server by a name of their own (DNS rebinding). */
-import * as DnsRebinding from "@effect-mcp/server/internal/DnsRebinding"
+/** Checks the headers `Host` and `Origin`, against pages that reach a server through their own domain name (DNS rebinding). */
+import { DnsRebinding } from "@effect-mcp/server/internal/origins"
+import { memoize } from "effect/Function"
 
 const loopback: ReadonlyArray<string> = ["localhost", "127.0.0.1", "[::1]"]
 
@@ -11,31 +12,31 @@ const nameOf = (url: string): string | undefined => (URL.canParse(url) ? new URL
 const isAmong = (name: string | undefined, names: Names): boolean =>
   name !== undefined && (names.includes(name) || names.includes("*"))
 
-/** Why a request is refused for its `Host`; undefined where it is not. `names` are without a port, `*` is any. */
+/** Returns the reason to reject a request's `Host`, or `undefined` if it is admitted. `names` have no port; `*` admits any. */
 export const hostRefusal = (host: Header, names: Names = loopback): string | undefined =>
   isAmong(nameOf(`http://${host ?? ""}`), names)
     ? undefined
     : `Invalid Host: ${host ?? "none"}; expected ${names.join(", ")}`
 
-/** Why a request is refused for its `Origin`; undefined where it is not, and where it has none. */
+/** Returns the reason to reject a request's `Origin`, or `undefined` if it is admitted or missing. */
 export const originRefusal = (origin: Header, names: Names = loopback): string | undefined =>
   origin === null || origin === undefined || isAmong(nameOf(origin), names) ? undefined : `Invalid Origin: ${origin}`
 
-/** The body of a refusal. */
+/** Body of a rejection. */
 export const refused = (message: string) => ({ jsonrpc: "2.0" as const, error: { code: -32_000, message }, id: null })
 
 type Part = "host" | "origin"
 
-const checked = new WeakMap<object, Set<Part>>()
+const checkedParts = memoize<object, Set<Part>>(() => new Set())
 
-/** Notes that code before the endpoint has checked a header of a request: the endpoint does not check it again. */
+/** Records that earlier code has checked a header of a request, so that the endpoint does not check it again. */
 export const isChecked = (request: object, part: Part): void => {
-  checked.set(request, (checked.get(request) ?? new Set<Part>()).add(part))
+  checkedParts(request).add(part)
 }
 
-/** The names of loopback. */
+/** Host names of the loopback interface. */
 export const localhostAllowedHostnames = (): Array<string> => [...loopback]
-/** The same, for pages. */
+/** The same names, for the origins of pages. */
 export const localhostAllowedOrigins = (): Array<string> => [...loopback]
 
 const responseTo = (request: Request, part: Part, why: string | undefined): Response | undefined => {
@@ -44,24 +45,24 @@ const responseTo = (request: Request, part: Part, why: string | undefined): Resp
   return undefined
 }
 
-/** The refusal of a request whose `Host` is none of the names; undefined where it is one. */
+/** Returns a 403 if the request's `Host` is not one of the names, else `undefined`. */
 export const hostHeaderValidationResponse = (request: Request, names: Names): Response | undefined =>
   responseTo(request, "host", hostRefusal(request.headers.get("host") ?? new URL(request.url).host, names))
-/** The refusal of a request whose `Origin` is none of the names; undefined where it is one, or is missing. */
+/** Returns a 403 if the request's `Origin` is present and not one of the names, else `undefined`. */
 export const originValidationResponse = (request: Request, names: Names): Response | undefined =>
   responseTo(request, "origin", originRefusal(request.headers.get("origin"), names))
 
-/** The names of an app; undefined for what it does not check. */
+/** Names that an app admits. A header is not checked if its names are undefined. */
 export interface AppNames {
-  /** The address that the app will listen on. Default `127.0.0.1`: then `Host` and `Origin` must be names of loopback. */
+  /** Address that the app will listen on. With the default `127.0.0.1`, `Host` and `Origin` must be loopback names. */
   host?: string | undefined
   /** Names that requests may have in `Host`, without a port. */
   allowedHosts?: Array<string> | undefined
-  /** Names of pages that may ask, without scheme and port. */
+  /** Host names of pages that may send requests, without scheme and port. */
   allowedOrigins?: Array<string> | undefined
 }
 
-/** Why an app with these names refuses a request, first for its host, then for its origin. */
+/** Returns a check for an app. It returns the reason to reject a request, checking its host first and then its origin. */
 export const appCheck = ({ allowedHosts, allowedOrigins, host = "127.0.0.1" }: AppNames) => {
   const own = loopback.includes(host) || host === "::1" ? loopback : undefined
   const hosts = allowedHosts ?? own
@@ -78,18 +79,18 @@ export const appCheck = ({ allowedHosts, allowedOrigins, host = "127.0.0.1" }: A
   }
 }
 
-/** Why an endpoint refuses a request: it is from a host or an origin that neither the endpoint nor code before it admits. */
+/** Returns the reason why an endpoint rejects a request, if neither the endpoint nor earlier code admits its host or origin. */
 export const endpointRefusal = (
   request: object,
   headers: { readonly host: Header; readonly origin: Header },
   { allowedHosts, allowedOrigins }: DnsRebinding.Options
 ): string | undefined => {
-  const done = checked.get(request)
+  const done = checkedParts(request)
   return DnsRebinding.check(
     { host: headers.host ?? undefined, origin: headers.origin ?? undefined },
     {
-      allowedHosts: done?.has("host") === true ? ["*"] : allowedHosts,
-      allowedOrigins: done?.has("origin") === true ? ["*"] : allowedOrigins
+      allowedHosts: done.has("host") ? ["*"] : allowedHosts,
+      allowedOrigins: done.has("origin") ? ["*"] : allowedOrigins
     }
   )
 }

@@ -1,8 +1,8 @@
-/** URI templates (RFC 6570) as the SDK's programs use them, on the parser of effect-mcp: what it binds cannot climb out of a folder. */
+/** URI templates (RFC 6570) with the SDK's API, on effect-mcp's parser: no value that it binds can climb out of a folder. */
 import * as UriTemplates from "@effect-mcp/protocol/UriTemplate"
 import * as Result from "effect/Result"
 
-/** The values of a template's variables, by name. */
+/** Values of a template's variables, by name. */
 export type Variables = { [variable: string]: string | Array<string> }
 
 /** A parsed template. */
@@ -10,13 +10,13 @@ export class UriTemplate {
   private readonly source: string
   private readonly parsed: UriTemplates.UriTemplate
 
-  /** Throws where the text is no template, or has more than 8192 characters. */
+  /** Throws if the text is not a template or has more than 8192 characters. */
   constructor(template: string) {
     this.source = template
     this.parsed = Result.getOrThrow(UriTemplates.parse(template))
   }
 
-  /** Whether a text has an expression, such as `{id}` or `{?page}`. */
+  /** True if the text has an expression, such as `{id}` or `{?page}`. */
   static isTemplate(text: string): boolean {
     return /\{[^}\s]+\}/.test(text)
   }
@@ -29,12 +29,12 @@ export class UriTemplate {
     return this.source
   }
 
-  /** The URI of these values; a variable without a value is left out. */
+  /** Returns the URI for these values. Variables without a value are left out. */
   expand(variables: Variables): string {
     return UriTemplates.expand(this.parsed, variables)
   }
 
-  /** The values with which a URI is an expansion of the template; `null` where it is none. */
+  /** Returns the values that expand the template to this URI, or `null` if the URI does not match. */
   match(uri: string): Variables | null {
     const values = UriTemplates.match(this.parsed, uri)
     if (values === undefined) return null

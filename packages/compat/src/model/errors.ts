@@ -1,7 +1,7 @@
-/** The errors of the SDK: those of the protocol have a number as their code, those of a program's own side a word. */
+/** The errors of the SDK. Protocol errors have a number as their code, local errors a word. */
 import type { ClientCapabilities, ElicitRequestURLParams } from "./types.ts"
 
-/** Codes of JSON-RPC and MCP. */
+/** Error codes of JSON-RPC and MCP. */
 export const ProtocolErrorCode = {
   ParseError: -32_700,
   InvalidRequest: -32_600,
@@ -14,7 +14,7 @@ export const ProtocolErrorCode = {
   UrlElicitationRequired: -32_042
 } as const
 
-/** The codes of v1, with those that v1 gives to failures of its own side. */
+/** Error codes of v1, including the codes that v1 uses for local errors. */
 export const ErrorCode = {
   ConnectionClosed: -32_000,
   RequestTimeout: -32_001,
@@ -52,11 +52,11 @@ class CodedError<Code> extends Error {
   }
 }
 
-/** An error of JSON-RPC, from and to the wire: a handler that throws it has its request answered with it. */
+/** A JSON-RPC error. If a handler throws it, the request is answered with it. */
 export class ProtocolError extends CodedError<number> {
   override readonly name: string = "ProtocolError"
 
-  /** Returns the error of a code, of the class that the SDK has for it. */
+  /** Returns the error for a code, as an instance of the SDK's class for that code. */
   static fromError(code: number, message: string, data?: unknown): ProtocolError {
     if (!isObject(data)) return new ProtocolError(code, message, data)
     const { elicitations, requiredCapabilities, uri } = data
@@ -77,7 +77,7 @@ export class ProtocolError extends CodedError<number> {
 const isObject = (u: unknown): u is { readonly [key: string]: unknown } =>
   typeof u === "object" && u !== null && !Array.isArray(u)
 
-/** The error of v1: its message begins with its code, also on the wire. */
+/** The error of v1. Its message starts with its code, on the wire too. */
 export class McpError extends ProtocolError {
   override readonly name: string = "McpError"
 
@@ -90,12 +90,12 @@ export class McpError extends ProtocolError {
   }
 }
 
-/** A request that has no answer, or was not sent. */
+/** The request was not sent, or received no answer. */
 export class SdkError extends CodedError<SdkErrorCode> {
   override readonly name: string = "SdkError"
 }
 
-/** The server wants an access token (401). */
+/** The server requires an access token (401). */
 export class UnauthorizedError extends Error {
   override readonly name: string = "UnauthorizedError"
 
@@ -113,7 +113,7 @@ export class ResourceNotFoundError extends ProtocolError {
   }
 }
 
-/** -32042: the user must visit URLs first (2025-11-25). */
+/** Code -32042: the user must visit URLs first (2025-11-25). */
 export class UrlElicitationRequiredError extends ProtocolError {
   readonly elicitations: Array<ElicitRequestURLParams>
 

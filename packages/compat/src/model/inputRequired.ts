@@ -1,4 +1,4 @@
-/** Results that ask for input (2026-07-28), as handlers build them and read the answers. */
+/** Results that ask for input (2026-07-28): handlers build them and read the answers. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import type {
   CreateMessageRequestParams,
@@ -23,7 +23,7 @@ const build = (spec: Omit<InputRequiredResult, "resultType">): InputRequiredResu
   return { ...spec, resultType: "input_required" }
 }
 
-/** Builds a result that asks, and with its members the questions. */
+/** Builds a result that asks for input. Its methods build the questions. */
 export const inputRequired = Object.assign(build, {
   elicit: (params: ElicitRequestFormParams): InputRequest => ({ method: "elicitation/create", params }),
   elicitUrl: (params: Omit<ElicitRequestURLParams, "mode" | "elicitationId">): InputRequest => ({
@@ -34,7 +34,7 @@ export const inputRequired = Object.assign(build, {
   listRoots: (): InputRequest => ({ method: "roots/list" })
 })
 
-/** The content of a form that the user accepted; undefined for any other answer, and for content that the schema refuses. */
+/** Returns the content of a form that the user accepted, or `undefined` for any other answer and for content that the schema rejects. */
 export function acceptedContent<T extends JsonObject = JsonObject>(responses: Responses, key: string): T | undefined
 export function acceptedContent<S extends StandardSchemaV1>(
   responses: Responses,

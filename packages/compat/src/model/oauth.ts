@@ -1,6 +1,6 @@
-/** Errors of OAuth, as verifiers of access tokens throw them. */
+/** OAuth errors, which token verifiers throw. */
 
-/** The codes of RFC 6749, section 5.2, and of its extensions. */
+/** Error codes of RFC 6749, section 5.2, and its extensions. */
 export const OAuthErrorCode = {
   InvalidRequest: "invalid_request",
   InvalidClient: "invalid_client",
@@ -23,7 +23,7 @@ export const OAuthErrorCode = {
 } as const
 export type OAuthErrorCode = (typeof OAuthErrorCode)[keyof typeof OAuthErrorCode]
 
-/** The body of a refusal. */
+/** Body of an error response. */
 export interface OAuthErrorResponse {
   error: string
   error_description?: string | undefined
@@ -47,7 +47,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** A login that the client itself gave up: what it was told is not there, or not to be trusted. */
+/** The client itself gave up a login, because information from the server is missing or cannot be trusted. */
 export class OAuthClientFlowError extends Error {
   override readonly name: string = "OAuthClientFlowError"
 }
@@ -55,7 +55,7 @@ export class OAuthClientFlowError extends Error {
 /** The authorization server refused to register the client. */
 export class RegistrationRejectedError extends OAuthClientFlowError {
   override readonly name: string = "RegistrationRejectedError"
-  /** The status of the answer. */
+  /** HTTP status of the response. */
   readonly status: number
 
   constructor(message: string, status: number) {
@@ -64,12 +64,12 @@ export class RegistrationRejectedError extends OAuthClientFlowError {
   }
 }
 
-/** The answer of a login comes from another authorization server than the one that was asked (RFC 9207). */
+/** The answer of a login came from another authorization server than the user was sent to (RFC 9207). */
 export class IssuerMismatchError extends OAuthClientFlowError {
   override readonly name: string = "IssuerMismatchError"
 }
 
-/** What was saved for one authorization server would be sent to another. */
+/** Credentials that were saved for one authorization server would be sent to another. */
 export class AuthorizationServerMismatchError extends OAuthClientFlowError {
   override readonly name: string = "AuthorizationServerMismatchError"
   readonly recordedIssuer: string
@@ -82,7 +82,7 @@ export class AuthorizationServerMismatchError extends OAuthClientFlowError {
   }
 }
 
-/** The server demands scopes that the token lacks, and the transport was told not to ask for them. */
+/** The server demands scopes that the token lacks, and the transport's options forbid asking for them. */
 export class InsufficientScopeError extends OAuthClientFlowError {
   override readonly name: string = "InsufficientScopeError"
   readonly requiredScope: string | undefined

@@ -1,2 +1,2 @@
-/** What JSON makes of a value: without members that are undefined. The caller says its type. */
+/** Converts a value to plain JSON and back, which drops undefined members. The caller chooses the type. */
 export const plain = <A>(value: unknown): A => JSON.parse(JSON.stringify(value))

@@ -1,6 +1,6 @@
 /**
- * The boundary to callbacks of a program, and failures that no answer carries: a callback may throw, reject, or throw a value whose
- * members throw.
+ * Calls a program's callbacks safely and reports failures that have no answer to carry them. A callback may throw, reject, or throw a value
+ * whose members throw.
  */
 
 export type OnError = ((error: Error) => void) | undefined
@@ -15,7 +15,7 @@ export const messageOf = (thrown: unknown): string => {
   }
 }
 
-/** Returns a thrown value as an error whose message can be read. Never throws. */
+/** Returns a thrown value as an error whose message is safe to read. Never throws. */
 export const errorOf = (thrown: unknown): Error => {
   try {
     if (thrown instanceof Error && typeof thrown.message === "string") return thrown
@@ -26,7 +26,7 @@ export const errorOf = (thrown: unknown): Error => {
 const isThenable = (u: unknown): u is PromiseLike<unknown> =>
   typeof u === "object" && u !== null && "then" in u && typeof u.then === "function"
 
-/** Calls a callback that nothing waits for. `failed` receives the value that it throws, or rejects with. */
+/** Calls a callback without waiting for it. `failed` receives the value that it throws or rejects with. */
 export const notify = (callback: () => unknown, failed: (thrown: unknown) => void): void => {
   try {
     const result = callback()
@@ -36,7 +36,7 @@ export const notify = (callback: () => unknown, failed: (thrown: unknown) => voi
   }
 }
 
-/** Tells a program of a failure. What its `onerror` throws is dropped: it must not change an answer. */
+/** Reports a failure to the program. Errors thrown by `onerror` are dropped, because they must not change an answer. */
 export const report = (onerror: OnError, thrown: unknown): void =>
   notify(
     () => onerror?.(errorOf(thrown)),

@@ -1,4 +1,4 @@
-/** Requests and notifications by method, as handlers of a program get them, and what answers them. */
+/** Requests, notifications and results by method, in the form that a program's handlers use. */
 import type {
   CallToolResult,
   ClientCapabilities,
@@ -27,7 +27,7 @@ interface Meta {
   _meta?: ({ progressToken?: RequestId | undefined } & JsonObject) | undefined
 }
 
-/** The params of lists. */
+/** Params of lists. */
 export interface PaginatedRequestParams extends Meta {
   cursor?: string | undefined
 }
@@ -39,7 +39,7 @@ export interface GetPromptRequestParams extends Meta {
   name: string
   arguments?: { [name: string]: string } | undefined
 }
-/** The params of what reads and subscribes to a resource. */
+/** Params for reading a resource and for subscribing to it. */
 export interface ReadResourceRequestParams extends Meta {
   uri: string
 }
@@ -63,7 +63,7 @@ interface Types<P, R> {
   result: R
 }
 
-/** What a client asks of a server. Params are there although the specification lets a client leave out those of lists. */
+/** Requests from a client to a server. All have params, although the specification lets clients omit them for lists. */
 export interface ClientRequestTypes {
   "tools/list": Types<PaginatedRequestParams, ListToolsResult>
   "tools/call": Types<CallToolRequestParams, CallToolResult | InputRequiredResult>
@@ -79,7 +79,7 @@ export interface ClientRequestTypes {
   ping: Types<Meta, EmptyResult>
 }
 
-/** What a server asks of a client. */
+/** Requests from a server to a client. */
 export interface ServerRequestTypes {
   "elicitation/create": Types<ElicitRequestParams, ElicitResult>
   "sampling/createMessage": Types<CreateMessageRequestParams, CreateMessageResult>
@@ -87,7 +87,7 @@ export interface ServerRequestTypes {
   ping: Types<Meta, EmptyResult>
 }
 
-/** Params of notifications of both sides. */
+/** Params of notifications, in both directions. */
 export interface NotificationTypes {
   "notifications/message": { level: LoggingLevel; data?: unknown; logger?: string | undefined }
   "notifications/progress": {
@@ -106,20 +106,20 @@ export interface NotificationTypes {
   "notifications/elicitation/complete": { elicitationId: string }
 }
 
-/** Methods of both sides. */
+/** Requests in both directions. */
 export interface RequestTypes extends Omit<ClientRequestTypes, "ping">, ServerRequestTypes {}
 export type RequestMethod = keyof RequestTypes
 export type NotificationMethod = keyof NotificationTypes
 
-/** A request as a handler gets it. */
+/** A request in the form that handlers receive. */
 export interface RequestOf<M extends RequestMethod> {
   method: M
   params: RequestTypes[M]["params"]
 }
-/** The result of a method; of one that MCP does not have any object. */
+/** The result of a method. For a method that is not part of MCP, any object. */
 export type ResultOf<M> = M extends RequestMethod ? RequestTypes[M]["result"] : object
 
-/** A notification as a handler gets it. */
+/** A notification in the form that handlers receive. */
 export interface NotificationOf<M extends NotificationMethod> {
   method: M
   params: NotificationTypes[M]

@@ -1,7 +1,7 @@
-/** The types of the SDK that programs name: plain JSON, with members that may be written to. */
+/** The SDK's public types: plain JSON with mutable members. */
 import type * as P from "@effect-mcp/promise"
 
-/** The same shape with members that may be written to, and optional ones that may be undefined. */
+/** The same shape with mutable members. Optional members may also be `undefined`. */
 export type Mutable<T> = T extends (...args: ReadonlyArray<never>) => unknown
   ? T
   : T extends ReadonlyArray<unknown>
@@ -91,14 +91,14 @@ export interface CompleteResult extends WithMeta {
   completion: { values: Array<string>; total?: number | undefined; hasMore?: boolean | undefined }
   [key: string]: unknown
 }
-/** What a server says of itself (2026-07-28). */
+/** A server's description of itself (2026-07-28). */
 export interface DiscoverResult extends WithMeta {
   supportedVersions: Array<string>
   capabilities: ServerCapabilities
   instructions?: string | undefined
   [key: string]: unknown
 }
-/** What was learned of a server before, as `getDiscoverResult` of a client gives it. */
+/** Facts about a server that are known before connecting, from a client's `getDiscoverResult`. */
 export type PriorDiscovery = { kind: "modern"; discover: DiscoverResult } | { kind: "legacy" }
 export interface EmptyResult extends WithMeta {
   [key: string]: unknown
@@ -125,13 +125,13 @@ export interface ElicitRequestURLParams extends WithMeta {
   elicitationId: string
 }
 
-/** A question to the client inside of a result (2026-07-28). */
+/** A question to the client within a result (2026-07-28). */
 export interface InputRequest {
   method: "elicitation/create" | "sampling/createMessage" | "roots/list"
   params?: object | undefined
 }
 
-/** A result that asks for input: the handler is called again with the answers. */
+/** A result that asks for input. The handler is called again with the answers. */
 export interface InputRequiredResult {
   resultType: "input_required"
   inputRequests?: { [key: string]: InputRequest } | undefined
@@ -167,12 +167,12 @@ export interface Request {
 }
 export type Notification = Request
 
-/** What authenticated the caller, as `req.auth` or the options of a handler have it. */
+/** Facts about an authenticated caller, in `req.auth` or the options of a handler. */
 export interface AuthInfo {
   token: string
   clientId: string
   scopes: Array<string>
-  /** Seconds since 1970. */
+  /** In seconds since 1970. */
   expiresAt?: number | undefined
   resource?: URL | undefined
   extra?: JsonObject | undefined

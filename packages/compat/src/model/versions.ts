@@ -1,4 +1,4 @@
-/** The revisions that are spoken, and small functions of the SDK about values. */
+/** The supported revisions, and small helpers of the SDK. */
 import * as Revision from "@effect-mcp/protocol/Revision"
 
 /** Newest first. */
@@ -7,7 +7,7 @@ export const SUPPORTED_PROTOCOL_VERSIONS: Array<string> = Revision.all.map(({ ve
 /** The newest revision with a handshake. */
 export const LATEST_PROTOCOL_VERSION = "2025-11-25"
 
-/** The keys of `_meta` of requests and results (2026-07-28). */
+/** Keys in `_meta` of requests and results (2026-07-28). */
 export {
   clientCapabilities as CLIENT_CAPABILITIES_META_KEY,
   clientInfo as CLIENT_INFO_META_KEY,
@@ -16,7 +16,7 @@ export {
   serverInfo as SERVER_INFO_META_KEY
 } from "@effect-mcp/protocol/model/Meta"
 
-/** The name to show. */
+/** Returns the name to display. */
 export const getDisplayName = ({
   annotations,
   name,
@@ -27,6 +27,6 @@ export const getDisplayName = ({
   annotations?: { title?: string | undefined } | undefined
 }): string => [title, annotations?.title].find((text) => text !== undefined && text !== "") ?? name
 
-/** Whether the value of a `Content-Type` header says JSON. */
+/** True if a `Content-Type` header declares JSON. */
 export const isJsonContentType = (value: string | null | undefined): boolean =>
   /^application\/json\s*(;|$)/i.test((value ?? "").trim())

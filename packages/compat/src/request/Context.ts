@@ -1,12 +1,12 @@
 /**
  * The context of a handler's call, and questions to its client.
  *
- * Made for each request of the promise package's `Request`, which runs its questions in the request.
+ * Built for each `Request` of the promise package, which runs the handler's questions within the request.
  */
 import { ClientInput, type QuestionMethod } from "@effect-mcp/core/ClientInput"
 import type { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
-import { Request as Running } from "@effect-mcp/promise/internal/Request"
+import { Request as Running } from "@effect-mcp/promise/internal/compat"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import * as Effect from "effect/Effect"
 import { SdkError, SdkErrorCode } from "../model/errors.ts"
@@ -21,7 +21,7 @@ import type { HttpPart, QuestionOptions, RequestPart, Send, ServerContext } from
 import { authOf } from "./auth.ts"
 import { sessionOf } from "./MessageExtra.ts"
 
-/** One call of a handler: `round` has what the client answered to the call before it. */
+/** One call of a handler, with the client's answers to the questions of the previous call. */
 export interface Round {
   readonly inputResponses: Responses
   readonly state: unknown
@@ -32,7 +32,7 @@ export type RequestInfo = RequestContext["Service"]
 const isQuestion = (method: string): method is QuestionMethod =>
   method !== "ping" && Object.hasOwn(MethodInfo.serverRequests, method)
 
-/** Fails once a signal aborts, with the error that the SDK has for that. */
+/** Fails with the SDK's error when a signal aborts. */
 const aborting = (signal: AbortSignal): Effect.Effect<never, SdkError> =>
   Effect.callback((resume) => {
     const abort = () => resume(Effect.fail(new SdkError(SdkErrorCode.RequestTimeout, String(signal.reason))))
@@ -41,7 +41,7 @@ const aborting = (signal: AbortSignal): Effect.Effect<never, SdkError> =>
     return Effect.sync(() => signal.removeEventListener("abort", abort))
   })
 
-/** A request to the client as an effect: params and result as they are on the wire. */
+/** Sends a request to the client. Params and result are in wire form. */
 export const ask = (
   input: ClientInput["Service"],
   { method, params }: Pick<Request, "method"> & { readonly params?: object | undefined },
@@ -67,7 +67,7 @@ const sent = (
   const options = { timeout, ...(onprogress && { onProgress: (event: object) => onprogress({ ...event }) }) }
   if (!isQuestion(method))
     return input.askExtension({ method, params: { ...params }, decode: (answer) => Effect.succeed(answer) }, options)
-  // The codec of the method encodes the params, and refuses others.
+  // The codec of the method encodes the params, and rejects invalid ones.
   return input.ask(method, plain<never>(params ?? {}), options)
 }
 
@@ -83,14 +83,14 @@ const inRequest = async <A>(
   }
 }
 
-/** A running request, and how its program names the errors of questions. */
+/** A running request, and how its program converts and reports errors. */
 export interface Place {
   readonly request: Running
   readonly errorOf: Definition["errorOf"]
   readonly failed: Definition["failed"]
 }
 
-/** Asks in a request. If the revision has no connection to ask over, the request ends with the question and runs again. */
+/** Asks within a request. If the revision has no connection to ask over, the request ends with the question and runs again. */
 export const askIn = (place: Place, asked: Parameters<typeof ask>[1], options?: QuestionOptions): Promise<unknown> =>
   inRequest(
     place,
@@ -107,12 +107,12 @@ const sender = (place: Place): Send => {
     const answer = await askIn(place, asked, isSchema(schema) ? options : schema)
     if (!isSchema(schema)) return answer
     const unfit = (issues: string) =>
-      new SdkError(SdkErrorCode.InvalidResult, `The client's answer to ${asked.method} does not fit: ${issues}`)
+      new SdkError(SdkErrorCode.InvalidResult, `The client's answer to ${asked.method} does not match: ${issues}`)
     return checked(schema, answer, unfit).catch((error) => {
       throw place.errorOf(error)
     })
   }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the overloads say what the schema does: it validates the answer
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the overloads declare, the schema validates the answer
   return send as Send
 }
 
@@ -131,15 +131,15 @@ const httpPart = (info: RequestInfo): HttpPart | undefined => {
   }
 }
 
-/** Whether a request is of a revision with sessions. */
+/** True if a request's revision has sessions. */
 export const hasSessions = ({ revision }: RequestInfo): boolean => revision.era === "stateful"
 
 const older = new WeakSet<ServerContext>()
 
-/** Whether structured content is an object for the client of a request: up to 2025-11-25. */
+/** True if structured content must be an object for the request's client: in revisions up to 2025-11-25. */
 export const wantsObject = (context: ServerContext): boolean => older.has(context)
 
-/** The context of one call of a handler. */
+/** Returns the context of one call of a handler. */
 export const contextOf = (place: Place, info: RequestInfo, round: Round): ServerContext => {
   const { errorOf: toProgram, request } = place
   const { id, meta, method, outbound, sessionId } = info
@@ -151,7 +151,7 @@ export const contextOf = (place: Place, info: RequestInfo, round: Round): Server
     return inRequest(place, outbound.ready, false)
   }
   const context: ServerContext = {
-    // Over stdio and in memory the SDK has no sessions.
+    // In the SDK, stdio and in-memory connections have no sessions.
     sessionId: sessionOf(info.envelope, http && sessionId),
     http,
     mcpReq: {
@@ -159,7 +159,7 @@ export const contextOf = (place: Place, info: RequestInfo, round: Round): Server
       method,
       _meta,
       inputResponses: round.inputResponses,
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller says what its own state is
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller chooses the type of its state
       requestState: <T>() => round.state as T | undefined,
       get signal() {
         return request.signal

@@ -1,9 +1,9 @@
-/** What a server program has defined, as the actor below reads it: one per `Server` of the program. */
+/** Definition of a server program, as the underlying actor reads it. There is one per `Server` of the program. */
 import type { Implementation, JsonObject, ServerCapabilities } from "../model/types.ts"
 import type { KnownClient } from "./KnownClient.ts"
 import type { ServerContext } from "./ServerContext.ts"
 
-/** Answers a request: params are those of the wire, in the newest revision. */
+/** Answers a request. Params have the wire form of the newest revision. */
 export type Handler = (request: { method: string; params: JsonObject }, context: ServerContext) => unknown
 
 export interface Definition {
@@ -11,11 +11,11 @@ export interface Definition {
   readonly instructions: string | undefined
   readonly capabilities: () => ServerCapabilities
   readonly handler: (method: string) => Handler | undefined
-  /** Caching fields of the results of a method (2026-07-28). */
+  /** Returns the caching fields for the results of a method (2026-07-28). */
   readonly cacheHint: (method: string) => CacheHint | undefined
-  /** Gives the value of a request state, or throws where it is not valid. */
+  /** Returns the value of a request state, or throws if it is not valid. */
   readonly verify: ((state: string, context: ServerContext) => unknown) | undefined
-  /** Called with each notification of the client. */
+  /** Called with each notification from the client. */
   readonly notified: (method: string, params: JsonObject) => void
   /** Called before each request of 2026-07-28, which has no handshake, except for `server/discover`. */
   readonly opened: (client: () => KnownClient) => void
@@ -24,10 +24,10 @@ export interface Definition {
   readonly errorOf: (error: unknown) => unknown
 }
 
-/** The lists that clients are told about. */
+/** Lists whose changes are announced to clients. */
 export type List = "tools" | "prompts" | "resources"
 
-/** Tells clients what has changed. */
+/** Announces changes to clients. */
 export interface Announcer {
   changed(list: List): void
   updated(uri: string): void

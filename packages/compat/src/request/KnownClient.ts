@@ -1,9 +1,9 @@
-/** What a server program may read of its client. */
+/** Facts about a client that a server program can read. */
 import type { ClientCapabilities, Implementation } from "../model/types.ts"
 
 export interface KnownClient {
   readonly info: Implementation | undefined
   readonly capabilities: ClientCapabilities
-  /** The revision that is spoken with it. */
+  /** The revision that the client speaks. */
   readonly version?: string | undefined
 }

@@ -1,10 +1,10 @@
-/** What a transport of a program says of a message beside it: `extra` of v1 and v2, as the layers below have it. */
+/** Information that a program's transport passes with a message (`extra` in v1 and v2), converted for the underlying server. */
 import type { Envelope } from "@effect-mcp/core/Transport"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { AuthInfo } from "../model/types.ts"
 import { principalOf } from "./auth.ts"
 
-/** The members that are read: `requestInfo` is of v1, `request` of v2. */
+/** The members that are read. v1 has `requestInfo`, v2 has `request`. */
 export interface MessageExtra {
   readonly authInfo?: AuthInfo | undefined
   readonly requestInfo?:
@@ -16,15 +16,25 @@ export interface MessageExtra {
   readonly request?: globalThis.Request | undefined
 }
 
-const sessions = new WeakMap<Envelope, string | undefined>()
+const session: unique symbol = Symbol("@effect-mcp/compat/session")
 
-/** The id that the transport of a message has, undefined for one without; `own` for a message that no transport of a program brought. */
+/** Envelope of a message that came from a program's own transport. */
+interface Brought extends Envelope {
+  readonly [session]: string | undefined
+}
+
+const isBrought = (envelope: Envelope): envelope is Brought => session in envelope
+
+/**
+ * Returns the session id from the transport of a message, if it has one. Returns `own` if the message did not come from a program's
+ * transport.
+ */
 export const sessionOf = (envelope: Envelope, own: string | undefined): string | undefined =>
-  sessions.has(envelope) ? sessions.get(envelope) : own
+  isBrought(envelope) ? envelope[session] : own
 
 const isExtra = (extra: unknown): extra is MessageExtra => isJsonObject(extra)
 
-/** Transports are of programs: a member of another shape is as if it were not there. */
+/** Reads a member of a program's transport. A member of the wrong shape is treated as missing. */
 const read = <A>(member: () => A): A | undefined => {
   try {
     return member()
@@ -46,7 +56,7 @@ const headersOf = ({ request, requestInfo }: MessageExtra): Record<string, strin
   )
 }
 
-/** Its path is the root where the transport does not say it, as those of older programs. */
+/** The path defaults to the root, because the transports of older programs do not provide it. */
 const requestOf = (extra: MessageExtra): Pick<Envelope, "headers" | "method" | "originalUrl"> => {
   const headers = headersOf(extra)
   if (headers === undefined) return {}
@@ -59,10 +69,13 @@ const requestOf = (extra: MessageExtra): Pick<Envelope, "headers" | "method" | "
   }
 }
 
-/** The envelope of a message. */
+/** Returns the envelope of a message. */
 export const envelopeOf = (given: unknown, sessionId: string | undefined): Envelope => {
   const extra = isExtra(given) ? given : {}
-  const envelope: Envelope = { ...read(() => requestOf(extra)), principal: read(() => principalOf(extra.authInfo)) }
-  sessions.set(envelope, sessionId)
+  const envelope: Brought = {
+    ...read(() => requestOf(extra)),
+    principal: read(() => principalOf(extra.authInfo)),
+    [session]: sessionId
+  }
   return envelope
 }

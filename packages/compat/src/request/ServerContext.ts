@@ -1,4 +1,4 @@
-/** What a handler may use beside its arguments: `ctx` of v2 and `extra` of v1 in one object. */
+/** The second argument of handlers: `ctx` of v2 and `extra` of v1 in one object. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import type { Responses } from "../model/inputRequired.ts"
 import type {
@@ -17,13 +17,13 @@ import type {
 
 /** Options of a question to the client. */
 export interface QuestionOptions {
-  /** Milliseconds. Default: ten minutes, in which a user may answer. */
+  /** In milliseconds. Default: ten minutes, which gives a user time to answer. */
   timeout?: number | undefined
   onprogress?: ((progress: JsonObject) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Asks the client, or sends it a request of another method. A schema validates the result. */
+/** Asks the client, or sends it a request of another method. If you pass a schema, it validates the result. */
 export interface Send {
   (request: Request, options?: QuestionOptions): Promise<JsonObject>
   <S extends StandardSchemaV1>(
@@ -38,11 +38,11 @@ export interface RequestPart {
   id: RequestId
   method: string
   _meta?: ({ progressToken?: RequestId | undefined } & JsonObject) | undefined
-  /** The answers to the questions of the last result that asked for input. */
+  /** Answers to the questions of the previous result that asked for input. */
   inputResponses?: Responses
-  /** The state of the last result that asked for input, verified. */
+  /** Verified state of the previous result that asked for input. */
   requestState: <T = string>() => T | undefined
-  /** Aborts when the request is cancelled, or the server closes. */
+  /** Aborts when the request is cancelled or the server closes. */
   signal: AbortSignal
   send: Send
   notify: (notification: Notification) => Promise<void>
@@ -54,11 +54,11 @@ export interface RequestPart {
   requestSampling: (params: CreateMessageRequestParams, options?: QuestionOptions) => Promise<CreateMessageResult>
 }
 
-/** The HTTP request that brought a request. */
+/** The HTTP request that a message arrived with. */
 export interface HttpPart {
   authInfo?: AuthInfo | undefined
   req?: globalThis.Request | undefined
-  /** Ends the stream of the answer where the client can come back for it (2025-11-25). */
+  /** Ends the stream of the answer, if the client can resume it later (2025-11-25). */
   closeSSE?: (() => void) | undefined
 }
 
@@ -66,9 +66,9 @@ export interface HttpPart {
 export interface ServerContext {
   sessionId?: string | undefined
   mcpReq: RequestPart
-  /** Undefined over stdio and in memory. */
+  /** `undefined` over stdio and in memory. */
   http?: HttpPart | undefined
-  /** `mcpReq.signal`. This and the following are the names of v1. */
+  /** Same as `mcpReq.signal`. This and the following are the names of v1. */
   signal: AbortSignal
   requestId: RequestId
   _meta?: RequestPart["_meta"]

@@ -1,16 +1,16 @@
 /**
- * A handler of a program as the effect that answers a request.
+ * Runs a program's handler as the effect that answers a request.
  *
- * Owns the rounds of a result that asks for input: the questions are asked, and the handler is called again with the answers. Where the
- * revision ends the request with its questions, results of earlier rounds are recorded, so that no call of the handler is repeated.
+ * Owns the rounds of a result that asks for input: asks the questions, then calls the handler again with the answers. If the revision ends
+ * the request with its questions, the results of earlier rounds are recorded, so that no call of the handler is repeated.
  */
 import { randomUUID } from "node:crypto"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
-import type { Request } from "@effect-mcp/promise/internal/Request"
-import { run } from "@effect-mcp/promise/internal/run"
+import { type Request, run } from "@effect-mcp/promise/internal/compat"
 import * as Wire from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import { isInputRequiredResult } from "../model/inputRequired.ts"
 import type { InputRequest, InputRequiredResult, JsonObject } from "../model/types.ts"
 import { askIn, contextOf, hasSessions, type Place, type RequestInfo, type Round } from "./Context.ts"
@@ -19,10 +19,10 @@ import { withContext } from "./current.ts"
 import type { Definition, Handler } from "./Definition.ts"
 import { toAnswer } from "./errors.ts"
 
-/** How long a cancelled handler may run on, in milliseconds. */
+/** How long a cancelled handler may keep running, in milliseconds. */
 const cancelGrace = 2000
 
-/** Rounds of one request; a handler that asks for more never ends by itself. */
+/** Limit on the rounds of one request. A handler that asks for more would never end by itself. */
 const maxRounds = 32
 
 const call = async (
@@ -41,13 +41,13 @@ const call = async (
   return withContext(definition, { client: () => knownClient(info), context }, () => handler(asked, context))
 }
 
-/** The question; one by URL with the id that revisions with sessions want. */
+/** Returns the question. Revisions with sessions require an id for questions by URL, so those get one. */
 const identified = ({ method, params }: InputRequest): InputRequest => {
   const isUrl = params !== undefined && "mode" in params && params.mode === "url" && !("elicitationId" in params)
   return isUrl ? { method, params: { ...params, elicitationId: randomUUID() } } : { method, params }
 }
 
-/** The answers to the questions of a result, by their keys. */
+/** Returns the answers to the questions of a result, by key. */
 const answers = async (
   place: Place,
   { inputRequests = {} }: InputRequiredResult,
@@ -59,7 +59,7 @@ const answers = async (
     )
   )
 
-/** The result of a handler, once it asks for no more input. */
+/** Calls a handler until its result asks for no more input. */
 const finished = async (
   definition: Definition,
   handler: Handler,
@@ -84,7 +84,7 @@ const finished = async (
   throw new Error(`The handler of ${asked.method} asked for input in more than ${maxRounds} rounds`)
 }
 
-/** Answers a request by a handler. What it throws is answered with its code and data, or by -32603 with its message. */
+/** Answers a request with a handler. If the handler throws, the answer is an error with its code and data, or -32603 with its message. */
 export const answer = (
   definition: Definition,
   handler: Handler,
@@ -97,13 +97,14 @@ export const answer = (
       place: { kind: "tool", name: asked.method } as const,
       fail: Wire.internalError
     }
-    const ran = run(runner, async (request) => {
+    const handle = async (request: Request) => {
       try {
         return await finished(definition, handler, asked, request, info, isRecorded)
       } catch (thrown) {
         throw toAnswer(thrown)
       }
-    })
+    }
+    const ran = run(runner, handle, identity)
     return Effect.mapError(ran, (error) =>
       error._tag === "CapabilityMissing" ? Wire.internalError(error.message) : error
     )

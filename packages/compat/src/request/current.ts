@@ -1,4 +1,4 @@
-/** The context of the request whose handler runs, for code that was not given it. */
+/** The context of the request whose handler is running, for code that did not receive it as an argument. */
 import { AsyncLocalStorage } from "node:async_hooks"
 import type { KnownClient } from "./KnownClient.ts"
 import type { ServerContext } from "./ServerContext.ts"
@@ -7,29 +7,29 @@ interface Current {
   readonly owner: object
   readonly context: ServerContext
   readonly client: () => KnownClient
-  /** False once the handler has ended: timers that it started see this after it. */
+  /** False once the handler has ended. Timers that it started may still read this. */
   runs: boolean
 }
 
 const current = new AsyncLocalStorage<Current>()
 
-/** Returns a value while its handler runs, and `undefined` for a handler of another owner. */
+/** Returns the value while its handler is running, and `undefined` if the handler belongs to another owner. */
 const running = (owner: object, held: Current | undefined): Current | undefined =>
   held?.owner === owner && held.runs ? held : undefined
 
-/** Returns the context of the handler that runs now for as long as it runs. */
+/** Captures the handler that is running now, and returns a function that returns its context until the handler ends. */
 export const heldContext = (owner: object): (() => ServerContext | undefined) => {
   const held = current.getStore()
   return () => running(owner, held)?.context
 }
 
-/** The context of the request whose handler runs, if one of this owner does. */
+/** Returns the context of the running handler, if it belongs to this owner. */
 export const currentContext = (owner: object): ServerContext | undefined => heldContext(owner)()
 
-/** The client of the request whose handler runs, if a handler of this owner does. */
+/** Returns the client of the running handler's request, if the handler belongs to this owner. */
 export const currentClient = (owner: object): KnownClient | undefined => running(owner, current.getStore())?.client()
 
-/** Runs a handler of an owner in its context. */
+/** Runs an owner's handler with its context. */
 export const withContext = async <A>(
   owner: object,
   { client, context }: Pick<Current, "client" | "context">,

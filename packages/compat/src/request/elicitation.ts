@@ -1,12 +1,12 @@
-/** Checks the answers to forms (spec: client/elicitation): a client may send anything. */
+/** Checks the answers to forms (spec: client/elicitation), because a client may send anything. */
 import { compile } from "@effect-mcp/protocol/JsonSchemaValidator"
 import * as Result from "effect/Result"
 import { ProtocolError, ProtocolErrorCode } from "../model/errors.ts"
 import type { ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult } from "../model/types.ts"
 
 /**
- * Returns the answer if its content fits the form. Rejects an accepted answer that does not with `InvalidParams`, and a form whose schema
- * cannot be checked with `InternalError`.
+ * Returns the answer if its content fits the form. Otherwise rejects with `InvalidParams`. Rejects with `InternalError` if the form's
+ * schema cannot be checked.
  */
 export const checkedAnswer = async (
   params: ElicitRequestFormParams | ElicitRequestURLParams,
@@ -22,6 +22,6 @@ export const checkedAnswer = async (
   if (first === undefined) return answer
   throw new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `The client's answer does not fit the requestedSchema at ${JSON.stringify(first.path)}: ${first.message}`
+    `The client's answer does not match the requestedSchema at ${JSON.stringify(first.path)}: ${first.message}`
   )
 }

@@ -1,4 +1,4 @@
-/** The errors of the layers below as those of the SDK, and back. */
+/** Converts between the errors of the underlying server and the errors of the SDK. */
 import * as Wire from "@effect-mcp/protocol/McpError"
 import * as Promised from "@effect-mcp/promise"
 import { ProtocolError, SdkError, SdkErrorCode, UnauthorizedError } from "../model/errors.ts"
@@ -17,7 +17,7 @@ const codes: { readonly [reason in Promised.Reason]: SdkErrorCode } = {
   UnsupportedRevision: SdkErrorCode.EraNegotiationFailed
 }
 
-/** The error of the SDK for one of the promise package; other values stay as they are. */
+/** Converts an error of the promise package to the SDK's error. Other values stay as they are. */
 export const toSdk = (error: unknown): unknown => {
   if (error instanceof Promised.McpError) return ProtocolError.fromError(error.code, error.message, error.data)
   if (!(error instanceof Promised.RequestError)) return error
@@ -29,7 +29,7 @@ export const toSdk = (error: unknown): unknown => {
 const codeOf = (thrown: unknown): number | undefined =>
   thrown instanceof Error && "code" in thrown && Number.isSafeInteger(thrown.code) ? Number(thrown.code) : undefined
 
-/** What a handler threw, for the layers below: an error with a number as its code is answered with that code. */
+/** Converts a value that a handler threw. If it has a number as its code, the answer has that code. */
 export const toAnswer = (thrown: unknown): unknown => {
   const code = codeOf(thrown)
   if (code === undefined || !(thrown instanceof Error)) return thrown

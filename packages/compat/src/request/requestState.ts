@@ -3,18 +3,18 @@ import { createHmac, timingSafeEqual } from "node:crypto"
 import { ProtocolError, ProtocolErrorCode } from "../model/errors.ts"
 import type { ServerContext } from "./ServerContext.ts"
 
-/** `C` is the context of a handler. */
+/** `C` is the context type of a handler. */
 export interface RequestStateCodecOptions<C = ServerContext> {
   /** At least 32 bytes. */
   key: Uint8Array | string
-  /** Default 600. */
+  /** In seconds. Default 600. */
   ttlSeconds?: number | undefined
-  /** What a state belongs to, as the id of the user: `verify` refuses it in a context that gives another. */
+  /** Returns a value that the state is bound to, such as the user's id. `verify` rejects the state in a context with another value. */
   bind?: ((context: C) => string) | undefined
 }
 
 export interface RequestStateCodec<T, C = ServerContext> {
-  /** The text of a value. `context` is needed where the codec has `bind`. */
+  /** Returns the signed text of a value. `context` is required if the codec has `bind`. */
   mint(value: T, context?: C): Promise<string>
   verify(state: string, context?: C): Promise<T>
 }
@@ -31,8 +31,8 @@ const keyOf = (given: Uint8Array | string): Buffer => {
 }
 
 /**
- * Signs the state of a request: `mint` gives its text, `verify` gives the value back, for `requestState.verify` of a server. Throws a
- * `RangeError` for a short key.
+ * Signs the state of a request. `mint` returns the signed text, and `verify` returns the value; pass it as a server's
+ * `requestState.verify`. Throws a `RangeError` if the key is too short.
  */
 export const createRequestStateCodec = <T = unknown, C = ServerContext>({
   bind,

@@ -1,20 +1,21 @@
-/** Completers of prompt arguments, attached to the schemas of their fields. */
+/** Completers of prompt arguments, attached to the schemas of the arguments. */
 
-/** Suggests values for what was typed so far; `context` has the arguments that are set already. */
+/** Suggests values for the text typed so far. `context` has the arguments that are already set. */
 export type CompleteCallback = (
   value: string,
   context?: { arguments?: { [name: string]: string } | undefined }
 ) => ReadonlyArray<string> | PromiseLike<ReadonlyArray<string>>
 
+/** Keyed by schema, because schemas of other libraries cannot have our fields. */
 const completers = new WeakMap<object, CompleteCallback>()
 
-/** Gives the schema back, with a completer for the argument that it describes. */
+/** Attaches a completer to the schema of an argument and returns the schema. */
 export const completable = <S extends object>(schema: S, complete: CompleteCallback): S => {
   completers.set(schema, complete)
   return schema
 }
 
-/** The completer of a field, also below `optional()` and the like of zod. */
+/** Returns the completer of a field, even inside wrappers such as zod's `optional()`. */
 export const completerOf = (field: unknown): CompleteCallback | undefined => {
   for (let schema = field; typeof schema === "object" && schema !== null;) {
     const found = completers.get(schema)

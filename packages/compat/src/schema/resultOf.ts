@@ -1,4 +1,4 @@
-/** Validation by a schema of a program. */
+/** Validates values with a program's schema. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 
 type Issues = ReadonlyArray<StandardSchemaV1.Issue>
@@ -6,7 +6,7 @@ type Parsed =
   | { readonly success: true; readonly data: unknown }
   | { readonly success: false; readonly error: { readonly issues: Issues } }
 
-/** A schema of zod, 3 or 4. */
+/** A schema of zod 3 or 4. */
 export interface Zod {
   readonly safeParseAsync: (value: unknown) => Promise<Parsed>
 }
@@ -15,8 +15,8 @@ export const isZod = (u: object): u is Zod =>
   ("_zod" in u || "_def" in u) && "safeParseAsync" in u && typeof u.safeParseAsync === "function"
 
 /**
- * Returns the value that a schema makes of another, or the issues. Zod's own `validate` tries every schema synchronously first: an
- * asynchronous refinement runs twice, and nothing handles the rejection of the first run.
+ * Returns the decoded value, or the issues. Avoids zod's own `validate`, which tries every schema synchronously first: asynchronous
+ * refinements would run twice, and nothing would handle the rejection of the first run.
  */
 export const resultOf = async (
   schema: StandardSchemaV1 | Zod,
@@ -27,10 +27,10 @@ export const resultOf = async (
   return parsed.success ? { value: parsed.data } : { issues: parsed.error.issues }
 }
 
-/** True for a schema, where options may be in its place. */
+/** True for a schema, as opposed to the options that may take its place. */
 export const isSchema = (u: unknown): u is StandardSchemaV1 => typeof u === "object" && u !== null && "~standard" in u
 
-/** Returns the value that a schema makes of another. Throws the error of the issues' texts. */
+/** Returns the decoded value. Throws the error that is made from the issues' texts. */
 export const checked = async <S extends StandardSchemaV1>(
   schema: S,
   value: unknown,

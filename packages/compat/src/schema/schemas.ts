@@ -1,5 +1,5 @@
-/** Schemas as the SDK takes them: of zod 3 or 4, also as an object of fields, or any Standard Schema with a JSON Schema. */
-import { objectPart, part, type Part, type Side } from "@effect-mcp/promise/internal/Standard"
+/** Schemas that the SDK accepts: zod 3 or 4, also as an object of fields, or any Standard Schema with a JSON Schema. */
+import { objectPart, part, type Part, type Side } from "@effect-mcp/promise/internal/compat"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec"
 import * as Effect from "effect/Effect"
 import * as z3 from "zod/v3"
@@ -7,7 +7,7 @@ import * as z from "zod/v4-mini"
 import { zodToJsonSchema } from "zod-to-json-schema"
 import { isZod, resultOf, type Zod } from "./resultOf.ts"
 
-/** The fields of an object, by name. */
+/** Fields of an object, by name. */
 export type RawShape = { readonly [field: string]: StandardSchemaV1 }
 export type AnySchema = StandardSchemaV1 | RawShape
 
@@ -15,7 +15,7 @@ type Optional<S extends RawShape> = {
   [K in keyof S]: undefined extends StandardSchemaV1.InferOutput<S[K]> ? K : never
 }[keyof S]
 
-/** What a schema, or an object of fields, makes of a value. */
+/** The decoded type of a schema or of an object of fields. */
 export type Output<S> = S extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<S>
   : S extends RawShape
@@ -28,13 +28,13 @@ const isObject = (u: unknown): u is object => (typeof u === "object" && u !== nu
 
 const isStandard = (u: unknown): u is StandardSchemaV1 => isObject(u) && "~standard" in u
 
-/** A schema of zod 3, which has no JSON Schema. */
+/** True for a schema of zod 3, which has no JSON Schema. */
 const isZod3 = (u: unknown): u is z3.ZodTypeAny => isObject(u) && "_def" in u && !("_zod" in u) && "safeParseAsync" in u
 
-/** A schema of zod 4. Before 4.2, and in zod/mini, it has no JSON Schema either. */
+/** True for a schema of zod 4. Before 4.2, and in zod/mini, it has no JSON Schema either. */
 const isZod4 = (u: unknown): u is z.ZodMiniType => isObject(u) && isZod(u) && "_zod" in u
 
-/** The fields of a schema of an object, if it shows them. */
+/** Returns the fields of an object schema, if it exposes them. */
 export const shapeOf = (schema: unknown): { readonly [field: string]: unknown } => {
   if (!isObject(schema)) return {}
   if (!isStandard(schema) && !isZod3(schema)) return { ...schema }
@@ -42,7 +42,7 @@ export const shapeOf = (schema: unknown): { readonly [field: string]: unknown } 
   return typeof shape === "object" && shape !== null ? { ...shape } : {}
 }
 
-/** Keywords that zod before 4.1 keeps apart from the converter of another copy of zod. */
+/** Keywords that zod before 4.1 hides from the converter of another copy of zod. */
 const metaOf = (schema: object): object => {
   const meta: unknown = "meta" in schema && typeof schema.meta === "function" ? schema.meta() : undefined
   const { id: _named, ...keywords } = Object(meta)
@@ -61,7 +61,7 @@ const document3 = (schema: z3.ZodTypeAny, pipeStrategy: Side): { [keyword: strin
   ...zodToJsonSchema(schema as never, { pipeStrategy, strictUnions: true })
 })
 
-/** A schema of zod with what Standard Schemas and Standard JSON Schemas have. */
+/** Adds the interfaces of Standard Schema and Standard JSON Schema to a zod schema. */
 const standardOf = (
   schema: Zod,
   document: (side: Side) => { [keyword: string]: unknown }
@@ -74,7 +74,7 @@ const standardOf = (
   }
 })
 
-/** The schema of an object with these fields. */
+/** Returns the schema of an object with these fields. */
 const objectOf = (where: string, shape: RawShape): unknown => {
   const fields: ReadonlyArray<readonly [string, unknown]> = Object.entries(shape)
   if (fields.every(([, field]) => isZod4(field))) return z.object(Object.fromEntries(fields.filter(isField4)))
@@ -87,7 +87,9 @@ const objectOf = (where: string, shape: RawShape): unknown => {
 const isField3 = (field: readonly [string, unknown]): field is [string, z3.ZodTypeAny] => isZod3(field[1])
 const isField4 = (field: readonly [string, unknown]): field is [string, z.ZodMiniType] => isZod4(field[1])
 
-/** One side of a feature. Throws for a schema that has no JSON Schema, or that describes no object if `object` is set. */
+/**
+ * Converts the schema for one side of a feature. Throws if it has no JSON Schema, or if `object` is set and it does not describe an object.
+ */
 export const partOf = (where: string, schema: AnySchema, side: Side, object = true): Part => {
   const isSchema = isStandard(schema) || isZod3(schema) || isZod4(schema)
   const given: unknown = isSchema ? schema : objectOf(where, schema)
@@ -100,5 +102,5 @@ export const partOf = (where: string, schema: AnySchema, side: Side, object = tr
   return object ? objectPart(where, made) : made
 }
 
-/** Validates a value; rejects with an error that has the issues. */
+/** Validates a value. Rejects with an error that lists the issues. */
 export const validated = (part: Part, value: unknown): Promise<unknown> => Effect.runPromise(part.validate(value))

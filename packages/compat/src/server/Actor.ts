@@ -1,14 +1,15 @@
 /**
- * The running server of definitions: an actor of effect-mcp that asks the definition of each request for its answer.
+ * Runs the server of one or more definitions: an actor of effect-mcp that asks a request's definition for the answer.
  *
- * Owns what is between the two: which methods a definition has, what is declared, announcements of changed lists and resources.
+ * Owns the glue between the two: the methods of a definition, its declared capabilities, and the announcements of changed lists and
+ * resources.
  */
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import { PromptRegistry } from "@effect-mcp/core/Prompts"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import { ResourceRegistry } from "@effect-mcp/core/Resources"
 import { ToolRegistry } from "@effect-mcp/core/Tools"
-import { Changes } from "@effect-mcp/promise/internal/changes"
+import { Changes } from "@effect-mcp/promise/internal/compat"
 import * as Wire from "@effect-mcp/protocol/McpError"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
@@ -31,11 +32,11 @@ import { errorOf, messageOf } from "../model/report.ts"
 
 type Declared = Pick<ServerOptions, "experimental" | "extensions">
 
-/** What a message waits for; undefined for nothing. Its failure is the answer. */
+/** An effect that a message waits for, or `undefined` if it need not wait. If it fails, its error is the answer. */
 export type Arrival = Effect.Effect<void, Wire.McpError> | undefined
 
 export interface ActorOptions {
-  /** Called with the session of each message; undefined where it has none. The message waits for what it gives. */
+  /** Called for each message with its session, if it has one. The message waits for the effect that it returns. */
   readonly arrived?: (session: McpServer.Session | undefined) => Arrival
   /** Default: all. */
   readonly revisions?: ServerOptions["revisions"]
@@ -46,17 +47,17 @@ type ServerOptions = McpServer.Options<never, McpServer.Registries>
 const noParams: JsonObject = {}
 const nothing = Effect.succeed([])
 
-/** Whether a method changes the session, whose state is the actor's: a handler of the program hears of it. */
+/** True if a method changes the session's state, which the actor owns. A handler of the program is called as well. */
 const isHeard = (method: string): boolean => MethodInfo.ofRequest(method)?.needsSession === true
 
-/** A definition's capabilities, in the place of those of the actor, which could do everything. */
+/** Replaces the actor's capabilities, which cover everything, with the definition's capabilities. */
 const declared = <A extends object>(result: A, definition: Definition) => ({
   ...result,
   capabilities: plain<ServerCapabilities>(definition.capabilities()),
   ...(definition.instructions === undefined ? undefined : { instructions: definition.instructions })
 })
 
-/** The era of a notification: a session's, and without one that of the header. */
+/** Returns the era of a notification: from its session, or from its header if there is no session. */
 const eraOf = (
   { headers }: Parameters<Choose>[0]["envelope"],
   session: McpServer.Session | undefined
@@ -74,7 +75,7 @@ export class Actor implements Announcer {
   readonly #arrived: NonNullable<ActorOptions["arrived"]>
   readonly #failed: (error: Error) => void
   #closing: Promise<void> | undefined = undefined
-  /** Called when the actor closes, before its end. */
+  /** Called when the actor starts to close. */
   readonly #closers = new Set<() => Promise<void>>()
 
   constructor(first: Definition, choose: Choose, { arrived = () => undefined, revisions }: ActorOptions = {}) {
@@ -94,7 +95,7 @@ export class Actor implements Announcer {
       dynamic: true,
       unknownMethods: "middleware",
       sessionMethods: "middleware",
-      // Programs of the SDK expect every level until a client asks for another.
+      // Programs of the SDK expect messages of every level until a client asks for another.
       logging: { level: "debug" },
       features: Layer.mergeAll(this.#announcements, this.#middleware, this.#hook(choose, first)),
       onInitialize: (result, { connection, ...client }) =>
@@ -107,7 +108,7 @@ export class Actor implements Announcer {
     )
   }
 
-  /** Sources without members, which announce: what they list, the middleware answers. */
+  /** Registers empty sources, which announce changes. The middleware answers the list requests. */
   get #announcements(): Layer.Layer<never, never, McpServer.Registries> {
     return Layer.effectDiscard(
       Effect.gen({ self: this }, function* () {
@@ -123,7 +124,7 @@ export class Actor implements Announcer {
           matches: () => false,
           changes: changes("resources")
         })
-        // Every URI can be subscribed to: what a program knows of, it says when it is read.
+        // Clients can subscribe to every URI, because the program's resources are only known when they are read.
         yield* resources.registerTemplate({
           template: { name: "any", uriTemplate: "{+uri}" },
           variables: ["uri"],
@@ -169,7 +170,7 @@ export class Actor implements Announcer {
     if (isHeard(method)) {
       if (!isOffered(definition, method)) return Effect.fail(Wire.methodNotFound(method))
       if (handler === undefined) return next
-      // The server refuses the method where there is no session: then the program's handler alone answers.
+      // The server rejects the method if there is no session. The program's handler then answers alone.
       const kept = Effect.catchIf(
         next,
         ({ code }) => code === Wire.MethodNotFound,
@@ -184,12 +185,12 @@ export class Actor implements Announcer {
       }
       if (MethodInfo.ofRequest(method) === undefined) return Effect.succeed(EncodedResult.core("complete", result))
       const whole = method === "tools/call" ? withContent(result) : result
-      // Handlers give members that are undefined, and values with `toJSON`. The codec of the method refuses what is none of its results.
+      // Handlers return undefined members and values with `toJSON`. The method's codec rejects anything that is not a valid result.
       return Effect.succeed(plain<Middleware.Result>({ ...definition.cacheHint(method), ...whole }))
     })
   }
 
-  /** Sees what no middleware sees: notifications, and the first request of a session. */
+  /** Handles messages that do not reach the middleware: notifications, and the first request of a session. */
   #hook(choose: Choose, first: Definition) {
     const notify = async (chosen: Parameters<Choose>[0], method: string, params: JsonObject) => {
       try {
@@ -207,32 +208,32 @@ export class Actor implements Announcer {
     })
   }
 
-  /** The server, which is built if it is not there yet. */
+  /** Returns the server. Builds it on first use. */
   get server(): Effect.Effect<McpServer.Server> {
     return Effect.map(this.#runtime.contextEffect, (context) => Context.get(context, McpServer.McpServer))
   }
 
-  /** The server as a layer: what is built of it shares one server. */
+  /** The server as a layer. Everything built from it shares one server. */
   get layer(): Layer.Layer<McpServer.McpServer> {
     return Layer.effectContext(this.#runtime.contextEffect)
   }
 
-  /** Tells clients that a list has changed. */
+  /** Announces that a list has changed. */
   changed(list: List): void {
     this.#lists.announce(list)
   }
 
-  /** Tells clients that are subscribed to a resource to read it again. */
+  /** Announces a changed resource to the clients that are subscribed to it. */
   updated(uri: string): void {
     this.#updates.announce(uri)
   }
 
-  /** Runs an effect with the server until it ends or the server closes. */
+  /** Runs an effect with the server until the effect ends or the server closes. */
   run<A, E>(effect: Effect.Effect<A, E, McpServer.McpServer>) {
     return this.#runtime.runPromiseExit(effect)
   }
 
-  /** Calls `close` when the server closes, before its end; the function takes that back. */
+  /** Registers `close` to be called when the server starts to close. Returns a function that unregisters it. */
   onClose(close: () => Promise<void>): () => void {
     if (this.#closing !== undefined) throw new Error("The server is closed")
     this.#closers.add(close)
@@ -250,11 +251,11 @@ export class Actor implements Announcer {
   }
 }
 
-/** A result of a tool, whose content a handler may leave out. */
+/** Adds empty content to a tool result without content, which a handler may omit. */
 const withContent = (result: JsonObject): JsonObject =>
   result["content"] !== undefined || isInputRequiredResult(result) ? result : { ...result, content: [] }
 
-/** The part of a subscription that a definition declares: the actor could do everything. */
+/** Reduces a subscription to the parts that the definition declares, because the actor supports everything. */
 const heardFrom = (definition: Definition, { notifications, ...params }: ListenParams): ListenParams => {
   const { prompts, resources, tools } = definition.capabilities()
   const { promptsListChanged, resourceSubscriptions, resourcesListChanged, toolsListChanged, ...others } = notifications
@@ -270,7 +271,7 @@ const heardFrom = (definition: Definition, { notifications, ...params }: ListenP
   }
 }
 
-/** Whether a definition declares what a method of the actor needs. */
+/** True if a definition declares the capability that a method of the actor needs. */
 const isOffered = (definition: Definition, method: string): boolean => {
   const { logging, resources } = definition.capabilities()
   if (method === "logging/setLevel") return logging !== undefined

@@ -1,6 +1,4 @@
-/**
- * `McpServer` of the SDK: tools, resources and prompts by name, on a low-level `Server`.
- */
+/** The SDK's `McpServer`: tools, resources and prompts by name, on top of a low-level `Server`. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import type { ProtocolError } from "../model/errors.ts"
 import type { Implementation } from "../model/types.ts"
@@ -28,7 +26,7 @@ import type { Transport } from "./Transport.ts"
 
 type Async<A> = A | PromiseLike<A>
 
-/** A handler: with a schema it gets arguments and context, else the context alone. */
+/** A handler. With a schema it receives arguments and context, otherwise only the context. */
 export type ToolCallback<I = undefined> = I extends AnySchema
   ? (args: Output<I>, context: ServerContext) => Async<ToolResult>
   : (context: ServerContext) => Async<ToolResult>
@@ -39,7 +37,7 @@ export type PromptCallback<A = undefined> = A extends AnySchema
 type Schema = StandardSchemaV1 | RawShape | undefined
 
 /**
- * A server of tools, resources and prompts. Connect it to a transport, or give a function that makes it to `serveStdio` or
+ * A server of tools, resources and prompts. Connect it to a transport, or pass a function that creates it to `serveStdio` or
  * `createMcpHandler`.
  *
  * @example
@@ -63,7 +61,7 @@ type Schema = StandardSchemaV1 | RawShape | undefined
  * ```
  */
 export class McpServer {
-  /** The low-level server: handlers by method, questions outside of handlers. */
+  /** The low-level server, for handlers by method and for questions outside of handlers. */
   readonly server: Server
   readonly #tools: Tools
   readonly #resources: Resources
@@ -80,17 +78,17 @@ export class McpServer {
     if (prompts !== undefined) this.#prompts.offer()
   }
 
-  /** Makes the low-level server. */
+  /** Creates the low-level server. */
   protected serverOf(info: Implementation, options: ServerOptions): Server {
     return new Server(info, options)
   }
 
-  /** Answers calls of tools that are unknown or disabled: by the error. */
+  /** Answers a call of an unknown or disabled tool, by throwing the error. */
   protected unknownTool(error: ProtocolError): ToolResult {
     throw error
   }
 
-  /** Offers a tool (spec: server/tools). Throws for a name that is taken, and for a schema without a JSON Schema. */
+  /** Registers a tool (spec: server/tools). Throws if the name is taken, or if a schema has no JSON Schema. */
   registerTool<const I extends Schema = undefined, const O extends Schema = undefined>(
     name: string,
     config: ToolConfig<I, O>,
@@ -99,7 +97,7 @@ export class McpServer {
     return this.#tools.add(name, config, callback)
   }
 
-  /** Offers a resource at a URI, or those of a template (spec: server/resources). */
+  /** Registers a resource at a URI, or the resources of a template (spec: server/resources). */
   registerResource(name: string, uri: string, config: ResourceMetadata, read: ReadCallback): RegisteredResource
   registerResource(
     name: string,
@@ -119,7 +117,7 @@ export class McpServer {
       : this.#resources.addTemplate(name, place, config, read)
   }
 
-  /** Offers a prompt (spec: server/prompts). Its arguments are strings on the wire. */
+  /** Registers a prompt (spec: server/prompts). Its arguments are strings on the wire. */
   registerPrompt<const A extends Schema = undefined>(
     name: string,
     config: PromptConfig<A>,
@@ -128,7 +126,7 @@ export class McpServer {
     return this.#prompts.add(name, config, callback)
   }
 
-  /** Serves a transport; resolves once it is open. */
+  /** Serves a transport. Resolves once it is open. */
   connect(transport: Transport): Promise<void> {
     return this.server.connect(transport)
   }

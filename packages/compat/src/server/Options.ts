@@ -1,19 +1,19 @@
-/** Options of a server, and of a method that MCP does not have. */
+/** Options of a server and of custom methods. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import type { ServerCapabilities } from "../model/types.ts"
 import type { CacheHint } from "../request/Definition.ts"
 import type { ServerContext } from "../request/ServerContext.ts"
 
 export interface ServerOptions {
-  /** Added to what follows from the registered features. */
+  /** Added to the capabilities that follow from the registered features. */
   capabilities?: ServerCapabilities | undefined
   /** Tells the model how to use this server. */
   instructions?: string | undefined
-  /** Caching fields of results by method (2026-07-28). */
+  /** Caching fields of results, by method (2026-07-28). */
   cacheHints?: { [method: string]: CacheHint } | undefined
-  /** Checks the state of a request that asks for input, and gives its value. */
+  /** Verifies the state of a request that asks for input, and returns its value. */
   requestState?: { verify: (state: string, context: ServerContext) => unknown } | undefined
-  /** Accepted and ignored: all revisions are served, and validation is that of this library. */
+  /** Accepted and ignored: all revisions are served, and this library does the validation. */
   supportedProtocolVersions?: ReadonlyArray<string> | undefined
   enforceStrictCapabilities?: boolean | undefined
   jsonSchemaValidator?: unknown
@@ -21,7 +21,7 @@ export interface ServerOptions {
   inputRequired?: unknown
 }
 
-/** Where handlers of a custom method find its schemas. */
+/** Schemas of a custom method. */
 export interface CustomMethod<P extends StandardSchemaV1> {
   params: P
   result?: StandardSchemaV1 | undefined

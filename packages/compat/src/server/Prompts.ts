@@ -1,5 +1,5 @@
-/** The prompts of a server: their list, their messages, and completions of their arguments. */
-import type { Part } from "@effect-mcp/promise/internal/Standard"
+/** Prompts of a server: lists them, returns their messages, and completes their arguments. */
+import type { Part } from "@effect-mcp/promise/internal/compat"
 import { InvalidValue } from "@effect-mcp/core/Tool"
 import { ProtocolError, ProtocolErrorCode } from "../model/errors.ts"
 import type { JsonObject } from "../model/types.ts"
@@ -11,7 +11,7 @@ import type { PromptConfig, PromptUpdates, RegisteredPrompt } from "./features.t
 import { Registry } from "./Registry.ts"
 import type { Server } from "./Server.ts"
 
-// oxlint-disable-next-line typescript/no-explicit-any -- its arguments are those of the schema that `McpServer` has typed it by
+// oxlint-disable-next-line typescript/no-explicit-any -- `McpServer` types its arguments from their schema
 type Callback = (...args: Array<any>) => unknown
 
 interface PromptEntry {
@@ -58,7 +58,7 @@ export class Prompts {
     this.#registry = new Registry("Prompt", () => server.announce("prompts"))
   }
 
-  /** Declares prompts, and answers their methods. */
+  /** Declares the capability and sets the handlers of its methods. */
   offer(): void {
     if (this.#server.handler("prompts/list") !== undefined) return
     const listChanged = this.#server.capabilities().prompts?.listChanged ?? true

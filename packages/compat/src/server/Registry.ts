@@ -1,7 +1,7 @@
-/** The features of one kind by their keys, in the order of registration, with handles that change them. */
+/** Features of one kind by key, in the order of registration, with handles that change them. */
 import type { Registered } from "./features.ts"
 
-/** A feature and whether it is offered. */
+/** A feature, and whether it is enabled. */
 export interface Entry<V> {
   value: V
   enabled: boolean
@@ -12,13 +12,13 @@ export class Registry<V> {
   readonly #kind: string
   readonly #changed: () => void
 
-  /** `kind` begins the error about a key that is taken; `changed` is called after each change. */
+  /** `kind` starts the error message about a duplicate key. `changed` is called after each change. */
   constructor(kind: string, changed: () => void) {
     this.#kind = kind
     this.#changed = changed
   }
 
-  /** Adds a feature. `apply` changes it by updates, and gives its new key: `null` removes it, undefined keeps the key. */
+  /** Adds a feature. `apply` applies an update and returns the new key: `null` removes the feature, `undefined` keeps the key. */
   add<U>(
     key: string,
     value: V,
@@ -71,7 +71,7 @@ export class Registry<V> {
     return this.#entries.get(key)
   }
 
-  /** The features that are offered. */
+  /** Returns the features that are enabled. */
   offered(): ReadonlyArray<readonly [key: string, value: V]> {
     return [...this.#entries].flatMap(([key, { enabled, value }]) => (enabled ? [[key, value] as const] : []))
   }

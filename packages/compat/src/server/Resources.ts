@@ -1,4 +1,4 @@
-/** The resources and templates of a server: their lists, reads, and completions of variables. */
+/** Resources and templates of a server: lists and reads them, and completes variables. */
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from "../model/errors.ts"
 import type { JsonObject } from "../model/types.ts"
 import type { CacheHint } from "../request/Definition.ts"
@@ -26,7 +26,7 @@ interface TemplateEntry extends Named<ReadTemplateCallback> {
   readonly template: ResourceTemplate
 }
 
-/** What is listed of an entry. */
+/** Returns the list entry of a resource or template. */
 const listed = ({ metadata: { cacheHint: _hint, ...metadata }, name }: Named<unknown>): JsonObject => ({
   name,
   ...metadata
@@ -52,7 +52,7 @@ export class Resources {
     this.#templates = new Registry("Resource template", changed)
   }
 
-  /** Declares resources, and answers their methods. */
+  /** Declares the capability and sets the handlers of its methods. */
   offer(): void {
     if (this.#server.handler("resources/list") !== undefined) return
     const listChanged = this.#server.capabilities().resources?.listChanged ?? true

@@ -1,7 +1,7 @@
 /**
- * The low-level server of the SDK: request handlers by method, capabilities, and one transport.
+ * The SDK's low-level server: request handlers by method, capabilities, and one transport.
  *
- * Owns the definition that its actor reads, and what a program may send outside of a request.
+ * Owns the definition that its actor reads, and sends the program's messages outside of requests.
  */
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
@@ -41,10 +41,10 @@ import type { Transport } from "./Transport.ts"
 
 export type { CustomMethod, ServerOptions } from "./Options.ts"
 
-/** How a server is served that a factory made, by the actor of all that it makes. */
+/** How a server that a factory created is served, by an actor that it shares with the factory's other servers. */
 export interface Shared {
   readonly actor: Announcer
-  /** Where the server lasts as long as a connection. */
+  /** Set if the server lives as long as a connection. */
   readonly connection?: RequestConnection | undefined
   readonly client?: KnownClient | undefined
   readonly era?: "legacy" | "modern" | undefined
@@ -60,16 +60,19 @@ export class Server implements Definition {
   /** Called when the connection has ended. */
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
-  /** Called once the client has completed its handshake; in 2026-07-28, which has none, before the first request of a connected server. */
+  /**
+   * Called once the client has completed its handshake. In 2026-07-28, which has no handshake, called before the first request of a
+   * connected server.
+   */
   oninitialized?: (() => void) | undefined
   readonly #options: ServerOptions
-  /** Has the name that it has in the SDK: programs wrap handlers of `McpServer` in it. */
+  /** Named as in the SDK, because programs wrap `McpServer`'s handlers in this map. */
   private readonly _requestHandlers = new Map<string, Handler>()
   readonly #notifications = new Map<string, (notification: Notification) => unknown>()
   #capabilities: ServerCapabilities
   #connected: Connected | undefined = undefined
   #shared: Shared | undefined = undefined
-  /** The client of the first request without a handshake. */
+  /** Client of the first request without a handshake. */
   #first: KnownClient | undefined = undefined
 
   constructor(info: Implementation, options: ServerOptions = {}) {
@@ -101,10 +104,10 @@ export class Server implements Definition {
     report(this.onerror, error)
   }
 
-  /** The error of a question or request, as the program knows it. */
+  /** Returns the error of a question or request, in the form that the program expects. */
   readonly errorOf = (error: unknown): unknown => this.failure(toSdk(error))
 
-  /** The same in the names of an older version of the SDK. */
+  /** Converts an error to the names of an older SDK version. */
   protected failure(error: unknown): unknown {
     return error
   }
@@ -119,7 +122,7 @@ export class Server implements Definition {
     if (heard !== undefined) this.#call(() => heard({ method, params }))
   }
 
-  /** Does nothing for servers of a factory, which knows the client. */
+  /** Does nothing for servers that a factory created: the factory knows the client. */
   opened(client: () => KnownClient): void {
     if (this.#connected === undefined || this.#first !== undefined) return
     this.#first = client()
@@ -131,17 +134,17 @@ export class Server implements Definition {
     return this.#connected?.transport
   }
 
-  /** Adds to the declared capabilities; before the server is connected. */
+  /** Adds to the declared capabilities. Call it before connecting the server. */
   registerCapabilities(capabilities: ServerCapabilities): void {
     this.#capabilities = merged(this.#capabilities, capabilities)
   }
 
-  /** Answers requests of a method by what `McpServer` has registered: the codec of the method checks the result. */
+  /** Answers requests of a method from the features registered in `McpServer`. The method's codec checks the result. */
   answer(method: string, handler: Handler): void {
     this._requestHandlers.set(method, handler)
   }
 
-  /** Answers requests of a list that is one page: it gives no cursors. */
+  /** Answers requests for a list that has only one page. Rejects cursors, because it never returns one. */
   answerList(method: string, handler: Handler): void {
     this.answer(method, (request, context) => {
       const { cursor } = request.params
@@ -153,7 +156,7 @@ export class Server implements Definition {
     })
   }
 
-  /** Answers requests of a method: by its name, by schemas of a method of its own, or as in v1 by the schema of its requests. */
+  /** Answers requests of a method. Pass its name, its schemas if it is a custom method, or as in v1 the schema of its requests. */
   setRequestHandler<M extends RequestMethod>(
     method: M,
     handler: (request: RequestOf<M>, context: ServerContext) => Async<ResultOf<M>>
@@ -193,7 +196,7 @@ export class Server implements Definition {
     this._requestHandlers.delete(method)
   }
 
-  /** Hears notifications of a method: by its name, by schemas of its params, or by the schema of v1. */
+  /** Handles notifications for a method, identified by its name, a schema for its params, or (v1) a schema for its notifications. */
   setNotificationHandler<M extends NotificationMethod>(
     method: M,
     handler: (notification: NotificationOf<M>) => unknown
@@ -220,7 +223,7 @@ export class Server implements Definition {
     })
   }
 
-  /** Serves the transport; resolves once it is open. A server has one transport at a time. */
+  /** Serves the transport. Resolves once it is open. A server has one transport at a time. */
   async connect(transport: Transport): Promise<void> {
     if (this.#connected !== undefined) {
       throw new SdkError(
@@ -241,12 +244,12 @@ export class Server implements Definition {
     }
   }
 
-  /** Ends the connection: requests that run are aborted. */
+  /** Ends the connection and aborts running requests. */
   async close(): Promise<void> {
     await this.#connected?.close()
   }
 
-  /** Called for a definition that a factory made. */
+  /** Called for a definition that a factory created. */
   serveBy(shared: Shared): void {
     this.#shared = shared
   }
@@ -267,7 +270,7 @@ export class Server implements Definition {
     return this.#actor !== undefined
   }
 
-  /** Tells clients that a list has changed. */
+  /** Announces that a list has changed. */
   announce(list: List): void {
     this.#actor?.changed(list)
   }
@@ -285,8 +288,8 @@ export class Server implements Definition {
   }
 
   /**
-   * Tells the client to read a resource again: if the program handles subscriptions itself, for every URI. Otherwise, and in 2026-07-28, for
-   * those that the client is subscribed to.
+   * Tells the client to read a resource again. Up to 2025-11-25, if the program handles subscriptions itself, this works for every URI.
+   * Otherwise it only reaches clients that are subscribed to the URI.
    */
   async sendResourceUpdated({ uri }: { uri: string }): Promise<void> {
     const hasHandshake =
@@ -296,7 +299,7 @@ export class Server implements Definition {
     else connection.notify("notifications/resources/updated", { uri })
   }
 
-  /** A log message: with the request whose handler calls this, else to the client of the connection. */
+  /** Sends a log message with the request whose handler is running, or else to the client of the connection. */
   async sendLoggingMessage(
     { data, level, logger }: { level: LoggingLevel; data: unknown; logger?: string | undefined },
     _sessionId?: string
@@ -306,12 +309,12 @@ export class Server implements Definition {
     this.#connection?.notify("notifications/message", { level, data, ...(logger && { logger }) })
   }
 
-  /** What the client of the running request declared, else the client of the connection; `undefined` before its first request. */
+  /** Capabilities of the running request's client, or else of the connection's client. `undefined` before its first request. */
   getClientCapabilities(): ClientCapabilities | undefined {
     return this.#client?.capabilities
   }
 
-  /** The revision of the running request, else of the connection; `undefined` before the client's first request. */
+  /** Revision of the running request, or else of the connection. `undefined` before the client's first request. */
   getNegotiatedProtocolVersion(): string | undefined {
     return this.#client?.version
   }
@@ -320,14 +323,14 @@ export class Server implements Definition {
     return this.#client?.info
   }
 
-  /** Sends a notification: with the request whose handler calls this, else to the client of the connection. */
+  /** Sends a notification with the request whose handler is running, or else to the client of the connection. */
   async notification({ method, params }: Notification): Promise<void> {
     const context = currentContext(this)
     if (context !== undefined) return context.mcpReq.notify({ method, params })
     this.#connection?.notify(method, params)
   }
 
-  /** Asks the client: in the request whose handler calls this, else over the connection. A schema, as in v1, is ignored. */
+  /** Asks the client, within the request whose handler is running or else over the connection. A schema, as in v1, is ignored. */
   async request(
     asked: Request,
     schema?: StandardSchemaV1 | QuestionOptions,
@@ -371,7 +374,7 @@ export class Server implements Definition {
     return this.#ask("sampling/createMessage", params, options)
   }
 
-  /** Asks for the client's folders (spec: client/roots). */
+  /** Requests the client's folders (spec: client/roots). */
   listRoots(_params?: object, options?: QuestionOptions): Promise<ListRootsResult> {
     return this.#ask("roots/list", {}, options)
   }
@@ -380,7 +383,10 @@ export class Server implements Definition {
     return this.request({ method: "ping" })
   }
 
-  /** A function that tells the client that a URL elicitation is over: in the request whose handler calls this, whatever the options say. */
+  /**
+   * Returns a function that tells the client that a URL elicitation is complete. Called in a handler, it sends with that request, whatever
+   * the options say.
+   */
   createElicitationCompletionNotifier(elicitationId: string, _options?: object): () => Promise<void> {
     const held = heldContext(this)
     const notification = { method: "notifications/elicitation/complete", params: { elicitationId } }

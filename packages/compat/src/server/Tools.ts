@@ -1,5 +1,5 @@
-/** The tools of a server: their list and their calls. */
-import type { Part } from "@effect-mcp/promise/internal/Standard"
+/** Tools of a server: lists and calls them. */
+import type { Part } from "@effect-mcp/promise/internal/compat"
 import { InvalidValue } from "@effect-mcp/core/Tool"
 import { ProtocolError, ProtocolErrorCode } from "../model/errors.ts"
 import { isInputRequiredResult } from "../model/inputRequired.ts"
@@ -12,7 +12,7 @@ import type { RegisteredTool, ToolConfig, ToolUpdates } from "./features.ts"
 import { Registry } from "./Registry.ts"
 import type { Server } from "./Server.ts"
 
-// oxlint-disable-next-line typescript/no-explicit-any -- its arguments are those of the schema that `McpServer` has typed it by
+// oxlint-disable-next-line typescript/no-explicit-any -- `McpServer` types its arguments from their schema
 type Callback = (...args: Array<any>) => unknown
 
 interface ToolEntry {
@@ -41,10 +41,10 @@ const entryOf = (
 
 const isOfObject = ({ jsonSchema: { type } }: Part): boolean => type === undefined || type === "object"
 
-/** The schema of other values than objects, for revisions whose structured content is an object. */
+/** Wraps a schema of non-object values, for revisions that require structured content to be an object. */
 const wrapped = ({ jsonSchema }: Part) => ({ type: "object", properties: { result: jsonSchema }, required: ["result"] })
 
-/** What is listed of a tool; `asObject` where structured content is an object. */
+/** Returns the list entry of a tool. `asObject` is true if structured content must be an object. */
 const described = (name: string, { config, input, output }: ToolEntry, asObject: boolean): JsonObject => {
   const { _meta, annotations, description, icons, title } = config
   return {
@@ -64,7 +64,7 @@ const failed = (text: string): CallToolResult => ({ content: [{ type: "text", te
 const isResult = (u: unknown): u is { readonly isError?: unknown; readonly structuredContent?: unknown } =>
   typeof u === "object" && u !== null
 
-/** The arguments by their schema; throws an error that names the tool. */
+/** Decodes the arguments. Throws an error that names the tool. */
 const argumentsOf = async (name: string, input: Part, given: unknown): Promise<unknown> => {
   try {
     return await validated(input, given ?? {})
@@ -77,7 +77,7 @@ const argumentsOf = async (name: string, input: Part, given: unknown): Promise<u
   }
 }
 
-/** Throws for a result that does not fit the output schema. */
+/** Throws if a result does not fit the output schema. */
 const checkOutput = async (name: string, output: Part, result: unknown): Promise<void> => {
   if (!isResult(result) || result.isError === true) return
   const wrong = (message: string) =>
@@ -96,8 +96,8 @@ const checkOutput = async (name: string, output: Part, result: unknown): Promise
 const isObject = (u: unknown): boolean => typeof u === "object" && u !== null && !Array.isArray(u)
 
 /**
- * Structured content that a handler gives without content gets its JSON as text beside it; another value than an object is in a member
- * where it must be one.
+ * Adds structured content as JSON text if the handler returned no content. If `asObject` is set, wraps a value that is not an object in
+ * one.
  */
 const withText = (result: unknown, asObject: boolean): unknown => {
   if (!isResult(result) || result.structuredContent === undefined) return result
@@ -114,14 +114,14 @@ export class Tools {
   readonly #registry: Registry<ToolEntry>
   readonly #unknown: (error: ProtocolError) => unknown
 
-  /** `unknown` answers calls of tools that are unknown or disabled. */
+  /** `unknown` answers calls of unknown or disabled tools. */
   constructor(server: Server, unknown: (error: ProtocolError) => unknown) {
     this.#server = server
     this.#unknown = unknown
     this.#registry = new Registry("Tool", () => server.announce("tools"))
   }
 
-  /** Declares tools, and answers their methods. */
+  /** Declares the capability and sets the handlers of its methods. */
   offer(): void {
     if (this.#server.handler("tools/list") !== undefined) return
     const listChanged = this.#server.capabilities().tools?.listChanged ?? true

@@ -1,22 +1,22 @@
 /**
- * Transports as the SDK has them: an object that a server or client is connected to. The SDK's own interface, for transports of a
- * program, and a pair in memory.
+ * Transports of the SDK: objects that a server or client connects to. The SDK's interface for transports that programs write, and an
+ * in-memory pair.
  */
 import type { MessageExtra } from "../request/MessageExtra.ts"
 
-/** A transport of a program: messages are JSON-RPC. */
+/** A transport that a program writes. Its messages are JSON-RPC. */
 export interface Transport {
   start(): Promise<void>
   send(message: object, options?: object): Promise<void>
   close(): Promise<void>
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
-  // oxlint-disable-next-line typescript/no-explicit-any -- transports of both versions of the SDK say what a message is in their own types
+  // oxlint-disable-next-line typescript/no-explicit-any -- transports of each SDK version declare their own message types
   onmessage?: ((message: any, extra?: any) => void) | undefined
   sessionId?: string | undefined
 }
 
-/** One end of a pair in memory. */
+/** One end of an in-memory pair. */
 export class InMemoryTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
@@ -25,7 +25,7 @@ export class InMemoryTransport implements Transport {
   #other: InMemoryTransport | undefined
   #waiting: Array<readonly [message: object, extra: MessageExtra]> = []
 
-  /** Two ends: what one sends, the other receives. */
+  /** Creates two linked ends. Each receives the messages that the other sends. */
   static createLinkedPair(): [InMemoryTransport, InMemoryTransport] {
     const [one, other] = [new InMemoryTransport(), new InMemoryTransport()]
     one.#other = other
@@ -37,7 +37,7 @@ export class InMemoryTransport implements Transport {
     for (const waiting of this.#waiting.splice(0)) this.onmessage?.(...waiting)
   }
 
-  /** `authInfo`: what the handler of the other end knows of the caller. */
+  /** Pass `authInfo` to show the other end's handlers as the authenticated caller. */
   async send(message: object, { authInfo }: Pick<MessageExtra, "authInfo"> = {}): Promise<void> {
     const other = this.#other
     if (other === undefined) throw new Error("The transport is closed")

@@ -1,7 +1,7 @@
-/** What a server declares. */
+/** Capabilities that a server declares. */
 import type { ServerCapabilities } from "../model/types.ts"
 
-/** Declarations with the members of others added. */
+/** Returns the declarations with the members of others added. */
 export const merged = (known: ServerCapabilities, added: ServerCapabilities): ServerCapabilities => {
   const all: ServerCapabilities = { ...known }
   for (const [name, value] of Object.entries(added)) {

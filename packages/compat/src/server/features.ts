@@ -1,4 +1,4 @@
-/** What a program registers: the descriptions of tools, resources and prompts, and the handles by which it changes them later. */
+/** Features that a program registers: descriptions of tools, resources and prompts, and the handles that change them later. */
 import type { AnySchema } from "../schema/schemas.ts"
 import type { CompleteCallback } from "../schema/completable.ts"
 import type { ServerContext } from "../request/ServerContext.ts"
@@ -26,9 +26,9 @@ interface Described {
 }
 
 export interface ToolConfig<I, O> extends Described {
-  /** The arguments: a schema of an object, or an object of schemas. Default: the handler gets no arguments. */
+  /** Schema of the arguments: an object schema, or an object of schemas. Default: the handler receives no arguments. */
   inputSchema?: I | undefined
-  /** The structured result, which is validated. */
+  /** Schema of the structured result, which is validated. */
   outputSchema?: O | undefined
   annotations?: ToolAnnotations | undefined
 }
@@ -37,7 +37,7 @@ export interface ResourceMetadata extends Described {
   mimeType?: string | undefined
   size?: number | undefined
   annotations?: Annotations | undefined
-  /** How long a read stays fresh (2026-07-28). */
+  /** How long a read result stays fresh (2026-07-28). */
   cacheHint?: CacheHint | undefined
   [key: string]: unknown
 }
@@ -53,7 +53,7 @@ export type ReadResult = ReadResourceResult | InputRequiredResult
 export type ReadCallback = (uri: URL, context: ServerContext) => Async<ReadResult>
 export type ReadTemplateCallback = (uri: URL, variables: Variables, context: ServerContext) => Async<ReadResult>
 
-/** What a handle of a feature can do. Each change is announced to clients. */
+/** Handle that changes a registered feature. Each change is announced to clients. */
 export interface Registered<U> {
   enabled: boolean
   enable(): void
@@ -66,7 +66,7 @@ export interface ToolUpdates extends Omit<ToolConfig<AnySchema, AnySchema>, "inp
   /** `null` removes the tool. */
   name?: string | null | undefined
   paramsSchema?: AnySchema | undefined
-  // oxlint-disable-next-line typescript/no-explicit-any -- the arguments are those of the schema beside it
+  // oxlint-disable-next-line typescript/no-explicit-any -- the schema beside it types the arguments
   callback?: ((...args: Array<any>) => Async<ToolResult>) | undefined
 }
 export interface ResourceUpdates {
@@ -88,7 +88,7 @@ export interface TemplateUpdates {
 export interface PromptUpdates extends Omit<PromptConfig<AnySchema>, never> {
   /** `null` removes the prompt. */
   name?: string | null | undefined
-  // oxlint-disable-next-line typescript/no-explicit-any -- the arguments are those of the schema beside it
+  // oxlint-disable-next-line typescript/no-explicit-any -- the schema beside it types the arguments
   callback?: ((...args: Array<any>) => Async<PromptResult>) | undefined
 }
 
@@ -98,12 +98,12 @@ export type RegisteredResourceTemplate = Registered<TemplateUpdates>
 export type RegisteredPrompt = Registered<PromptUpdates>
 
 interface TemplateCallbacks {
-  /** Lists members beside the template; `undefined` says that it lists none. */
+  /** Lists the resources that match the template, or `undefined` if they cannot be listed. */
   list: ((context: ServerContext) => Async<ListResourcesResult>) | undefined
   complete?: { [variable: string]: CompleteCallback } | undefined
 }
 
-/** A URI template (RFC 6570) and what lists and completes its members. */
+/** A URI template (RFC 6570), and the functions that list its resources and complete its variables. */
 export class ResourceTemplate {
   readonly uriTemplate: UriTemplate
   readonly callbacks: TemplateCallbacks

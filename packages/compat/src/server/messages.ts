@@ -1,4 +1,4 @@
-/** A transport of a program as the layers below have it. */
+/** Adapts a program's transport to the underlying server or client. */
 import * as Framing from "@effect-mcp/core/Framing"
 import * as Outbox from "@effect-mcp/core/Outbox"
 import * as Core from "@effect-mcp/core/Transport"
@@ -13,7 +13,7 @@ import type { Transport } from "./Transport.ts"
 const errorOf = (cause: unknown, reason: "Read" | "Write"): Core.TransportError =>
   new Core.TransportError({ reason, message: messageOf(cause), cause })
 
-/** What was decoded, with what the transport said of it. */
+/** Adds the transport's information to a decoded message. */
 const enclosed = (decoded: Core.Decoded, envelope: Core.Envelope): Core.Decoded => {
   if (decoded._tag === "Message") return { ...decoded, envelope }
   if (decoded._tag !== "Batch") return decoded
@@ -21,10 +21,10 @@ const enclosed = (decoded: Core.Decoded, envelope: Core.Envelope): Core.Decoded 
   return { ...decoded, members }
 }
 
-/** What transports of this package have decoded, by the message that they give their server: it is not written and parsed again. */
+/** Messages that transports of this package have already decoded, by message object. They are not written and parsed again. */
 const known = new WeakMap<object, Core.Decoded>()
 
-/** Decodes a JSON text. Its message is known from now on; a larger one is left to the decoder of lines, which refuses it. */
+/** Decodes a JSON text and remembers its message. A text that is too large is left to the line decoder, which rejects it. */
 export const decodeOnce = (text: string): Core.Decoded => {
   const decoded = Framing.decode(text)
   const fits = Buffer.byteLength(text) <= Framing.defaultMaxMessageBytes
@@ -32,12 +32,12 @@ export const decodeOnce = (text: string): Core.Decoded => {
   return decoded
 }
 
-/** A message as it was decoded. */
+/** Returns the decoded form of a message. */
 export const decodedOf = (message: unknown): Core.Decoded =>
   (typeof message === "object" && message !== null ? known.get(message) : undefined) ??
   decodeOnce(JSON.stringify(message) ?? "")
 
-/** The line of a message; undefined for one without a JSON form, which is reported. */
+/** Returns the line for a message. If the message has no JSON form, reports that and returns `undefined`. */
 const textOf = (message: unknown, onerror: OnError): Buffer | undefined => {
   try {
     return Buffer.from(`${JSON.stringify(message)}\n`)
@@ -49,13 +49,13 @@ const textOf = (message: unknown, onerror: OnError): Buffer | undefined => {
 
 interface Opened {
   readonly core: Core.Transport
-  /** Ends once the transport is open, and fails with what its `start` rejects with. */
+  /** Completes once the transport is open. Fails with the error of its `start`. */
   readonly started: Effect.Effect<void, unknown>
 }
 
 /**
- * The transport as the layers below have it, for as long as the scope. A client, which sends first, sends once the transport has started;
- * a server may answer before, since the `start` of a transport may last as long as the connection.
+ * Opens a transport for the lifetime of the scope. A client sends first, so it waits until the transport has started. A server may answer
+ * before that, because a transport's `start` may last as long as the connection.
  */
 export const opened = (transport: Transport, side: "client" | "server"): Effect.Effect<Opened, never, Scope.Scope> => {
   const started = Deferred.makeUnsafe<void, unknown>()
@@ -70,7 +70,7 @@ export const opened = (transport: Transport, side: "client" | "server"): Effect.
   const incoming = Core.fromCallback((receive) =>
     Effect.callback<void, Core.TransportError>((resume) => {
       const { onclose, onerror } = transport
-      /* oxlint-disable unicorn/prefer-add-event-listener -- a transport of the SDK is no event target */
+      /* oxlint-disable unicorn/prefer-add-event-listener -- a transport of the SDK is not an event target */
       transport.onmessage = (message: object, extra?: unknown) => {
         const all = read(message, onerror)
         try {

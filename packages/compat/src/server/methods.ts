@@ -1,7 +1,7 @@
-/** The method that a handler is for: its name, or as in v1 the schema of its requests, which has the name as a literal. */
+/** The method that a handler is for: its name, or as in v1 a schema of its requests that contains the name as a literal. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 
-/** A schema of requests with one method: of zod, or one of `types.js`. */
+/** A schema of one method's requests, from zod or from `types.js`. */
 export interface RequestSchema extends StandardSchemaV1 {
   readonly shape: { readonly method: unknown }
 }
@@ -9,16 +9,16 @@ export interface RequestSchema extends StandardSchemaV1 {
 /** The method of a schema. */
 export type MethodOf<S extends RequestSchema> = StandardSchemaV1.InferOutput<S> extends { method: infer M } ? M : string
 
-/** The vendor of the schemas of `types.js`. */
+/** Vendor of the schemas in `types.js`. */
 export const vendor = "effect-mcp"
 
-/** Whether the actor has validated what a handler gets: a method of MCP, by its name or by a schema of `types.js`. */
+/** True if the actor has already validated the handler's input: for a method of MCP, given by name or by a schema of `types.js`. */
 export const isOwn = (method: string | RequestSchema): method is string =>
   typeof method === "string" || method["~standard"].vendor === vendor
 
 const isObject = (u: unknown): u is { readonly [key: string]: unknown } => typeof u === "object" && u !== null
 
-/** The value of a literal: of zod 4 and 3, and of the schemas of this package. */
+/** Returns the value of a literal schema, from zod 3 or 4 or from this package. */
 const literalOf = (schema: unknown): unknown => {
   if (!isObject(schema)) return undefined
   const { _def, value } = schema

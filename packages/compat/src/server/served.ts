@@ -1,4 +1,4 @@
-/** Servers that a function makes: one for a connection, or one for each request. */
+/** Servers from a factory: one per connection or one per request. */
 import { urlOf } from "../request/urls.ts"
 import { authOf } from "../request/auth.ts"
 import { type Choose, knownClient } from "../request/Choose.ts"
@@ -17,13 +17,13 @@ const requestOf = ({ headers = {}, method, originalUrl }: Parameters<Choose>[0][
   return url && new globalThis.Request(url, { method, headers: entries })
 }
 
-/** The actor of a factory's servers. `per` says how long one of them lasts. */
+/** Returns the actor that serves a factory's servers. `per` is the lifetime of each server. */
 export const served = async (
   factory: Factory,
   { per, revisions }: { readonly per: "connection" | "request"; readonly revisions?: ActorOptions["revisions"] }
 ): Promise<Actor> => {
   let actor: Actor | undefined
-  /** Made to learn the name of the server; it answers the first request that it fits, so that no server is made in vain. */
+  /** The server that was created to learn its name. It answers the first request that it fits, so it is not wasted. */
   let first: Server | undefined
   const takeFirst = (): Promise<Server> | undefined => {
     const taken = first
@@ -34,6 +34,7 @@ export const served = async (
     const made = await factory(context)
     return made instanceof McpServer ? made.server : made
   }
+  // Keyed by connection or envelope, because both belong to core.
   const known = new WeakMap<object, Promise<Definition>>()
   const choose: Choose = ({ client, envelope, era, outbound: { connection } }) => {
     const key = per === "connection" ? (connection ?? envelope) : envelope

@@ -2,12 +2,12 @@
 import { serve as serveProcess } from "@effect-mcp/server/internal/Stdio"
 import { notify, report } from "../model/report.ts"
 import type { Actor } from "./Actor.ts"
-import { servedAs, serveOver } from "./connect.ts"
+import { drain, servedAs, serveOver } from "./connect.ts"
 import type { Factory } from "./Factory.ts"
 import { served } from "./served.ts"
 import type { Transport } from "./Transport.ts"
 
-/** The standard streams of this process as a transport: what else is printed to stdout goes to stderr. */
+/** The standard streams of this process as a transport. Other output to stdout is redirected to stderr. */
 export class StdioServerTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
@@ -22,7 +22,7 @@ export class StdioServerTransport implements Transport {
     servedAs(this, {
       serve: (actor, ended) => {
         this.#close = ended
-        void actor.run(serveProcess()).then(() => {
+        void actor.run(serveProcess({ drain })).then(() => {
           notify(
             () => this.onclose?.(),
             (error) => report(this.onerror, error)
@@ -44,13 +44,13 @@ export class StdioServerTransport implements Transport {
   }
 }
 
-/** What `serveStdio` gives: closes the server and ends its requests. */
+/** Returned by `serveStdio`. Closes the server and ends its requests. */
 export interface StdioHandle {
   close(): Promise<void>
 }
 
 export interface ServeStdioOptions {
-  /** Clients of the revisions up to 2025-11-25: `reject` refuses their handshake. Default `serve`. */
+  /** How to serve clients of revisions up to 2025-11-25. `reject` rejects their handshake. Default `serve`. */
   legacy?: "serve" | "reject" | undefined
   /** Default: the standard streams of this process. */
   transport?: Transport | undefined
@@ -60,7 +60,7 @@ export interface ServeStdioOptions {
 
 const print = ({ message, stack }: Error): void => void process.stderr.write(`${stack ?? message}\n`)
 
-/** Serves what a function makes: one server for the connection. A function that fails is reported, and the transport closed. */
+/** Serves a server from the factory, one per connection. If the factory fails, the error is reported and the transport closed. */
 export const serveStdio = (factory: Factory, options: ServeStdioOptions = {}): StdioHandle => {
   const { legacy = "serve", onerror = print, transport = new StdioServerTransport() } = options
   const revisions = legacy === "reject" ? (["2026-07-28"] as const) : undefined

@@ -1,4 +1,4 @@
-/** The errors of v1: every error of a request is an `McpError`, also one that this side made. */
+/** The errors of v1. Every error of a request is an `McpError`, including local errors. */
 import {
   ErrorCode,
   McpError,
@@ -9,7 +9,7 @@ import {
 } from "../model/errors.ts"
 import type { ElicitRequestURLParams } from "../model/types.ts"
 
-/** -32042: the user must visit URLs first (2025-11-25). */
+/** Code -32042: the user must visit URLs first (2025-11-25). */
 export class UrlElicitationRequiredError extends McpError {
   readonly elicitations: Array<ElicitRequestURLParams>
 
@@ -25,7 +25,7 @@ const codes: ReadonlyMap<SdkErrorCode, number> = new Map([
   [SdkErrorCode.InvalidResult, ErrorCode.InvalidParams]
 ])
 
-/** Returns the error of v1 for an error of v2. Errors that v1 has no code for stay as they are. */
+/** Converts an error of v2 to v1. Errors without a v1 code stay as they are. */
 export const toV1 = (error: unknown): unknown => {
   if (error instanceof McpError) return error
   if (error instanceof Newer) return new UrlElicitationRequiredError(error.elicitations, error.message)

@@ -1,4 +1,4 @@
-/** `@modelcontextprotocol/sdk/types.js`: errors, types, and the schemas by which v1 names methods and results. */
+/** `@modelcontextprotocol/sdk/types.js`: errors, types, and the schemas that v1 uses to name methods and results. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import { plain } from "../model/plain.ts"
 import type { NotificationMethod, NotificationOf, RequestMethod, RequestOf } from "../model/requests.ts"
@@ -25,7 +25,7 @@ export type * from "../model/requests.ts"
 export type * from "../model/types.ts"
 export { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from "../model/versions.ts"
 
-/** A schema that admits every value: messages are validated by the actor, for their revision. */
+/** A schema that accepts every value, because the actor validates messages according to their revision. */
 interface Admitting<A> extends StandardSchemaV1<unknown, A> {
   readonly parse: (value: unknown) => A
 }
@@ -35,13 +35,13 @@ const admitting = <A>(): Admitting<A> => ({
   parse: (value) => plain<A>(value)
 })
 
-/** A schema that names the method of its requests. */
+/** Returns a schema that names the method of its requests. */
 const ofMethod = <M extends RequestMethod>(method: M) => ({
   ...admitting<RequestOf<M>>(),
   shape: { method: { value: method } }
 })
 
-/** A schema that names the method of its notifications. */
+/** Returns a schema that names the method of its notifications. */
 const ofNotification = <M extends NotificationMethod>(method: M) => ({
   ...admitting<NotificationOf<M>>(),
   shape: { method: { value: method } }

@@ -1,4 +1,4 @@
-/** The reference server that the protocol's own project publishes, on the official SDK and on the shim. */
+/** The reference server published by the protocol's own project, on the official SDK and on the shim. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { fileURLToPath } from "node:url"
 import { comparable } from "../support/comparable.ts"
@@ -17,7 +17,7 @@ const connected = async (kind: Kind) => {
   return client
 }
 
-/** What a client sees of the server. */
+/** Returns everything that a client sees of the server. */
 const seen = async (kind: Kind) => {
   const client = await connected(kind)
   const call = (name: string, args = {}) => client.callTool({ name, arguments: args })
@@ -35,7 +35,7 @@ const seen = async (kind: Kind) => {
     sampled: await call("trigger-sampling-request", { prompt: "Say it" }),
     resources: await client.listResources(),
     templates: await client.listResourceTemplates(),
-    // The SDK lists no description of an argument that is optional and has one.
+    // The SDK omits the description of an optional argument.
     prompts: (await client.listPrompts()).prompts.map(({ arguments: args, ...prompt }) => [
       prompt,
       args?.map(({ name, required }) => [name, required])
@@ -50,7 +50,7 @@ const seen = async (kind: Kind) => {
 }
 
 describe("server-everything", () => {
-  it("Shows clients the same on the shim as on the official SDK", async () => {
+  it("Clients see the same on the compatibility layer as on the official SDK", async () => {
     const [official, shim] = await Promise.all([seen("official"), seen("shim")])
     assert.deepStrictEqual(shim, official)
   })

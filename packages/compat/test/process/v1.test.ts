@@ -1,4 +1,4 @@
-/** Programs of the SDK v1 run on the official SDK and on the shim: the same conversation gives the same on both. */
+/** Programs for the SDK v1 run on the official SDK and on the shim: the same conversation has the same results on both. */
 import type { Client } from "@effect-mcp/compat/v1/client/index.js"
 import type { SSEServerTransport } from "@effect-mcp/compat/v1/server/sse.js"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { clientOf, type Made, makes, type Setting, talks } from "../support/v1.t
 
 type Connect = (setting: Setting) => Promise<Client>
 
-/** Both ends have the transport of the client's kind: a server takes any. */
+/** Both ends use the transport of the client's kind, because a server accepts any. */
 const memory: Connect = async ({ client: kind, made, server }) => {
   const { InMemoryTransport } = await serverV1(kind)
   const [near, far] = InMemoryTransport.createLinkedPair()
@@ -43,7 +43,7 @@ const http: Connect = async ({ client: kind, made, server }) => {
   return client
 }
 
-/** A stream for each client, and a path that messages are posted to. */
+/** A stream for each client, and a path for posting messages. */
 const sse: Connect = async ({ client: kind, made, server }) => {
   const sdk = await serverV1(server)
   const sessions = new Map<string | null, SSEServerTransport>()
@@ -87,9 +87,9 @@ const settings = (["registered", "handled"] as const satisfies ReadonlyArray<Mad
   )
 )
 
-describe("programs of the SDK v1", () => {
+describe("SDK v1 programs", () => {
   it.each(settings)(
-    "The program $made over $connection: the $client client sees of the $server server what the SDK sees",
+    "$made over $connection: the $client client sees the same on the $server server as with the SDK",
     async ({ connection, ...setting }) => {
       const oracle = await converse(connection, { client: "official", server: "official", made: setting.made })
       assert.deepStrictEqual(await converse(connection, setting), oracle)

@@ -1,4 +1,4 @@
-/** Programs of the SDK v2 run on the official SDK and on the shim: the same conversation gives the same on both. */
+/** Programs for the SDK v2 run on the official SDK and on the shim: the same conversation has the same results on both. */
 import type { Progress } from "@effect-mcp/compat/client"
 import { assert, describe, it } from "@effect/vitest"
 import { connections, type ConnectionName, type Era, type Setting } from "../support/connections.ts"
@@ -17,7 +17,7 @@ const converse = async (connection: ConnectionName, setting: Setting): Promise<u
   }
 }
 
-/** What the official SDK gives, its client with its server, by program and connection. */
+/** Results of the official client with the official server, by program and connection. */
 const known = new Map<string, Promise<unknown>>()
 const oracle = (connection: ConnectionName, program: string, era: Era): Promise<unknown> => {
   const key = `${connection} ${program} ${era}`
@@ -27,8 +27,8 @@ const oracle = (connection: ConnectionName, program: string, era: Era): Promise<
 }
 
 /**
- * Whether the official server can hold the conversation over `createMcpHandler`: each request has a server of its own, without state, and
- * without a session it asks no client.
+ * True if the official server can hold the conversation over `createMcpHandler`. Each request has a new server without state, and without a
+ * session it cannot ask the client.
  */
 const isPossible = (program: string, era: Era): boolean =>
   program !== "changing" && (era === "modern" || program !== "questions")
@@ -39,7 +39,7 @@ const pairs = [
   ["shim", "shim"]
 ] as const
 
-/** The programs whose conversations are about the connection; each over stdio takes the time of two processes. */
+/** Programs whose conversations depend on the connection. Each takes two processes over stdio. */
 const overStdio = new Set(["changing", "custom", "questions", "streams"])
 
 const isTried = (connection: ConnectionName, program: string, era: Era): boolean => {
@@ -55,9 +55,9 @@ const settings = Object.keys(conversations).flatMap((program) =>
   )
 )
 
-describe("programs of the SDK v2", () => {
+describe("SDK v2 programs", () => {
   it.each(settings)(
-    "The program $program, $era over $connection: the $client client sees of the $server server what the SDK sees",
+    "$program, $era over $connection: the $client client sees the same on the $server server as with the SDK",
     async ({ connection, ...setting }) => {
       const { era, program } = setting
       assert.deepStrictEqual(await converse(connection, setting), await oracle(connection, program, era))
@@ -65,7 +65,7 @@ describe("programs of the SDK v2", () => {
   )
 
   // The official client drops progress that it reads together with the result.
-  it.each(kinds)("A client of the shim gets its progress from the %s server", async (server) => {
+  it.each(kinds)("A compatibility layer client receives progress from the %s server", async (server) => {
     const client = await connections.session({ client: "shim", server, program: "streams", era: "legacy" })
     const progress: Array<unknown> = []
     const onprogress = ({ progress: at, total }: Progress) => void progress.push([at, total])

@@ -1,15 +1,15 @@
-/** What two libraries may say differently about the same, left out. */
+/** Removes details in which two libraries may legitimately differ. */
 
 /**
- * The names of JSON Schema documents, members that zod adds to closed objects, and announcements: a server without sessions declares none
- * on this side, and all on the other. `execution` of v1 says the default: that a tool is no task.
+ * Members to remove: JSON Schema document names, members that zod adds to closed objects, and announcements, which a server without
+ * sessions declares in full in the SDK and not at all here. In v1, `execution` repeats the default: the tool is not a task.
  */
 const left = new Set(["$schema", "additionalProperties", "execution", "listChanged"])
 
-/** The code that the official client gives to -32601 over HTTP, whose status is 404. */
+/** The code that the official client returns for -32601 over HTTP, whose status is 404. */
 const notFound = "CLIENT_HTTP_NOT_IMPLEMENTED"
 
-/** A value without members that are undefined, empty `_meta`, and what `left` names. */
+/** Returns a value without undefined members, empty `_meta`, and the members in `left`. */
 export const comparable = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(comparable)
   if (value === notFound) return -32_601

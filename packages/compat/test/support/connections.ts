@@ -1,4 +1,4 @@
-/** A client and a program of the SDK v2, connected. */
+/** Connects a client to a program of the SDK v2. */
 import type { Client } from "@effect-mcp/compat/client"
 import { fileURLToPath } from "node:url"
 import { clientV2, type Kind, serverV2 } from "./modules.ts"
@@ -13,7 +13,7 @@ export interface Setting {
   readonly era: Era
 }
 
-/** A client that answers every question, not connected yet. */
+/** A client that answers every question. It is not connected yet. */
 export const clientOf = async ({ client, era }: Pick<Setting, "client" | "era">): Promise<Client> => {
   const { Client } = await clientV2(client)
   const made = new Client(
@@ -63,7 +63,7 @@ const handler: Connect = async (setting) => {
   return client
 }
 
-/** A transport of one session, for clients with a handshake. */
+/** A transport with one session, for clients with a handshake. */
 const session: Connect = async (setting) => {
   const sdk = await serverV2(setting.server)
   const { StreamableHTTPClientTransport } = await clientV2(setting.client)

@@ -1,10 +1,10 @@
-/** What a client of the SDK v2 asks of each program, and what it sees. */
+/** Requests that a client of the SDK v2 sends to each program, and the results that it sees. */
 import type { Client, NotificationMethod } from "@effect-mcp/compat/client"
 import { z } from "zod"
 
 export type Conversation = (client: Client) => Promise<unknown>
 
-/** An error as both sides of a comparison have it: texts are the library's own. */
+/** Reduces an error to the part that both libraries share. Message texts differ. */
 export const failed = async (request: Promise<unknown>): Promise<unknown> => {
   try {
     return { value: await request }
@@ -13,7 +13,7 @@ export const failed = async (request: Promise<unknown>): Promise<unknown> => {
   }
 }
 
-/** The result of a call, without the text of an error of validation. */
+/** Returns whether a call failed, without the text of the validation error. */
 const failedTool = async (request: Promise<{ readonly isError?: boolean | undefined }>) => (await request).isError
 
 const heard = (client: Client, method: "notifications/message"): Array<unknown> => {
@@ -22,7 +22,7 @@ const heard = (client: Client, method: "notifications/message"): Array<unknown> 
   return all
 }
 
-/** Resolves at the next notification. */
+/** Resolves on the next notification. */
 const next = (client: Client, method: NotificationMethod): Promise<void> =>
   new Promise((resolve) => client.setNotificationHandler(method, () => resolve()))
 

@@ -1,4 +1,4 @@
-/** A server of effect-mcp behind access tokens, and its authorization server, over HTTP on loopback. */
+/** A server of effect-mcp that requires access tokens, and its authorization server, over HTTP on loopback. */
 import * as Auth from "@effect-mcp/auth/server/Auth"
 import * as JwtVerifier from "@effect-mcp/auth/server/JwtVerifier"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -12,7 +12,7 @@ import { createServer } from "node:http"
 
 export interface Guarded {
   readonly authority: AuthServer.AuthServer["Service"]
-  /** The audience of tokens: the server with all of its endpoints. */
+  /** Audience of tokens: the server with all of its endpoints. */
   readonly resource: string
   readonly url: URL
 }
@@ -25,7 +25,7 @@ const features = Layer.mergeAll(
   Tools.layer(Tool.make("write", { description: "Writes." }), () => who).pipe(Auth.requires("files:write"))
 )
 
-/** Tokens need the scope `use`, the tool `write` needs `files:write` as well. */
+/** Tokens need the scope `use`; the tool `write` also needs `files:write`. */
 export const guarded = Effect.fnUntraced(function* (
   options: AuthServer.Options = {}
 ): Effect.fn.Return<Guarded, never, Scope.Scope> {

@@ -2,7 +2,7 @@
 import { onTestFinished } from "@effect/vitest"
 import { createServer, type RequestListener } from "node:http"
 
-/** The URL of a server on loopback, which is closed when the test has finished. */
+/** Returns the URL of a server on loopback, which is closed when the test has finished. */
 export const listening = async (listener: RequestListener): Promise<URL> => {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))

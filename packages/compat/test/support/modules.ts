@@ -1,4 +1,4 @@
-/** The modules of the official SDKs and of the shim, behind one type: that of the shim. */
+/** Modules of the official SDKs and of the shim, behind the shim's types. */
 import type * as Client from "@effect-mcp/compat/client"
 import type * as ClientStdio from "@effect-mcp/compat/client/stdio"
 import type * as Server from "@effect-mcp/compat/server"
@@ -18,15 +18,15 @@ import type * as V1ServerSse from "@effect-mcp/compat/v1/server/sse.js"
 import type * as V1ServerStdio from "@effect-mcp/compat/v1/server/stdio.js"
 import type * as V1Types from "@effect-mcp/compat/v1/types.js"
 
-/** The official SDK, and what takes its place. */
+/** The official SDK and its replacement. */
 export const kinds = ["official", "shim"] as const
 export type Kind = (typeof kinds)[number]
 
-/** The replacement of the documentation, in the other direction: the module of a kind. */
+/** Returns the module path for a kind. Reverses the replacement that the documentation describes. */
 export const moduleOf = (kind: Kind, path: string): string =>
   kind === "shim" ? `@effect-mcp/compat/${path}` : `@modelcontextprotocol/${path.replace(/^v1\//, "sdk/")}`
 
-/** Its type is that of the shim, which the official module must fit where programs use it. */
+/** Loads a module with the shim's type. The official module must fit that type wherever programs use it. */
 const load = (kind: Kind, path: string): Promise<any> => import(moduleOf(kind, path))
 
 export type V2 = typeof Server & typeof ServerStdio

@@ -1,4 +1,4 @@
-/** Servers as programs of the SDK v2 write them: one for each feature. */
+/** Servers as programs of the SDK v2 write them, one for each feature. */
 import type { McpRequestContext, McpServer, Server } from "@effect-mcp/compat/server"
 import { z } from "zod"
 import type { V2 } from "./modules.ts"

@@ -1,4 +1,4 @@
-/** A server as programs of the SDK v1 write it, with what they use of it, and what a client of v1 sees. */
+/** A server written for the SDK v1 that uses most of its API, and the view of a v1 client. */
 import type { Client } from "@effect-mcp/compat/v1/client/index.js"
 import { z as z3 } from "zod/v3"
 import { z } from "zod"
@@ -6,7 +6,7 @@ import type { Kind, V1, V1ClientModule } from "./modules.ts"
 
 const text = (text: string) => ({ content: [{ type: "text" as const, text }] })
 
-/** Registers by both generations of names, with fields of zod 3 and 4. */
+/** Registers features through both the older and the newer methods, with fields of zod 3 and 4. */
 export const registered = ({ completable, EmptyResultSchema, McpError, McpServer, ResourceTemplate }: V1) => {
   const server = new McpServer(
     { name: "v1", version: "1.0.0" },
@@ -35,7 +35,7 @@ export const registered = ({ completable, EmptyResultSchema, McpError, McpServer
       await sendNotification({ method: "notifications/progress", params: { progressToken, progress: 1, total: 2 } })
     }
     await sendNotification({ method: "notifications/message", params: { level: "info", data: "noted" } })
-    // The official client drops progress that it reads together with the result: the answer to a request comes between.
+    // The official client drops progress that it reads together with the result. This request is answered in between.
     await sendRequest({ method: "ping" }, EmptyResultSchema)
     return text(`${typeof requestId} ${typeof sessionId} ${signal.aborted}`)
   })
@@ -75,7 +75,7 @@ export const registered = ({ completable, EmptyResultSchema, McpError, McpServer
   return server
 }
 
-/** A server of handlers by method, as most of v1 are. */
+/** A server with handlers by method, like most v1 servers. */
 export const handled = ({ CallToolRequestSchema, ListToolsRequestSchema, McpError, Server }: V1) => {
   const server = new Server({ name: "handled", version: "1.0.0" }, { capabilities: { tools: {} } })
   server.setRequestHandler(ListToolsRequestSchema, async () => ({
@@ -92,7 +92,7 @@ export const handled = ({ CallToolRequestSchema, ListToolsRequestSchema, McpErro
 export const makes = { handled, registered }
 export type Made = keyof typeof makes
 
-/** A client of v1 that answers every question, not connected yet. */
+/** A client of v1 that answers every question. It is not connected yet. */
 export const clientOf = ({
   Client,
   CreateMessageRequestSchema,
@@ -171,7 +171,7 @@ const withHandled = async (client: Client, { CallToolResultSchema, ListToolsResu
 
 export const talks = { handled: withHandled, registered: withRegistered }
 
-/** The kinds of both sides, and the program. */
+/** The kind of each side, and the program. */
 export interface Setting {
   readonly client: Kind
   readonly server: Kind

@@ -1,8 +1,8 @@
 /**
- * An MCP client with promises and async iterators. It speaks every revision, negotiates one with the server, and reconnects after the
- * connection is lost.
+ * An MCP client built on promises and async iterators. It supports every protocol revision, negotiates one with the server, and reconnects
+ * after losing the connection.
  */
-import type { CallOptions } from "@effect-mcp/client/McpClient"
+import { type CallOptions, changesOf, type ListMembers } from "@effect-mcp/client/McpClient"
 import type { Client } from "@effect-mcp/client/Client"
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
@@ -31,12 +31,15 @@ import { connect } from "./connect.ts"
 import type { ConnectOptions, RequestOptions, Target } from "./Options.ts"
 import { outputOf } from "./output.ts"
 
-/** The prompt or resource template whose argument `complete` completes. */
+/** A prompt or resource template with an argument to complete. */
 export type CompletionReference = { readonly prompt: string } | { readonly uriTemplate: string }
+
+/** A method for each list of the protocol: one that the class lacks is a type error. */
+type Lists = { readonly [M in keyof ListMembers]: () => AsyncIterable<unknown> }
 
 const errorOf = (cause: Cause.Cause<unknown>): unknown => toPublic(Cause.squash(cause))
 
-/** Runs an effect until it ends or the signal aborts. An abort cancels the request at the server, with the signal's reason. */
+/** Runs an effect until it completes or the signal aborts. Aborting cancels the request on the server, with the signal's reason. */
 const run = <A>(effect: Effect.Effect<A, unknown>, signal?: AbortSignal): Promise<A> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason)
@@ -72,8 +75,8 @@ const callOptions = ({ onProgress, signal: _ours, ...options }: RequestOptions):
 /**
  * A connection to one server. Close it when you are done, or use `await using`.
  *
- * A request rejects with an `McpError` if the server answers with an error, with a `RequestError` if there is no usable response, and
- * with the signal's reason if its `signal` aborts. A failed tool call resolves to a result with `isError`.
+ * A request rejects with an `McpError` if the server responds with an error, with a `RequestError` if there is no usable response, and with
+ * the signal's reason if its `signal` aborts. If a tool fails, the call still resolves, to a result with `isError`.
  *
  * @example
  * ```ts
@@ -99,40 +102,41 @@ export class McpClient {
   }
 
   /**
-   * Connects to a server. `{ command, args }` starts a child process, `{ url, headers }` or a URL connects over HTTP, and an `McpServer`
-   * is served within this process. Rejects with a `RequestError` if the server cannot be reached or shares no revision with the client.
+   * Connects to a server. Pass `{ command, args }` to start a child process, a URL or `{ url, headers }` to connect over HTTP, or an
+   * `McpServer` to connect within this process. Rejects with a `RequestError` if the server can't be reached or has no revision in common
+   * with the client.
    */
   static async connect(target: Target, options: ConnectOptions = {}): Promise<McpClient> {
     const scope = Scope.makeUnsafe()
     try {
-      return new McpClient(await run(Scope.provide(connect(target, options), scope)), scope)
+      return new McpClient(await run(Scope.provide(connect(target, options), scope)), scope) satisfies Lists
     } catch (error) {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       throw error
     }
   }
 
-  /** The negotiated revision, such as "2025-11-25". Like the other properties of the server, it may change after a reconnect. */
+  /** The negotiated revision, such as "2025-11-25". Like the server properties below, it may change after a reconnect. */
   get revision(): string {
     return this.#client.revision.version
   }
 
-  /** The server's name and version, as reported by the server and not verified. */
+  /** The server's self-reported name and version. Not verified. */
   get serverInfo(): Implementation {
     return this.#client.serverInfo
   }
 
-  /** The capabilities that the server declared. */
+  /** The capabilities the server declared. */
   get serverCapabilities(): Capabilities {
     return { ...this.#client.serverCapabilities }
   }
 
-  /** The server's instructions for the model, or `undefined` if there are none. */
+  /** The server's instructions for the model, or `undefined` if it doesn't provide any. */
   get instructions(): string | undefined {
     return this.#client.instructions
   }
 
-  /** Calls a tool. Validates structured content against the output schema that the server lists. */
+  /** Calls a tool and validates any structured content against the tool's listed output schema. */
   callTool(
     name: string,
     args: { readonly [name: string]: unknown } = {},
@@ -142,9 +146,9 @@ export class McpClient {
   }
 
   /**
-   * Calls a tool and returns its structured content, validated and typed by `output`, a schema of any Standard Schema library. Rejects
-   * with a `RequestError`: `ToolFailure`, with the tool's text as the message, if the tool failed; `InvalidResult` if the result is not
-   * valid.
+   * Calls a tool and returns its structured content, validated and typed by `output`, a schema from any Standard Schema library. Rejects
+   * with a `RequestError`. The reason is `ToolFailure` if the tool fails, with the tool's text as the message, or `InvalidResult` if the
+   * result is invalid.
    *
    * @example
    * ```ts
@@ -170,7 +174,7 @@ export class McpClient {
     return outputOf(name, await this.callTool(name, args, options), output)
   }
 
-  /** Lists all tools. Fetches each page when the iteration reaches it. */
+  /** Lists all tools, fetching each page as the iteration reaches it. */
   listTools(): AsyncIterable<Tool> {
     return iterate(this.#client.listTools)
   }
@@ -195,7 +199,7 @@ export class McpClient {
     return run(this.#client.readResource(uri, callOptions(options)), options.signal)
   }
 
-  /** Reads a resource as text: joins its text parts with newlines and skips binary parts. */
+  /** Reads a resource as text. Joins its text parts with newlines and skips binary parts. */
   readText(uri: string, options: RequestOptions = {}): Promise<string> {
     return run(this.#client.readResourceText(uri, callOptions(options)), options.signal)
   }
@@ -209,7 +213,7 @@ export class McpClient {
     return run(this.#client.getPromptByName(name, args, callOptions(options)), options.signal)
   }
 
-  /** Requests suggestions for an argument of a prompt or a variable of a template. `others` are the arguments already set. */
+  /** Requests suggestions for a prompt argument or a template variable. `others` holds the arguments already filled in. */
   complete(
     of: CompletionReference,
     argument: string,
@@ -226,25 +230,24 @@ export class McpClient {
   }
 
   /**
-   * Subscribes to a resource. Yields its URI whenever you should read it: immediately, after each update, and after a lost subscription
-   * is renewed. Ending the iteration unsubscribes.
+   * Subscribes to a resource. Yields its URI whenever you should read it: right away, after each update, and after a lost subscription is
+   * reopened. Ending the iteration unsubscribes.
    */
   subscribe(uri: string): AsyncIterable<string> {
     return iterate(Stream.map(this.#client.watchResource(uri), (event) => event.uri))
   }
 
-  /** Yields whenever a list may have changed. Merges bursts of changes into one event. */
-  changes(of: "tools" | "resources" | "prompts"): AsyncIterable<void> {
-    const { promptChanges, resourceChanges, toolChanges } = this.#client
-    return iterate({ tools: toolChanges, resources: resourceChanges, prompts: promptChanges }[of])
+  /** Yields whenever a list may have changed. Several changes in quick succession produce one event. */
+  changes(of: "tools" | "prompts" | "resources"): AsyncIterable<void> {
+    return iterate(changesOf(this.#client, of))
   }
 
-  /** Asks the server to send log messages of this level and above. */
+  /** Asks the server to send log messages of this level or above. */
   setLogLevel(level: LogLevel, options: RequestOptions = {}): Promise<void> {
     return run(this.#client.setLogLevel(level), options.signal)
   }
 
-  /** Yields log messages of the server, starting now. */
+  /** Yields the server's log messages, starting now. */
   logs(): AsyncIterable<LogMessage> {
     return iterate(this.#client.logs)
   }
@@ -254,7 +257,7 @@ export class McpClient {
     return Duration.toMillis(await run(this.#client.ping, options.signal))
   }
 
-  /** Cancels open requests, ends subscriptions and closes the connection. */
+  /** Cancels pending requests, ends subscriptions and closes the connection. */
   close(): Promise<void> {
     return Effect.runPromise(Scope.close(this.#scope, Exit.void))
   }

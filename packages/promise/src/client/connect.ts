@@ -1,4 +1,4 @@
-/** Opens the client of a target: a child process, a URL, or a server in this process. */
+/** Opens the client for a target: a child process, a URL, or a server in this process. */
 import type * as Client from "@effect-mcp/client/Client"
 import * as Fetch from "@effect-mcp/client/Fetch"
 import * as EffectClient from "@effect-mcp/client/McpClient"
@@ -49,19 +49,19 @@ const command = (target: CommandTarget, options: Client.Options): Opened =>
 
 const url = (target: UrlTarget, options: Client.Options): Opened => EffectClient.open(Fetch.open(target), options)
 
-/** Connects within this process. The session ends when the client or the server closes, whichever is first. */
+/** Connects within this process. The session ends when either the client or the server closes. */
 const memory = (runtime: ServerRuntime, options: Client.Options, principal: Principal | undefined): Opened =>
   Effect.gen(function* () {
     runtime.assertOpen()
     const server = yield* runtime.server
-    const session = yield* Scope.fork(yield* Effect.scope)
-    const close = Scope.close(session, Exit.void)
+    const scope = yield* Scope.fork(yield* Effect.scope)
+    const [near, far] = yield* Scope.provide(Memory.pair(), scope)
+    const session = yield* Scope.provide(server.connect(far, { principal }), scope)
+    const close = Effect.andThen(session.drain(runtime.drain), Scope.close(scope, Exit.void))
     yield* Effect.acquireRelease(
       Effect.sync(() => runtime.onClose(() => Effect.runPromise(close))),
       (forget) => Effect.sync(forget)
     )
-    const [near, far] = yield* Scope.provide(Memory.pair(), session)
-    yield* Scope.provide(server.connect(far, { principal }), session)
     return yield* EffectClient.connect(near, options)
   }).pipe(Effect.provideService(Logger.LogToStderr, true))
 

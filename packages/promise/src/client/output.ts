@@ -1,5 +1,5 @@
-/** Reads the value of a tool's result with a schema. */
-import * as StructuredContent from "@effect-mcp/protocol/internal/StructuredContent"
+/** Reads the structured content of a tool result with a schema. */
+import * as StructuredContent from "@effect-mcp/protocol/StructuredContent"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import { RequestError } from "../Errors.ts"
 import type { CallToolResult } from "../model/Results.ts"

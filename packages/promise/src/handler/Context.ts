@@ -3,21 +3,21 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import type { Meta } from "../model/Content.ts"
-import type { Implementation, LogLevel, Root, SamplingParams, SamplingResult } from "../model/Results.ts"
+import type { Implementation, LogLevel, Root, SampledMessage, SamplingParams } from "../model/Results.ts"
 
 /** The user of a request. */
 export interface Principal {
-  /** Stable identifier of the user, unique within its issuer; `undefined` for an anonymous caller. */
+  /** Stable user identifier, unique within its issuer, or `undefined` for an anonymous caller. */
   readonly subject: string | undefined
-  /** Permissions of the user: the OAuth scopes of the token. */
+  /** The user's permissions: the token's OAuth scopes. */
   readonly scopes: ReadonlyArray<string>
   /** Other claims about the user. */
   readonly claims: { readonly [claim: string]: unknown }
 }
 
-/** Options of one question. */
+/** Options for a single question. */
 export interface AskOptions {
-  /** Identifies the question when the handler runs again (2026-07-28). Required if two identical questions are open at once. */
+  /** Identifies the question when the handler runs again (2026-07-28). Required if two identical questions are open at the same time. */
   readonly key?: string
 }
 
@@ -27,24 +27,30 @@ export interface AskOptions {
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
  */
 export interface Ask {
-  /** Asks a yes-or-no question. Resolves when the user accepts. */
+  /** Asks for confirmation. Resolves when the user accepts. */
   (message: string): Promise<void>
-  /** Shows a form with the schema's fields (strings, numbers, booleans, choices). Resolves with the validated answer. */
+  /** Shows a form with the schema's fields (strings, numbers, booleans and choices). Resolves with the validated answer. */
   <S extends StandardSchemaV1>(
     message: string,
     schema: S,
     options?: AskOptions
   ): Promise<StandardSchemaV1.InferOutput<S>>
-  /** Asks the user to visit a URL (since 2025-11-25). Resolves with an interaction id when the user consents, not when they are done. */
+  /**
+   * Asks the user to visit a URL (since 2025-11-25). Resolves with an interaction ID as soon as the user agrees, before they are done
+   * there.
+   */
   readonly url: (message: string, url: string | URL) => Promise<string>
 }
 
-/** Sends log messages to the client, with one method per level. `data` is any JSON value. Drops levels the client did not ask for. */
+/**
+ * Sends log messages to the client, with one method per level. `data` is any JSON value. Messages below the level the client asked for are
+ * dropped.
+ */
 export type Log = {
   readonly [level in LogLevel]: (data: unknown, logger?: string) => void
 }
 
-/** The type of a value after a round trip through JSON, as `once` returns it in every revision. */
+/** A value's type after a JSON round trip, which is what `once` returns in every revision. */
 export type Jsonified<A> = A extends string | number | boolean | null | undefined
   ? A
   : A extends { toJSON: () => infer J }
@@ -58,21 +64,21 @@ export type Jsonified<A> = A extends string | number | boolean | null | undefine
           : A
 
 /**
- * The request that a handler serves. You may destructure it: `async (input, { ask, progress, signal }) => ...`.
+ * The current request. You may destructure it: `async (input, { ask, progress, signal }) => ...`.
  *
- * In 2026-07-28 a server cannot ask while a request is open. `ask`, `sample` and `roots` end the round, and the client sends the request
- * again with the answer. The handler then runs again from the start, and questions already answered resolve immediately. So code before
- * a question runs once per round: put side effects into `once`. Code after an unanswered question does not run in that round, not even
- * `catch` or `finally`: the question's promise never settles, and `signal` aborts.
+ * In 2026-07-28, a server can't ask questions while a request is open. Instead, `ask`, `sample` and `roots` end the round, and the client
+ * resends the request with the answer. The handler then runs again from the start, and questions that were already answered resolve
+ * immediately. Code before a question therefore runs once per round, so wrap side effects in `once`. Code after an unanswered question
+ * doesn't run in that round, not even `catch` or `finally`: the question's promise never settles, and `signal` aborts.
  */
 export interface HandlerContext {
-  /** Aborts when the request is cancelled, runs out of time, the server closes, or a round ends (2026-07-28). */
+  /** Aborts when the request is cancelled or times out, when the server closes, or when a round ends (2026-07-28). */
   readonly signal: AbortSignal
   /** Asks the user. */
   readonly ask: Ask
   /**
-   * Reports progress to the client, if it asked for progress. `progress` must increase with each call. The promise waits while the
-   * connection cannot take more data.
+   * Reports progress, if the client asked for it. `progress` must increase with each call. The returned promise resolves once the
+   * connection can take more data.
    */
   readonly progress: (
     progress: number,
@@ -81,18 +87,19 @@ export interface HandlerContext {
   /** Sends log messages to the client. */
   readonly log: Log
   /**
-   * Calls `effect` once per request and resolves with its value as JSON; later rounds get the recorded value. `name` must be unique
+   * Calls `effect` once per request and resolves with its value as JSON. Later rounds reuse the recorded value. `name` must be unique
    * within the handler. `effect` must not ask questions and must finish within a minute. Failures are not recorded.
    */
   readonly once: <A>(name: string, effect: () => A | PromiseLike<A>) => Promise<Jsonified<A>>
   /**
-   * Asks the client's model. A string is sent as one user message with a limit of 1024 tokens for the answer.
+   * Asks the client's model. A string is sent as a single user message, with a limit of 1024 tokens for the response. The result's `text`
+   * holds the text of its content.
    *
    * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling
    */
-  readonly sample: (params: SamplingParams | string, options?: AskOptions) => Promise<SamplingResult>
+  readonly sample: (params: SamplingParams | string, options?: AskOptions) => Promise<SampledMessage>
   /**
-   * Requests the folders that the client offers.
+   * Requests the folders the client offers.
    *
    * @see https://modelcontextprotocol.io/specification/2025-11-25/client/roots
    */
@@ -101,17 +108,17 @@ export interface HandlerContext {
   readonly meta: Meta
   /** The authenticated user, or an anonymous one. */
   readonly principal: Principal
-  /** The client's name and version, as reported by the client and not verified. */
+  /** The client's self-reported name and version. Not verified. */
   readonly client: Implementation | undefined
-  /** The revision of the protocol, such as "2025-11-25". */
+  /** The protocol revision, such as "2025-11-25". */
   readonly revision: string
-  /** Id of the session, or `undefined` in 2026-07-28. */
+  /** The session ID, or `undefined` in 2026-07-28. */
   readonly sessionId: string | undefined
 }
 
-/** The callback that threw an error. */
+/** Identifies the callback that threw an error. */
 export interface ErrorPlace {
   readonly kind: "tool" | "resource" | "prompt" | "completion" | "auth" | "hook"
-  /** Name of the tool or prompt, URI or template of the resource, or method of the hook's request. */
+  /** Tool or prompt name, resource URI or template, or the method of the hook's request. */
   readonly name: string
 }

@@ -20,7 +20,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import { handled } from "../boundary.ts"
 import { ofQuestion } from "../ErrorTranslation.ts"
-import type { Implementation, Root, SamplingParams, SamplingResult } from "../model/Results.ts"
+import type { Implementation, Root, SamplingParams, SampledMessage } from "../model/Results.ts"
 import type { Meta } from "../model/Content.ts"
 import { formOf } from "../schema/Form.ts"
 import type { Ask, AskOptions, HandlerContext, Jsonified, Log, Principal } from "./Context.ts"
@@ -193,12 +193,16 @@ export class Request implements HandlerContext {
   }
 
   get sample(): HandlerContext["sample"] {
-    return (params, options): Promise<SamplingResult> => {
+    return (params, options): Promise<SampledMessage> => {
       const { messages, ...rest }: SamplingParams =
         typeof params === "string"
           ? { messages: [{ role: "user", content: { type: "text", text: params } }], maxTokens: defaultTokens }
           : params
-      return this.#run(Sampling.createMessage({ messages, ...rest }, options), true)
+      const asked = Sampling.createMessage({ messages, ...rest }, options)
+      return this.#run(
+        Effect.map(asked, (result) => ({ ...result, text: Sampling.text(result) })),
+        true
+      )
     }
   }
 

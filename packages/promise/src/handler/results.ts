@@ -1,12 +1,10 @@
-/**
- * The values that handlers may return, and their conversion to results of the protocol.
- */
+/** Values that handlers may return, and their conversion to protocol results. */
 import type { ContentBlock, ResourceContents, Role } from "../model/Content.ts"
 import type { CallToolResult, GetPromptResult, PromptMessage, ReadResourceResult } from "../model/Results.ts"
 
 /**
- * Return value of a tool handler without an output schema: a string, one or several content blocks, a whole result, or any other JSON
- * value. An object becomes structured content plus its JSON as text.
+ * Return value of a tool handler without an output schema: a string, one or more content blocks, a complete result, or any other JSON
+ * value. An object becomes structured content and is also sent as JSON text.
  */
 export type ToolOutput =
   | string
@@ -46,16 +44,18 @@ export const toolResult = (output: unknown): CallToolResult => {
   return { content: text(json), structuredContent: JSON.parse(json) }
 }
 
-/** Return value of a `read` function: a string, bytes, contents with URIs, or the whole result; `undefined` if there is no such resource. */
+/**
+ * Return value of a `read` function: a string, bytes, contents with URIs, a complete result, or `undefined` if there is no such resource.
+ */
 export type ResourceOutput = string | Uint8Array | ReadonlyArray<ResourceContents> | ReadResourceResult | undefined
 
-/** A prompt message. A string as `content` becomes a text block. */
+/** A prompt message. If `content` is a string, it becomes a text block. */
 export interface PromptOutputMessage {
   readonly role: Role
   readonly content: ContentBlock | string
 }
 
-/** Return value of a prompt handler: the text of one user message, one message, several messages, or the whole result. */
+/** Return value of a prompt handler: the text of a single user message, one or more messages, or a complete result. */
 export type PromptOutput = string | PromptOutputMessage | ReadonlyArray<PromptOutputMessage> | GetPromptResult
 
 const message = ({ content, role }: PromptOutputMessage): PromptMessage => ({

@@ -1,8 +1,9 @@
 /**
- * Runs a program's handlers, plain or async functions, as effects of the request.
+ * Runs a program's handlers, which are plain or async functions, as effects of their request.
  *
- * Owns the rule for errors: only the message of a thrown error is sent, as a failed result for a tool and as error -32603 otherwise. An
- * `McpError` is sent unchanged. If the request is interrupted, the handler's signal aborts and the handler is abandoned after `cancelGrace`.
+ * Decides how errors are reported. Only the message of a thrown error is sent: as a failed result for a tool, and as error -32603
+ * otherwise. An `McpError` is sent as it is. If the request is interrupted, the handler's signal aborts, and the handler is abandoned after
+ * `cancelGrace`.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import type { CapabilityMissing } from "@effect-mcp/core/ClientInput"
@@ -39,46 +40,59 @@ export const failureOf = <E>({ fail, place, rules }: Runner<E>, thrown: unknown)
   return Exit.fail(wireOf(thrown) ?? missingCapability(thrown) ?? fail(messageOf(thrown)))
 }
 
-/** Runs a handler in its request. Completes synchronously if the handler does not return a promise. */
-export const run = <A, E>(
+/**
+ * Runs a handler in its request and converts its value with `into`. Completes synchronously if the handler does not return a promise.
+ */
+export const run = <A, E, B>(
   runner: Runner<E>,
-  handler: (request: Request) => A | PromiseLike<A>
-): Effect.Effect<A, Failure<E>, RequestServices> =>
+  handler: (request: Request) => A | PromiseLike<A>,
+  into: (value: A) => B
+): Effect.Effect<B, Failure<E>, RequestServices> =>
   Effect.contextWith((context: Parameters<typeof Request.of>[0]) => {
     const request = Request.of(context)
     try {
       const result = handler(request)
-      if (isThenable(result)) return settled(result, request, runner)
+      if (isThenable(result)) return settled(result, request, runner, into)
       request.end()
-      return Exit.succeed(result)
+      return Exit.succeed(into(result))
     } catch (thrown) {
       request.end()
       return failureOf(runner, thrown)
     }
   })
 
-const settled = <A, E>(promise: PromiseLike<A>, request: Request, runner: Runner<E>): Effect.Effect<A, Failure<E>> => {
+const settled = <A, E, B>(
+  promise: PromiseLike<A>,
+  request: Request,
+  runner: Runner<E>,
+  into: (value: A) => B
+): Effect.Effect<B, Failure<E>> => {
   let onEnd = (): void => request.end()
-  const result = Effect.callback<A, Failure<E>>((resume) => {
-    Promise.resolve(promise).then(
-      (value) => {
-        onEnd()
-        resume(Exit.succeed(value))
-      },
-      (thrown: unknown) => {
-        onEnd()
-        if (!request.aborted) resume(failureOf(runner, thrown))
+  const result = Effect.callback<B, Failure<E>>((resume) => {
+    const failed = (thrown: unknown): void => {
+      onEnd()
+      if (!request.aborted) resume(failureOf(runner, thrown))
+    }
+    Promise.resolve(promise).then((value) => {
+      let converted: B
+      try {
+        converted = into(value)
+      } catch (thrown) {
+        return failed(thrown)
       }
-    )
+      onEnd()
+      resume(Exit.succeed(converted))
+    }, failed)
   })
-  const ended = Effect.callback<void>((resume) => {
-    onEnd = () => resume(Effect.void)
-  })
-  return Effect.onExit(result, (exit) => {
-    if (Exit.isSuccess(exit) || !Cause.hasInterrupts(exit.cause)) return Effect.void
+  return Effect.onExitPrimitive(result, (exit) => {
+    if (Exit.isSuccess(exit) || !Cause.hasInterrupts(exit.cause)) return undefined
     // A handler that waits for an answer from another round never ends.
     const { suspended } = request
     request.abort(CancelReason.of(exit.cause) ?? "The request is over")
-    return suspended ? Effect.void : Effect.asVoid(Effect.timeoutOption(ended, runner.rules.cancelGrace))
+    if (suspended) return undefined
+    const ended = Effect.callback<void>((resume) => {
+      onEnd = () => resume(Effect.void)
+    })
+    return Effect.asVoid(Effect.timeoutOption(ended, runner.rules.cancelGrace))
   })
 }

@@ -1,29 +1,27 @@
-/**
- * The content of results and messages (spec: server/tools, content types). Plain JSON: binary data is base64.
- */
+/** Content of results and messages (spec: server/tools, content types). Plain JSON, with binary data in base64. */
 
-/** Entries for other programs; a key with a prefix belongs to the owner of the prefix. */
+/** Metadata for other programs. A prefixed key belongs to whoever owns the prefix. */
 export interface Meta {
   readonly [key: string]: unknown
 }
 
 export type Role = "user" | "assistant"
 
-/** For which audience a value is, and how important it is. */
+/** The intended audience and importance of a value. */
 export interface Annotations {
   readonly audience?: ReadonlyArray<Role>
-  /** From 0 (optional) to 1 (required). */
+  /** Importance, from 0 (optional) to 1 (required). */
   readonly priority?: number
-  /** An ISO 8601 time. */
+  /** Time in ISO 8601 format. */
   readonly lastModified?: string
 }
 
-/** An image for user interfaces. */
+/** An image to show in user interfaces. */
 export interface Icon {
   /** An `https` or `data` URI. */
   readonly src: string
   readonly mimeType?: string
-  /** "48x48" or "any". */
+  /** Sizes such as "48x48", or "any". */
   readonly sizes?: ReadonlyArray<string>
   readonly theme?: "light" | "dark"
 }
@@ -40,15 +38,15 @@ export interface TextContent extends Annotated {
 
 export interface ImageContent extends Annotated {
   readonly type: "image"
-  /** Base64. */
+  /** Base64-encoded image. */
   readonly data: string
   readonly mimeType: string
 }
 
-/** Since 2025-03-26; in 2024-11-05 a text in its place says that there was audio. */
+/** Audio content, since 2025-03-26. In 2024-11-05, a text block mentioning the audio is sent instead. */
 export interface AudioContent extends Annotated {
   readonly type: "audio"
-  /** Base64. */
+  /** Base64-encoded audio. */
   readonly data: string
   readonly mimeType: string
 }
@@ -63,21 +61,21 @@ export interface TextResourceContents {
 export interface BlobResourceContents {
   readonly uri: string
   readonly mimeType?: string
-  /** Base64. */
+  /** Base64-encoded bytes. */
   readonly blob: string
   readonly _meta?: Meta
 }
 
 export type ResourceContents = TextResourceContents | BlobResourceContents
 
-/** A resource with its contents. */
+/** A resource embedded with its contents. */
 export interface EmbeddedResource extends Annotated {
   readonly type: "resource"
   readonly resource: ResourceContents
 }
 
 interface DescribedResource {
-  /** The name for programs; user interfaces show `title`. */
+  /** Programmatic name. User interfaces show `title`. */
   readonly name: string
   readonly title?: string
   readonly description?: string
@@ -89,23 +87,26 @@ interface DescribedResource {
 
 export interface Resource extends DescribedResource {
   readonly uri: string
-  /** In bytes, before any encoding. */
+  /** Size in bytes, before any encoding. */
   readonly size?: number
 }
 
 export interface ResourceTemplate extends DescribedResource {
-  /** RFC 6570. */
+  /** URI template in RFC 6570 syntax. */
   readonly uriTemplate: string
 }
 
-/** A resource that is named, not included. Since 2025-06-18; in older revisions a text that names it. */
+/**
+ * A link to a resource whose contents are not included. Since 2025-06-18; older revisions receive a text block that mentions the resource
+ * instead.
+ */
 export interface ResourceLink extends Resource {
   readonly type: "resource_link"
 }
 
 export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
 
-/** A call of a tool by a model. Only in sampling, since 2025-11-25. */
+/** A model's request to call a tool. Used only in sampling, since 2025-11-25. */
 export interface ToolUseContent {
   readonly type: "tool_use"
   readonly id: string
@@ -114,7 +115,7 @@ export interface ToolUseContent {
   readonly _meta?: Meta
 }
 
-/** The result of a model's tool call. Only in sampling, since 2025-11-25. */
+/** The result of a model's tool call. Used only in sampling, since 2025-11-25. */
 export interface ToolResultContent {
   readonly type: "tool_result"
   readonly toolUseId: string

@@ -1,6 +1,6 @@
 /**
- * What servers list and what requests give (spec: server, client). Plain JSON, the same in every revision: values are translated to and
- * from the revision of the connection.
+ * Items that servers list and results that requests return (spec: server, client). Plain JSON that looks the same in every revision: the
+ * library translates values to and from the connection's revision.
  */
 import type {
   Annotations,
@@ -21,7 +21,7 @@ export interface JsonObject {
   readonly [key: string]: unknown
 }
 
-/** How a server or client names itself. */
+/** A server's or client's self-description. */
 export interface Implementation {
   readonly name: string
   readonly version: string
@@ -31,7 +31,7 @@ export interface Implementation {
   readonly icons?: ReadonlyArray<Icon>
 }
 
-/** Hints about a tool, as trustworthy as its server. */
+/** Hints about a tool. Trust them only as far as you trust the server. */
 export interface ToolAnnotations {
   readonly title?: string
   readonly readOnlyHint?: boolean
@@ -52,7 +52,7 @@ export interface Tool {
   readonly _meta?: Meta
 }
 
-/** The result of a tool. With `isError` the tool failed, and `content` tells the model why. */
+/** A tool result. If `isError` is true, the tool failed and `content` tells the model why. */
 export interface CallToolResult {
   readonly content: ReadonlyArray<ContentBlock>
   readonly structuredContent?: unknown
@@ -92,21 +92,21 @@ export interface GetPromptResult {
   readonly _meta?: Meta
 }
 
-/** Suggestions: at most 100 `values`, and how many there are. */
+/** Completion suggestions: at most 100 `values`, and optionally the total number available. */
 export interface Completion {
   readonly values: ReadonlyArray<string>
   readonly total?: number
   readonly hasMore?: boolean
 }
 
-/** A folder that a client offers; `uri` is a file URI. */
+/** A folder offered by the client. `uri` is a file URI. */
 export interface Root {
   readonly uri: string
   readonly name?: string
   readonly _meta?: Meta
 }
 
-/** The levels of RFC 5424, least severe first. */
+/** Log levels defined by RFC 5424, least severe first. */
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency"
 
 export interface LogMessage {
@@ -117,7 +117,7 @@ export interface LogMessage {
   readonly _meta?: Meta
 }
 
-/** Progress of a request: `progress` grows from event to event. */
+/** Progress of a request. `progress` increases with every event. */
 export interface ProgressEvent {
   readonly progress: number
   readonly total?: number
@@ -132,12 +132,12 @@ export interface SamplingMessage {
   readonly _meta?: Meta
 }
 
-/** A question to the client's model (spec: client/sampling). */
+/** A request to the client's model (spec: client/sampling). */
 export interface SamplingParams {
   readonly messages: ReadonlyArray<SamplingMessage>
   readonly maxTokens: number
   readonly systemPrompt?: string
-  /** Priorities from 0 to 1; hints are parts of names of models, the first that matches wins. */
+  /** Priorities range from 0 to 1. Each hint is part of a model name, and the first hint that matches wins. */
   readonly modelPreferences?: {
     readonly hints?: ReadonlyArray<{ readonly name?: string }>
     readonly costPriority?: number
@@ -154,11 +154,17 @@ export interface SamplingParams {
 
 export interface SamplingResult extends SamplingMessage {
   readonly model: string
-  /** "endTurn", "stopSequence", "maxTokens", "toolUse", or a provider's own word. */
+  /** "endTurn", "stopSequence", "maxTokens", "toolUse", or a provider-specific value. */
   readonly stopReason?: string
 }
 
-/** A form for the user (spec: client/elicitation): flat, of strings, numbers, booleans and choices. */
+/** The result of `sample`. */
+export interface SampledMessage extends SamplingResult {
+  /** The text blocks in `content`, joined with newlines. */
+  readonly text: string
+}
+
+/** A form for the user (spec: client/elicitation). It is flat and can have string, number, boolean and choice fields. */
 export interface FormQuestion {
   readonly message: string
   readonly requestedSchema: {
@@ -175,13 +181,16 @@ export interface UrlQuestion {
   readonly elicitationId?: string
 }
 
-/** `accept` of a form has `content`; `accept` of a URL is consent, not completion. */
+/**
+ * The user's answer. For a form, an `accept` answer includes `content`. For a URL, it means the user agreed to visit it, not that they are
+ * done.
+ */
 export interface ElicitationAnswer {
   readonly action: "accept" | "decline" | "cancel"
   readonly content?: { readonly [name: string]: string | number | boolean | ReadonlyArray<string> }
 }
 
-/** What a client or a server declares that it can do. */
+/** Capabilities declared by a client or server. */
 export interface Capabilities {
   readonly [name: string]: JsonObject | undefined
 }

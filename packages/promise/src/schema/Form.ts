@@ -1,21 +1,22 @@
 /**
- * Schemas of any library as forms (spec: client/elicitation): flat objects of strings, numbers, booleans and choices.
+ * Turns schemas from any library into forms (spec: client/elicitation), which are flat objects of strings, numbers, booleans and choices.
  *
- * Owns the forms of JSON Schemas that libraries write in other ways than a form does.
+ * Rewrites the JSON Schemas that libraries generate into the syntax that forms require.
  */
 import type { RequestedSchema } from "@effect-mcp/protocol/model/Elicitation"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { memoize } from "effect/Function"
 import * as Result from "effect/Result"
 import { part, type Validate } from "./Standard.ts"
 
-/** A form, and what validates its answers. */
+/** A form and the function that validates its answers. */
 export interface Form {
   readonly requestedSchema: RequestedSchema
   readonly validate: Validate
 }
 
-/** Choices of strings as forms have them: libraries write `const`, `enum` without a type, or `anyOf` of constants. */
+/** Rewrites string choices the way forms require: libraries use `const`, `enum` without a type, or `anyOf` with constants. */
 const choice = (node: JsonSchema.JsonObject): JsonSchema.JsonObject => {
   const { anyOf, const: only, oneOf, ...rest } = node
   const given: unknown = anyOf ?? oneOf
@@ -31,7 +32,7 @@ const field = (node: unknown): unknown => {
   if (!isJsonObject(node)) return node
   const { items, ...rest } = choice(node)
   if (isJsonObject(items)) return { ...rest, items: choice(items) }
-  // A format says what the pattern of a library does.
+  // A format replaces the pattern a library adds for it.
   const { pattern, ...others } = rest
   return pattern === undefined || rest["format"] === undefined ? rest : others
 }
@@ -43,16 +44,10 @@ const documentOf = (document: JsonSchema.JsonObject): JsonSchema.JsonObject => {
     : document
 }
 
-const forms = new WeakMap<object, Form>()
-
-/** The form of a schema, made once. Throws where no form can show it, and names the field. */
-export const formOf = (schema: object): Form => {
-  const known = forms.get(schema)
-  if (known !== undefined) return known
+/** Returns the form for a schema, and caches it. Throws if a field can't be shown in a form; the error names the field. */
+export const formOf = memoize((schema: object): Form => {
   const { jsonSchema, validate } = part("The schema of a form", schema, "input")
   const requestedSchema = JsonSchema.elicitationOf(documentOf(jsonSchema))
   if (Result.isFailure(requestedSchema)) throw new TypeError(requestedSchema.failure.message)
-  const form = { requestedSchema: requestedSchema.success, validate }
-  forms.set(schema, form)
-  return form
-}
+  return { requestedSchema: requestedSchema.success, validate }
+})

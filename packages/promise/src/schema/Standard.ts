@@ -1,8 +1,8 @@
 /**
- * Schemas of any library as codecs: validation by Standard Schema (https://standardschema.dev), the advertised JSON Schema by Standard
- * JSON Schema. An Effect schema is decoded by its own JSON form.
+ * Turns schemas from any library into codecs. Values are validated with Standard Schema (https://standardschema.dev), and the advertised
+ * JSON Schema comes from Standard JSON Schema. Effect schemas are decoded through their own JSON form.
  *
- * Refuses, where the program declares it, a schema that has no JSON Schema: the error names the library and what to do.
+ * A schema without a JSON Schema is rejected when the program registers it. The error names the library and explains what to do.
  */
 import { InvalidValue, type DescribedCodec } from "@effect-mcp/core/Tool"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
@@ -14,10 +14,13 @@ import * as Schema from "effect/Schema"
 import { isThenable } from "../boundary.ts"
 import { validateOnce } from "./validateOnce.ts"
 
-/** Whether values come in (a handler gets the schema's output) or go out (a handler gives the schema's input). */
+/**
+ * Direction of a value: `input` values go into a handler, which receives the schema's output type. `output` values come from a handler,
+ * which returns the schema's input type.
+ */
 export type Side = "input" | "output"
 
-/** A schema with both parts. */
+/** A schema that implements both interfaces. */
 type Complete = StandardSchemaV1 & StandardJSONSchemaV1
 
 const expected =
@@ -31,38 +34,38 @@ const isComplete = (schema: StandardSchemaV1): schema is Complete => {
   return "jsonSchema" in props && isJsonObject(props.jsonSchema) && typeof props.jsonSchema["input"] === "function"
 }
 
-/** Zod 3 before 3.24 is no Standard Schema. */
+/** Zod 3 before version 3.24 doesn't implement Standard Schema. */
 const isZod3 = (u: object): boolean => "_def" in u && !("_zod" in u) && "safeParse" in u
 
-/** What is wrong with a schema that lacks a part. */
+/** Error message for a schema that lacks one of the interfaces. */
 const mistake = (given: unknown): string => {
   if (!isStandard(given)) {
     const kind =
       typeof given === "object" && given !== null && isZod3(given)
-        ? "a schema of zod 3"
+        ? "a zod 3 schema"
         : `a value of type ${kindOf(given)}`
-    return `is ${kind}, but a Standard Schema with a JSON Schema is expected: ${expected}`
+    return `is ${kind}, but a Standard Schema with a JSON Schema was expected: ${expected}`
   }
   const { vendor } = given["~standard"]
   const advice: { readonly [vendor: string]: string } = {
     zod: isZod3(given)
       ? 'install zod 4.2 or newer and import it from "zod"'
-      : "import zod 4.2 or newer, or for zod/mini give withJsonSchema(schema, z.toJSONSchema(schema))",
-    valibot: "wrap it: toStandardJsonSchema(schema), of @valibot/to-json-schema"
+      : "import zod 4.2 or newer, or for zod/mini pass withJsonSchema(schema, z.toJSONSchema(schema))",
+    valibot: "wrap it with toStandardJsonSchema(schema) from @valibot/to-json-schema"
   }
   const library = vendor === "zod" && isZod3(given) ? "zod 3" : vendor
-  return `is a schema of ${library} without a JSON Schema; ${advice[vendor] ?? `expected is ${expected}`}`
+  return `is a schema from ${library} without a JSON Schema; ${advice[vendor] ?? `expected ${expected}`}`
 }
 
 const kindOf = (given: unknown): string => (given === null ? "null" : Array.isArray(given) ? "array" : typeof given)
 
-/** Throws unless the schema has both parts. */
+/** Throws unless the schema implements both interfaces. */
 const complete = (where: string, given: unknown): Complete => {
   if (isStandard(given) && isComplete(given)) return given
   throw new TypeError(`${where} ${mistake(given)}`)
 }
 
-/** The advertised document: 2020-12, or draft-07 of a library that knows no other. */
+/** Returns the document to advertise: 2020-12, or draft-07 if the library supports nothing newer. */
 const documentOf = (where: string, { "~standard": { jsonSchema } }: Complete, side: Side): JsonSchema.JsonObject => {
   const make = (target: StandardJSONSchemaV1.Target) => jsonSchema[side]({ target })
   try {
@@ -84,10 +87,10 @@ const place = (path: StandardSchemaV1.Issue["path"]): string => {
   return ` at ${JSON.stringify(keys.map((key) => (typeof key === "number" ? key : String(key))))}`
 }
 
-/** Issues of one value that are told. */
+/** Maximum number of issues reported for one value. */
 const maxIssues = 10
 
-/** What is wrong with a value, and where. */
+/** Returns the error message for an invalid value, including its path. */
 export const described = (issues: ReadonlyArray<StandardSchemaV1.Issue>): string =>
   issues
     .slice(0, maxIssues)
@@ -107,7 +110,7 @@ const settled = (where: string, result: StandardSchemaV1.Result<unknown>): Effec
   )
 }
 
-/** Validation of one value; done at once if the schema is synchronous. A schema that throws or rejects is a defect. */
+/** Validates a value, synchronously if the schema allows it. A schema that throws or rejects is a defect. */
 export type Validate = (value: unknown) => Effect.Effect<unknown, InvalidValue>
 
 const validator = (where: string, schema: StandardSchemaV1): Validate => {
@@ -136,13 +139,16 @@ const ofEffect = (schema: Schema.Codec<unknown>): Pick<DescribedCodec<unknown>, 
   }
 }
 
-/** One part of a feature: its JSON Schema, and what validates its values. `where` begins the error about a schema that does not fit. */
+/**
+ * One part of a feature: its JSON Schema and the function that validates its values. `where` starts the error message for an unsuitable
+ * schema.
+ */
 export interface Part {
   readonly jsonSchema: JsonSchema.JsonObject
   readonly validate: Validate
 }
 
-/** The part that a schema describes. Throws where it has no JSON Schema. */
+/** Returns the part a schema describes. Throws if the schema has no JSON Schema. */
 export const part = (where: string, schema: unknown, side: Side): Part => {
   if (isEffect(schema)) {
     const { decode, encode } = ofEffect(schema)
@@ -156,16 +162,16 @@ export const part = (where: string, schema: unknown, side: Side): Part => {
 // A schema that needs services for decoding cannot be a Standard Schema either.
 const isEffect = (u: unknown): u is Schema.Codec<unknown> => Schema.isSchema(u)
 
-/** The codec of one side of a tool: a server decodes its input and encodes its output. */
+/** Returns the codec for a tool's input or output. The server decodes its input and encodes its output. */
 export const valueCodec = ({ jsonSchema, validate }: Part): DescribedCodec<unknown> => ({
   jsonSchema,
   decode: validate,
   encode: validate
 })
 
-/** Throws unless each value of the document is a JSON object. */
+/** Throws unless every value the document allows is a JSON object. */
 export const objectPart = (where: string, one: Part): Part => {
   const { type } = one.jsonSchema
   if (type === undefined || type === "object") return one
-  throw new TypeError(`${where} describes a value of type ${JSON.stringify(type)}, but a JSON object is expected`)
+  throw new TypeError(`${where} describes a value of type ${JSON.stringify(type)}, but a JSON object was expected`)
 }

@@ -13,8 +13,9 @@ const pathOf = (pointer: string): ReadonlyArray<string> =>
     .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"))
 
 /**
- * A Standard Schema of a JSON Schema (2020-12, or draft-07 where `$schema` names it), which is advertised as it is. Values are validated,
- * not changed; `A` is what the program knows of them. Throws for a schema that cannot be used, such as one with a reference to elsewhere.
+ * Creates a Standard Schema from a JSON Schema (2020-12, or draft-07 if `$schema` says so). The JSON Schema is advertised as it is, unless a
+ * host would refuse it (see `portability`). Values are validated but not transformed, and `A` is the type the program uses for them. Throws
+ * if the schema can't be used, for example because it references another document.
  *
  * @example
  * ```ts
@@ -47,8 +48,8 @@ export const fromJsonSchema = <A>(schema: JsonObject): StandardSchemaV1<A> & Sta
 }
 
 /**
- * A Standard Schema with a JSON Schema beside it, for libraries that keep both apart (zod/mini: `z.toJSONSchema(schema)`). Values are
- * validated by the schema; the JSON Schema is advertised as it is.
+ * Adds a JSON Schema to a Standard Schema, for libraries that keep the two apart (zod/mini: `z.toJSONSchema(schema)`). Values are validated
+ * by the Standard Schema, and the JSON Schema is advertised as it is, unless a host would refuse it (see `portability`).
  *
  * @example
  * ```ts

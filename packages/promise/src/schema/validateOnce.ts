@@ -1,8 +1,8 @@
 /**
- * Validation by a Standard Schema that runs the code of the program once per value.
+ * Validates values with a Standard Schema, running the program's code only once per value.
  *
- * Zod's own `validate` runs the refinements, and runs them again if one of them returned a promise. It drops the first promise, whose
- * rejection then ends the process. So zod schemas with such code are parsed by `safeParseAsync` instead.
+ * Zod's own `validate` runs refinements and, if one of them returns a promise, runs them all again. The first promise is dropped, so if it
+ * rejects, the process crashes. That's why zod schemas with such code are parsed with `safeParseAsync` instead.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 
@@ -27,7 +27,7 @@ const isZod = <A>(u: StandardSchemaV1<unknown, A>): u is StandardSchemaV1<unknow
 /** Functions of a definition whose result zod never awaits, and getters that call the program. */
 const synchronous = new Set(["catchValue", "defaultValue", "error", "getter", "tx", "when"])
 
-/** Whether a part of a zod schema calls a function that may return a promise. */
+/** True if a part of a zod schema calls a function that may return a promise. */
 const callsProgram = (part: unknown, seen: Set<object>): boolean => {
   if (typeof part === "function" && !("_zod" in part)) return true
   if (part === null || (typeof part !== "object" && typeof part !== "function") || seen.has(part)) return false

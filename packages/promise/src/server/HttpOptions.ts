@@ -3,51 +3,67 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Principal } from "../handler/Context.ts"
 import { checkedOptions, type Known, required } from "./checked.ts"
 
-/** How callers prove their identity. */
+/** Authentication of callers. */
 export interface Auth {
   /**
-   * Returns the user of a request, or `undefined` (`null`, `false`) to refuse it with 401. `token` is the bearer token of the `Authorization`
-   * header, if there is one: other credentials are in `headers`. If it throws, or returns anything but a user, the answer is 500 and
-   * `onError` is called.
+   * Returns the user who sent the request. Return `undefined`, `null` or `false` to reject the request with status 401. `token` is the
+   * bearer token in the `Authorization` header, if any; look in `headers` for other credentials. If this throws or returns anything else,
+   * the response has status 500 and `onError` is called.
    */
   readonly verify: (
     token: string | undefined,
     request: AuthRequest
   ) => PrincipalInput | undefined | PromiseLike<PrincipalInput | undefined>
-  /** The URL of the protected resource metadata (RFC 9728), for clients that can log in; a refusal names it. */
+  /** URL of the protected resource metadata (RFC 9728). It is included in every 401 response so that clients can log in. */
   readonly resourceMetadata?: string
 }
 
-/** The HTTP request to authenticate. */
+/** An HTTP request to authenticate. */
 export interface AuthRequest {
   readonly method: string
   readonly url: string
   readonly headers: Headers
 }
 
-/** A user: sessions belong to a subject. */
+/** A user. Each session belongs to one subject. */
 export interface PrincipalInput {
   readonly subject: string
   readonly scopes?: ReadonlyArray<string>
   readonly claims?: Principal["claims"]
 }
 
+/** How web pages from other origins may use the server. */
+export interface CorsOptions {
+  /** How long browsers may cache the response to a preflight request. Default 10 minutes. */
+  readonly maxAge?: number
+  /** Whether to allow cookies. Only pages whose origin is listed explicitly can send them. Default false. */
+  readonly credentials?: boolean
+  /** Response headers pages may read, in addition to the protocol and authorization headers. Default none. */
+  readonly exposedHeaders?: ReadonlyArray<string>
+}
+
 export interface HttpOptions {
-  /** The path of the endpoint; others are answered by 404. Default: every path that reaches the handler; `/mcp` of `listen`. */
+  /**
+   * Path of the endpoint; requests to other paths receive status 404. Default: every path that reaches the handler, or `/mcp` with
+   * `listen`.
+   */
   readonly path?: `/${string}`
   /** Authenticates callers. Default: every caller is anonymous. */
   readonly auth?: Auth
-  /** Names of the server beside loopback: `example.com`, `example.com:8443`, or `*` for any. Others get 403. */
+  /** Host names to accept in addition to loopback: `example.com`, `example.com:8443`, or `*` for any. Other hosts receive status 403. */
   readonly allowedHosts?: ReadonlyArray<string>
-  /** Origins of pages of other sites, as `https://example.com`, or `*` for any. Others get 403. */
+  /** Origins to accept requests from, such as `https://example.com`, or `*` for any. Other origins receive status 403. */
   readonly allowedOrigins?: ReadonlyArray<string>
+  /** Whether to let pages from the `allowedOrigins` read responses. Default false. */
+  readonly cors?: CorsOptions | boolean
   /** Maximum size of a request body. Default 4 MiB. */
   readonly maxMessageBytes?: number
-  /** How long a stream may be silent before a comment is sent. Default 15 seconds; 0 for no comments. */
+  /** How long a stream may be silent before the server sends a comment. Default 15 seconds; 0 disables comments. */
   readonly keepAlive?: number
-  /** How long running requests may take to finish when the server closes. Default 10 seconds. */
-  readonly drain?: number
-  /** `false`: no sessions, for platforms that share nothing between requests. Revisions up to 2025-11-25 then cannot ask or subscribe. */
+  /**
+   * Session options. Set to `false` to disable sessions, for platforms that share nothing between requests. Without sessions, the server
+   * can't ask questions or offer subscriptions in revisions up to 2025-11-25.
+   */
   readonly sessions?: SessionOptions | false
 }
 
@@ -56,9 +72,9 @@ export interface SessionOptions {
   readonly capacity?: number
   /** Maximum number of open sessions per authenticated user. Default 1000. */
   readonly perCaller?: number
-  /** Maximum number of open anonymous sessions per address. Behind a proxy, all callers share one address. Default 5000. */
+  /** Maximum number of open anonymous sessions per address. All callers behind a proxy share one address. Default 5000. */
   readonly perAddress?: number
-  /** How long a session may have neither a request nor a stream before it ends. Default 30 minutes. */
+  /** How long a session may be idle, with neither a request nor a stream, before it ends. Default 30 minutes. */
   readonly idle?: number
 }
 
@@ -67,12 +83,13 @@ const known: Known<HttpOptions> = {
   auth: "object",
   allowedHosts: "array",
   allowedOrigins: "array",
+  cors: "any",
   maxMessageBytes: "number",
   keepAlive: "number",
-  drain: "number",
   sessions: "any"
 }
 const knownAuth: Known<Auth> = { verify: "function", resourceMetadata: "string" }
+const knownCors: Known<CorsOptions> = { maxAge: "number", credentials: "boolean", exposedHeaders: "array" }
 const knownSessions: Known<SessionOptions> = {
   capacity: "number",
   perCaller: "number",
@@ -82,7 +99,8 @@ const knownSessions: Known<SessionOptions> = {
 
 /** Returns the options. Throws a `TypeError` for another name: a misspelt `auth` would serve every caller. */
 export const checked = (options: HttpOptions): HttpOptions => {
-  const { auth, sessions } = checkedOptions("HTTP", options, known)
+  const { auth, cors, sessions } = checkedOptions("HTTP", options, known)
+  if (cors !== undefined && typeof cors !== "boolean") checkedOptions("HTTP cors", cors, knownCors)
   if (typeof sessions === "object") checkedOptions("HTTP sessions", sessions, knownSessions)
   if (auth === undefined) return options
   const { resourceMetadata, verify } = checkedOptions("HTTP auth", auth, knownAuth)
@@ -92,8 +110,8 @@ export const checked = (options: HttpOptions): HttpOptions => {
   return options
 }
 
-/** A request handler of Node's HTTP servers. */
+/** A request handler for Node's HTTP servers. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A handler of the Web API. */
+/** A Fetch API handler. */
 export type FetchHandler = (request: Request) => Promise<Response>

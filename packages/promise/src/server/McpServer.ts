@@ -1,10 +1,11 @@
 /**
- * An MCP server with plain and async functions: features are registered by methods, and served over stdio, HTTP or in memory.
+ * An MCP server built from plain and async functions. Register features with its methods, then serve them over stdio, HTTP or in memory.
  */
 import * as EffectServer from "@effect-mcp/server/McpServer"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
+import type { Layer } from "effect/Layer"
 import type { HandlerContext } from "../handler/Context.ts"
 import type { PromptOutput, ResourceOutput, ToolOutput } from "../handler/results.ts"
 import { reportUnanswered } from "../handler/report.ts"
@@ -34,33 +35,46 @@ type Async<A> = A | PromiseLike<A>
 type Parsed<I> = I extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<I> : {}
 type Returned<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferInput<O> : ToolOutput
 
-/** A feature that is on offer. */
+/** A feature that another package offers: a layer that registers with the server, and cannot fail. */
+export interface ServerFeature {
+  readonly "~effect/Layer": { readonly _E: (_: never) => never }
+}
+
+/** A registered feature. */
 export interface Registration {
-  /** Removes the feature. Resolves when its running requests have ended. */
+  /** Removes the feature. Resolves once its running requests have finished. */
   readonly remove: () => Promise<void>
 }
 
 export interface StdioOptions {
-  /** How long running requests may take to finish after stdin ends, in milliseconds. Default 1 second. */
+  /** How long running requests may take to finish after stdin closes, in milliseconds. Default 1 second. */
   readonly grace?: number
-  /** Whether SIGINT and SIGTERM close the server before they end the process. Default true. */
+  /** Whether to close the server on SIGINT and SIGTERM before the process exits. Default true. */
   readonly signals?: boolean
 }
 
 export interface ListenOptions extends HttpOptions {
-  /** Port to listen on. Default: a free port. */
+  /** Port to listen on. Default: any free port. */
   readonly port?: number
-  /** Address to listen on. Default `127.0.0.1`, which only this machine can reach. */
+  /** Address to listen on. Default `127.0.0.1`, which is reachable only from this machine. */
   readonly host?: string
-  /** Whether SIGINT and SIGTERM close the server before they end the process. Default true. */
+  /**
+   * How long the server keeps accepting requests after it starts closing, so that load balancers can move on. Meanwhile, each response
+   * closes its connection. `drain` starts afterwards. Default 0.
+   */
+  readonly lameDuck?: number
+  /** Whether to close the server on SIGINT and SIGTERM before the process exits. Default true. */
   readonly signals?: boolean
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface Listening {
   readonly url: string
   readonly port: number
-  /** Ends requests and sessions in order, then closes the HTTP server. */
+  /**
+   * Stops listening, lets running requests finish within `drain`, and ends sessions and streams. If the server is already closing, waits
+   * for it to finish.
+   */
   readonly close: () => Promise<void>
 }
 
@@ -76,20 +90,24 @@ const known: Known<ServerOptions> = {
   dynamic: "boolean",
   pageSize: "number",
   askTimeout: "number",
+  drain: "number",
   cancelGrace: "number",
   limits: "object",
+  portability: "string",
   rateLimit: "any",
   onError: "function"
 }
 
-/** How long a cancelled handler may run on, in milliseconds. */
+const portabilities: ReadonlySet<unknown> = new Set(["project", "strict", "off"])
+
+/** How long a handler may keep running after its request is cancelled, in milliseconds. */
 const defaultCancelGrace = 2000
 
 /**
- * A server: register features, then serve it, also in several ways at once. All revisions of the protocol are served.
+ * An MCP server. Register features, then serve them, over several transports at once if you like. Supports every protocol revision.
  *
- * What a handler throws reaches the other side by one rule: its message alone, as a failed result that the model reads (tools), else as
- * error -32603. A thrown `McpError` is answered as it is.
+ * If a handler throws, only the error's message is sent to the client. A tool error becomes a failed result that the model can read; any
+ * other error becomes a JSON-RPC error with code -32603. A thrown `McpError` is sent as it is.
  *
  * @example
  * ```ts
@@ -115,11 +133,18 @@ export class McpServer {
   readonly #changes = new Changes()
   readonly #names = new Set<string>()
   #hooks = 0
+  #features = 0
 
   constructor(options: ServerOptions) {
     checkedOptions("McpServer", options, known)
     required("McpServer", "a name", options.name, "string")
     required("McpServer", "a version", options.version, "string")
+    const { portability = "project" } = options
+    if (!portabilities.has(portability)) {
+      throw new TypeError(
+        `The option "portability" of McpServer is ${JSON.stringify(portability)}: expected ${[...portabilities].join(", ")}`
+      )
+    }
     if (options.limits !== undefined) checkedOptions("McpServer, limits", options.limits, knownLimits)
     this.#runtime = new ServerRuntime(options)
     this.#rules = { cancelGrace: options.cancelGrace ?? defaultCancelGrace, onError: options.onError }
@@ -127,8 +152,9 @@ export class McpServer {
   }
 
   /**
-   * Offers a tool (spec: server/tools). `input` and `output` are Standard Schemas with a JSON Schema: zod 4.2, arktype, valibot by
-   * `toStandardJsonSchema`, Effect by `Schema.toStandardSchemaV1`. Throws for a schema without one, and for a name that is taken.
+   * Registers a tool (spec: server/tools). `input` and `output` must be Standard Schemas that can produce a JSON Schema: zod 4.2, arktype,
+   * valibot with `toStandardJsonSchema`, or Effect with `Schema.toStandardSchemaV1`. Throws if a schema can't produce one or the name is
+   * already taken.
    */
   tool<
     const I extends StandardSchemaV1 | undefined = undefined,
@@ -143,7 +169,7 @@ export class McpServer {
     return this.#add(`tool ${name}`, () => toolLayer(name, options, untyped, this.#rules))
   }
 
-  /** Offers one resource (spec: server/resources). It can be subscribed to: call `updated` when it changes. */
+  /** Registers a single resource (spec: server/resources). Clients can subscribe to it; call `updated` when it changes. */
   resource(
     uri: string,
     options: ResourceOptions,
@@ -153,8 +179,8 @@ export class McpServer {
   }
 
   /**
-   * Offers a family of resources (RFC 6570). `{name}` stays within a path segment; `{+path}` crosses slashes and may climb: check it.
-   * `read` gives `undefined` where there is no such resource.
+   * Registers a family of resources by URI template (RFC 6570). `{name}` matches a single path segment. `{+path}` can span segments and may
+   * contain `..`, so check it. If there is no such resource, return `undefined` from `read`.
    *
    * @example
    * ```ts
@@ -178,13 +204,13 @@ export class McpServer {
     )
   }
 
-  /** Tells the clients that are subscribed to a resource, or to a template's member, to read it again. */
+  /** Notifies clients subscribed to this URI (a resource or a member of a template) that they should read it again. */
   updated(uri: string): void {
     this.#changes.announce(uri)
   }
 
   /**
-   * Offers a prompt (spec: server/prompts). Its arguments are strings on the wire: their schema reads strings.
+   * Registers a prompt (spec: server/prompts). Arguments are sent as strings, so their schema must accept strings.
    *
    * @example
    * ```ts
@@ -207,7 +233,8 @@ export class McpServer {
   }
 
   /**
-   * Adds code before and after every request: access control, audit. Of several the first is the outermost.
+   * Adds code that runs before and after every request, for example for access control or auditing. Hooks added first wrap the ones added
+   * later.
    *
    * @example
    * ```ts
@@ -230,6 +257,25 @@ export class McpServer {
     return this.#add(`hook ${++this.#hooks}`, () => hooksLayer(hooks, this.#rules))
   }
 
+  /**
+   * Adds a feature that another package offers as a layer, such as a view for a tool.
+   *
+   * @example
+   * ```ts
+   * import { App } from "@effect-mcp/apps"
+   * import { McpServer } from "@effect-mcp/promise"
+   *
+   * const server = new McpServer({ name: "dice", version: "1.0.0" })
+   * server.tool("dice", { description: "Rolls a die" }, () => "4")
+   * server.add(App.layer("dice", { html: "<!doctype html><title>Dice</title>" }))
+   * ```
+   */
+  add(feature: ServerFeature): Registration {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- packages make their features for these registries
+    const layer = feature as Layer<never, never, EffectServer.Registries>
+    return this.#add(`feature ${++this.#features}`, () => layer)
+  }
+
   #add(name: string, feature: () => Parameters<ServerRuntime["add"]>[0]): Registration {
     if (this.#names.has(name)) throw new Error(`There is a ${name} already; remove it first`)
     const remove = this.#runtime.add(feature())
@@ -243,38 +289,47 @@ export class McpServer {
   }
 
   /**
-   * Serves over stdin and stdout until stdin ends or the server closes. From then on, anything else printed to stdout goes to stderr.
-   * Rejects if stdout breaks.
+   * Serves over stdin and stdout until stdin closes or the server closes. From this call on, anything else printed to stdout is redirected
+   * to stderr. Rejects if stdout breaks.
    */
   async stdio(options: StdioOptions = {}): Promise<void> {
     const { grace = 1000, signals = true } = checkedOptions("stdio", options, { grace: "number", signals: "boolean" })
     this.#runtime.assertOpen()
     const off = signals ? onSignals(() => this.close()) : undefined
-    const exit = await this.#runtime.run(EffectServer.runStdio(this.#runtime.layer, { grace }))
+    const exit = await this.#runtime.run(
+      EffectServer.runStdio(this.#runtime.layer, { grace, drain: this.#runtime.drain })
+    )
     off?.()
     if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) throw Cause.squash(exit.cause)
     await this.close()
   }
 
-  /** Serves Streamable HTTP, for clients of every revision, at `/mcp` of an HTTP server of its own. */
-  async listen({ host = "127.0.0.1", port = 0, signals = true, ...options }: ListenOptions = {}): Promise<Listening> {
+  /** Starts an HTTP server that serves Streamable HTTP at `/mcp`, for clients of every revision. */
+  async listen({
+    host = "127.0.0.1",
+    lameDuck,
+    port = 0,
+    signals = true,
+    ...options
+  }: ListenOptions = {}): Promise<Listening> {
     this.#runtime.assertOpen()
     const { createServer } = await import("node:http")
     const path = options.path ?? "/mcp"
-    const { dispose, listener } = this.#listener({ ...options, path })
-    const http = createServer(listener)
+    const served = this.#listener({ ...options, path }, lameDuck)
+    const http = createServer(served.listener)
     await new Promise<void>((resolve, reject) => {
       http.once("error", reject).listen(port, host, () => resolve(void http.off("error", reject)))
     })
-    const close = async (): Promise<void> => {
+    const closed = new Promise<void>((resolve) => http.once("close", resolve))
+    const end = async (): Promise<void> => {
       off?.()
       taken()
-      await dispose()
-      await new Promise((resolve) => {
-        http.close(resolve)
-        http.closeAllConnections()
-      })
+      await served.close(http)
+      http.closeAllConnections()
+      await closed
     }
+    let closing: Promise<void> | undefined
+    const close = (): Promise<void> => (closing ??= end())
     const taken = this.#runtime.onClose(close)
     const off = signals ? onSignals(() => this.close()) : undefined
     const address = http.address()
@@ -283,8 +338,8 @@ export class McpServer {
   }
 
   /**
-   * A listener for `node:http`, and for frameworks that hand out Node's own requests: `app.use("/mcp", server.toListener())` of Express.
-   * Bodies may be parsed before it.
+   * Returns a listener for `node:http` and for frameworks that expose Node's request objects, such as Express: `app.use("/mcp",
+   * server.toListener())`. It also works behind a body parser.
    */
   toListener(options: HttpOptions = {}): Listener {
     this.#runtime.assertOpen()
@@ -293,11 +348,11 @@ export class McpServer {
     return listener
   }
 
-  #listener(options: HttpOptions) {
-    return listener(this.#runtime, options, (error) => this.#failed(error))
+  #listener(options: HttpOptions, lameDuck?: number) {
+    return listener(this.#runtime, options, (error) => this.#failed(error), lameDuck)
   }
 
-  /** A `fetch` handler: for Hono (`app.all("/mcp", (c) => handler(c.req.raw))`), Deno, Bun, Workers and Next. */
+  /** Returns a `fetch` handler, for Hono (`app.all("/mcp", (c) => handler(c.req.raw))`), Deno, Bun, Workers and Next. */
   toFetch(options: HttpOptions = {}): FetchHandler {
     this.#runtime.assertOpen()
     const { dispose, handler } = fetchHandler(this.#runtime, options, (error) => this.#failed(error))
@@ -309,7 +364,7 @@ export class McpServer {
     reportUnanswered(this.#rules.onError, error, { kind: "auth", name: "verify" })
   }
 
-  /** Closes the server. Running requests have `drain` to finish, then their signals abort. */
+  /** Closes the server. Running requests may take up to `drain` to finish; after that, their signals abort. */
   close(): Promise<void> {
     return this.#runtime.close()
   }

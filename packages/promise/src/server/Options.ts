@@ -1,78 +1,97 @@
-/**
- * How a server and its features are described. Times are in milliseconds, sizes in bytes.
- */
+/** Options for servers and their features. Times are in milliseconds, sizes in bytes. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import type { ErrorPlace, HandlerContext, Principal } from "../handler/Context.ts"
-import type { Annotations, Icon, Meta } from "../model/Content.ts"
+import type { Annotations, ContentBlock, Icon, Meta } from "../model/Content.ts"
 import type { Completion, Implementation, ToolAnnotations } from "../model/Results.ts"
 
-/** The dated versions of the protocol. */
+/** Protocol revisions, by date. */
 export type Revision = "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28"
 
 export interface ServerOptions extends Implementation {
-  /** Tells the model how to use this server. */
+  /** Instructions that tell the model how to use this server. */
   readonly instructions?: string
-  /** The revisions to serve. Default: all. */
+  /** Revisions to support. Default: all. */
   readonly revisions?: ReadonlyArray<Revision>
-  /** Declares tools, resources and prompts before any is registered: for servers that add them while they run. Default false. */
+  /** Declares tools, resources and prompts up front, for servers that register them while running. Default false. */
   readonly dynamic?: boolean
-  /** Items per page of a list. Default 100. */
+  /** Number of items per list page. Default 100. */
   readonly pageSize?: number
-  /** How long a client may take to answer a question. Default 10 minutes. */
+  /** How long to wait for the client to answer a question. Default 10 minutes. */
   readonly askTimeout?: number
-  /** How long a handler may run on after its request was cancelled; then it is let go: its result is dropped. Default 2 seconds. */
+  /** How long running requests may take to finish when the server closes. After that, their signals abort. Default 10 seconds. */
+  readonly drain?: number
+  /**
+   * How long a handler may keep running after its request is cancelled. After that, the server stops waiting and drops the result. Default
+   * 2 seconds.
+   */
   readonly cancelGrace?: number
-  /** Limits of tools without their own. Default: an hour and 3 MiB. */
+  /** Limits for tools that don't set their own. Default: one hour and 3 MiB. */
   readonly limits?: ToolLimits
-  /** Calls of tools per second and caller; `false` for no limit. Default 1000. */
+  /**
+   * How to treat tools that some host cannot use. `project` advertises their schemas in a form that every host accepts, and logs a warning
+   * for the rest; handlers receive the same input. `strict` makes the server fail to start instead of logging. `off` advertises schemas as
+   * written. Default `project`.
+   */
+  readonly portability?: "project" | "strict" | "off"
+  /** Maximum number of tool calls per second and caller, or `false` for no limit. Default 1000. */
   readonly rateLimit?: number | false
-  /** Called with each error that a handler throws, before it is answered: for a log of your own. What it throws itself is logged to stderr. */
+  /**
+   * Called with each error a handler throws, before the response is sent. Use it for logging. If it throws, its error is logged to stderr.
+   */
   readonly onError?: (error: unknown, place: ErrorPlace) => void
 }
 
-/** Limits of one call. Beyond them its result has `isError` and names the tool and the limit. */
+/** Limits for one tool call. If a call exceeds a limit, its result has `isError` and names the tool and the limit. */
 export interface ToolLimits {
-  /** How long a call may run, its questions included; then its signal aborts. */
+  /** How long a call may run, including time spent waiting for answers. After that, its signal aborts. */
   readonly time?: number
-  /** The largest result. */
+  /** Maximum size of the result. */
   readonly bytes?: number
 }
 
 interface Shown {
-  /** The name to show in a user interface. */
+  /** Name to show in user interfaces. */
   readonly title?: string
   readonly icons?: ReadonlyArray<Icon>
   readonly meta?: Meta
   /**
-   * Returns whether a caller may know of it; otherwise it does not exist. If it throws, or returns anything but a boolean, it is hidden and
-   * `onError` is called. Default: shown to all.
+   * Returns true if this caller may see the feature. For other callers, the feature doesn't exist. If this throws or returns anything but a
+   * boolean, the feature is hidden and `onError` is called. Default: visible to everyone.
    */
   readonly visible?: (principal: Principal) => boolean
 }
 
 export interface ToolOptions<I, O> extends Shown {
-  /** For the model: what the tool does and when to use it. */
+  /** Tells the model what this tool does and when to use it. */
   readonly description: string
-  /** The schema of the arguments, a Standard Schema with a JSON Schema. Default: no arguments. */
+  /** Schema for the arguments: a Standard Schema that can produce a JSON Schema. Default: no arguments. */
   readonly input?: I
-  /** The schema of the structured result, which is validated. Default: the handler returns content. */
+  /** Schema for the structured result, which is validated. Default: the handler returns content. */
   readonly output?: O
-  /** Hints for clients, untrusted by them. */
+  /**
+   * Returns the content of a result, for example Markdown for a model that reads it better than JSON. The value itself is still sent as
+   * structured content. Only for a tool with `output`. If the function throws or returns anything else, `onError` is called and the value is
+   * sent as JSON. Default: the value as compact JSON.
+   */
+  readonly content?: (
+    value: O extends StandardSchemaV1 ? StandardSchemaV1.InferInput<O> : never
+  ) => string | ContentBlock | ReadonlyArray<ContentBlock>
+  /** Hints for clients, which don't have to trust them. */
   readonly annotations?: ToolAnnotations
   readonly limits?: ToolLimits
 }
 
-/** Suggests values for an argument: `value` is its text so far, `others` the arguments that are set already. */
+/** Suggests values for an argument. `value` is the text entered so far, and `others` holds the arguments already filled in. */
 export type Completer = (
   value: string,
   others: { readonly [argument: string]: string }
 ) => Suggestions | PromiseLike<Suggestions>
 
-/** Values in order of relevance; of more than 100 the first 100 are sent. */
+/** Suggested values, most relevant first. Only the first 100 are sent. */
 export type Suggestions = ReadonlyArray<string> | Completion
 
 interface ResourceDescription extends Shown {
-  /** The name for programs; `title` is the one to show. */
+  /** Programmatic name. Use `title` for a display name. */
   readonly name: string
   readonly description?: string
   readonly mimeType?: string
@@ -80,14 +99,14 @@ interface ResourceDescription extends Shown {
 }
 
 export interface ResourceOptions extends ResourceDescription {
-  /** In bytes, before any encoding. */
+  /** Size in bytes, before any encoding. */
   readonly size?: number
 }
 
 export interface TemplateOptions<T extends string> extends ResourceDescription {
-  /** Completers by variable of the template. */
+  /** Completers, by template variable. */
   readonly complete?: { readonly [variable in keyof Variables<T> & string]?: Completer }
-  /** Members to list beside the template itself. */
+  /** Returns resources to list in addition to the template itself. */
   readonly list?: () => Members | PromiseLike<Members>
 }
 
@@ -100,39 +119,40 @@ type Members = ReadonlyArray<{
 
 export interface PromptOptions<A> extends Shown {
   readonly description?: string
-  /** The schema of the arguments: an object of strings, on the wire. Default: no arguments. */
+  /** Schema for the arguments, which are sent as an object of strings. Default: no arguments. */
   readonly arguments?: A
   /** Completers by argument. */
   readonly complete?: { readonly [argument in ArgumentNames<A>]?: Completer }
 }
 
-/** A request with its params, as JSON in the names of the newest revision. */
+/** A request with its JSON params, using the field names of the newest revision. */
 export interface IncomingRequest {
-  /** Such as `tools/call`. */
+  /** The method, such as `tools/call`. */
   readonly method: string
   readonly params: { readonly [name: string]: unknown }
 }
 
-/** What a hook may know of its request. */
+/** The part of the handler context that hooks can see. */
 export type HookContext = Pick<HandlerContext, "client" | "log" | "meta" | "principal" | "revision" | "sessionId">
 
 /**
  * How a request ended. `answered`: with a result. `toolFailed`: with a result that has `isError`. `asked`: this round ended with a question
- * (2026-07-28). `cancelled`: by the client, or with its connection. `failed`: with an `error`, answered by its code, or by -32603.
+ * (2026-07-28). `cancelled`: the client cancelled it or disconnected. `failed`: with an `error`, sent to the client with its code or with
+ * -32603.
  */
 export type RequestOutcome =
   | { readonly kind: "answered" | "toolFailed"; readonly result: unknown }
   | { readonly kind: "asked" | "cancelled" }
   | { readonly kind: "failed"; readonly error: unknown }
 
-/** Hooks of a server. */
+/** Hooks that run around a server's requests. */
 export interface Hooks {
   /**
-   * Called before each request but `initialize` and `ping`; the request waits for it. What it throws is the answer, and nothing else runs: an
-   * `McpError` as it is, of other errors the message with -32603.
+   * Called before each request except `initialize` and `ping`; the request waits for it. If it throws, nothing else runs and the error
+   * becomes the response: an `McpError` as it is, and any other error as -32603 with its message.
    */
   readonly before?: (request: IncomingRequest, context: HookContext) => void | PromiseLike<void>
-  /** Called after each request that `before` let pass. What it throws goes to `onError` and changes nothing. */
+  /** Called after each request that `before` let through. If it throws, the error goes to `onError` and the response is unaffected. */
   readonly after?: (request: IncomingRequest, outcome: RequestOutcome, context: HookContext) => void
 }
 
@@ -150,7 +170,7 @@ type Expression<E extends string> = E extends `${"?" | "&"}${infer List}`
     ? Listed<List, never>
     : Listed<E, never>
 
-/** The variables of a URI that a template matches (RFC 6570): several values for `{list*}`; one of a query may be missing. */
+/** The variables in a URI matched by a template (RFC 6570). `{list*}` has several values, and query variables may be missing. */
 export type Variables<T extends string> = string extends T
   ? { readonly [variable: string]: string | ReadonlyArray<string> | undefined }
   : T extends `${string}{${infer E}}${infer Rest}`

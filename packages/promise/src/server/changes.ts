@@ -1,23 +1,23 @@
-/** The updates of resources that a program announces, for those that are subscribed to. */
+/** Delivers the resource updates a program announces to their subscribers. */
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 
-/** Announcements by URI. A stream runs while its resource has subscribers. */
+/** Announcements by URI. A stream runs as long as its resource has subscribers. */
 export class Changes {
   readonly #listeners = new Map<string, Set<() => void>>()
 
-  /** How many URIs have subscribers. */
+  /** Number of URIs that have subscribers. */
   get size(): number {
     return this.#listeners.size
   }
 
-  /** Tells the subscribers of the resource to read it again. */
+  /** Notifies the resource's subscribers that they should read it again. */
   announce(uri: string): void {
     for (const listener of this.#listeners.get(uri) ?? []) listener()
   }
 
-  /** One event per announcement; those that a slow subscriber has not seen become one. */
+  /** Emits an event for each announcement. If a subscriber is slow, several announcements are merged into one event. */
   of(uri: string): Stream.Stream<void> {
     return Stream.callback<void>(
       (queue) =>

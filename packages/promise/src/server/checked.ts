@@ -1,22 +1,22 @@
 /**
- * Options as plain JavaScript may give them: a misspelt name or a value of another type is refused when it is given, by a `TypeError`.
- * A misspelt `visible` would show a tool to all, and a tool without a description would fail the list of all tools.
+ * Checks options passed by plain JavaScript. A misspelled name or a value of the wrong type throws a `TypeError` right away. Otherwise, a
+ * misspelled `visible` would show a tool to everyone, and a tool without a description would break the entire tool list.
  */
 import { closest } from "@effect-mcp/protocol/internal/closest"
 import type { ToolLimits } from "./Options.ts"
 
-/** What an option holds. `any`: its own check follows. */
+/** Type of an option. `any` means that it has its own check. */
 type Kind = "any" | "array" | "boolean" | "function" | "number" | "object" | "string"
 
-/** The options that there are. */
+/** All valid options. */
 export type Known<A> = { readonly [name in keyof A]-?: Kind }
 
-/** The limits of tools. */
+/** Valid tool limits. */
 export const knownLimits: Known<ToolLimits> = { time: "number", bytes: "number" }
 
 const kindOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value)
 
-/** Returns the options. Throws for a name that is not known, and a value of another kind. `where` begins the error. */
+/** Returns the options. Throws if a name is unknown or a value has the wrong type; the message starts with `where`. */
 export const checkedOptions = <A extends object>(where: string, options: A, known: Known<A>): A => {
   if (kindOf(options) !== "object") throw new TypeError(`${where} needs an object of options, not ${kindOf(options)}`)
   const kinds = new Map<string, Kind>(Object.entries<Kind>(known))
@@ -37,7 +37,7 @@ const advice = (name: string, known: object): string => {
   return near === undefined ? `expected ${names.join(", ")}` : `did you mean ${JSON.stringify(near)}?`
 }
 
-/** Throws unless a required part is there. */
+/** Throws unless a required value is present. */
 export const required = (where: string, part: string, value: unknown, kind: Kind): void => {
   if (kindOf(value) !== kind) throw new TypeError(`${where} needs ${part} of type ${kind}, not ${kindOf(value)}`)
 }

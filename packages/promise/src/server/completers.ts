@@ -1,4 +1,4 @@
-/** Completers of a program, and other code that a query runs: it cannot ask the client. */
+/** Runs a program's completers and other query callbacks, which can't ask the client questions. */
 import type * as Completions from "@effect-mcp/core/Completions"
 import * as Wire from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import { report } from "../handler/report.ts"
 import type { Rules } from "../handler/run.ts"
 import type { Completer } from "./Options.ts"
 
-/** Calls a function that returns a value or a promise. Errors are answered by the same rule as for handlers. */
+/** Calls a function that returns a value or a promise. Errors are handled the same way as handler errors. */
 export const query = <A>(
   call: () => A | PromiseLike<A>,
   { onError }: Rules,
@@ -34,7 +34,7 @@ export const query = <A>(
     }
   })
 
-/** The completers of one feature. */
+/** Creates the completers for one feature. */
 export const completers = (
   given: { readonly [argument: string]: Completer | undefined },
   rules: Rules,

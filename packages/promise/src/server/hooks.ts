@@ -1,7 +1,7 @@
 /**
- * Code before and after every request of a server: access control, audit, measurement.
+ * Code that runs before and after every request to a server, for access control, auditing or metrics.
  *
- * Hooks get no questions: what runs again with each round (2026-07-28) is the handler alone.
+ * Hooks can't ask questions: only the handler runs again with each round (2026-07-28).
  */
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Middleware from "@effect-mcp/server/Middleware"
@@ -39,7 +39,7 @@ const incoming = ({ method, params }: Middleware.Request): IncomingRequest => ({
 
 const known: Known<Hooks> = { before: "function", after: "function" }
 
-/** Hooks as a feature layer: the first added is the outermost. */
+/** Turns hooks into a feature layer. The first hooks added are the outermost. */
 export const hooksLayer = (hooks: Hooks, rules: Rules): Layer<never, never, Middleware.MiddlewareRegistry> => {
   const { after, before } = checkedOptions("A hook", hooks, known)
   return Middleware.layer((request, next) =>

@@ -1,7 +1,7 @@
 /**
- * HTTP for a program's server (spec: basic/transports, Streamable HTTP): a listener of `node:http`, and a `fetch` handler.
+ * Serves a program's server over HTTP (spec: basic/transports, Streamable HTTP), as a `node:http` listener or a `fetch` handler.
  *
- * Owns authentication: each request gets its principal before the endpoint sees it, or is refused by 401.
+ * Handles authentication: before a request reaches the endpoint, it either receives its principal or is rejected with status 401.
  */
 import { Principal as PrincipalService } from "@effect-mcp/core/Principal"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -18,23 +18,24 @@ import {
   type HttpOptions,
   type Listener
 } from "./HttpOptions.ts"
+import { corsFetch, corsListener } from "./cors.ts"
 import { principalOf } from "./principal.ts"
 import type { ServerRuntime } from "./runtime.ts"
 
 const bearer = (headers: Headers): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1]
 
-/** The outcome of authentication: a principal, or the status and headers of a refusal. */
+/** Result of authentication: either a principal, or the status and headers of a rejection. */
 type Outcome =
   | { readonly principal: Principal }
   | { readonly status: number; readonly headers: { readonly [name: string]: string }; readonly body?: string }
 
-/** What a refusal says, in the form of OAuth errors (RFC 6749, 5.2). */
+/** Body of a 401 response, in the format of OAuth errors (RFC 6749, 5.2). */
 const refusal = (token: string | undefined): string =>
   JSON.stringify(
     token === undefined
-      ? { error: "unauthorized", error_description: "A token is needed: Authorization: Bearer TOKEN" }
-      : { error: "invalid_token", error_description: "The token is not known: get one from the operator" }
+      ? { error: "unauthorized", error_description: "A token is required: Authorization: Bearer TOKEN" }
+      : { error: "invalid_token", error_description: "Unknown token: get one from the operator" }
   )
 
 const challenge = (token: string | undefined, { resourceMetadata }: Auth): string => {
@@ -45,7 +46,7 @@ const challenge = (token: string | undefined, { resourceMetadata }: Auth): strin
   return params.length === 0 ? "Bearer" : `Bearer ${params.join(", ")}`
 }
 
-/** `request` may throw, as `verify` may. */
+/** Authenticates a request. Both `request` and `verify` may throw. */
 const authenticate = async (
   auth: Auth,
   request: () => AuthRequest,
@@ -74,29 +75,39 @@ const headersOf = (request: IncomingMessage): Headers => {
   return headers
 }
 
-const endpointOptions = ({ auth: _ours, path: _too, ...options }: HttpOptions) => options
+const endpointOptions = ({ drain }: ServerRuntime, given: HttpOptions) => {
+  const { auth: _auth, cors: _cors, path: _path, ...options } = given
+  return { ...options, drain }
+}
 
-/** A listener; the function closes it. */
+const caller: unique symbol = Symbol("@effect-mcp/promise/Principal")
+
+interface Admitted extends IncomingMessage {
+  [caller]?: Principal | undefined
+}
+
+/** A listener, and the functions that close it: see `McpServer.toNodeListener`. */
 export const listener = (
   runtime: ServerRuntime,
   options: HttpOptions,
-  failed: (error: unknown) => void
-): { readonly listener: Listener; readonly dispose: () => Promise<void> } => {
+  failed: (error: unknown) => void,
+  lameDuck?: number
+): ReturnType<typeof McpServer.toNodeListener> => {
   const { auth, path } = checked(options)
-  const principals = new WeakMap<IncomingMessage, Principal>()
   const built = McpServer.toNodeListener(runtime.layer, {
-    ...endpointOptions(options),
+    ...endpointOptions(runtime, options),
+    lameDuck,
     path,
-    principal: (request) => principals.get(request)
+    principal: (request: Admitted) => request[caller]
   })
-  if (auth === undefined) return built
-  const admitted: Listener = (request, response) => {
+  if (auth === undefined) return { ...built, listener: corsListener(options, built.listener) }
+  const admitted: Listener = (request: Admitted, response) => {
     const { method = "", url = "" } = request
     const answer = async (): Promise<void> => {
       const outcome = await authenticate(auth, () => ({ method, url, headers: headersOf(request) }), failed)
       if (response.headersSent) return
       if (!("principal" in outcome)) return void response.writeHead(outcome.status, outcome.headers).end(outcome.body)
-      principals.set(request, outcome.principal)
+      request[caller] = outcome.principal
       built.listener(request, response)
     }
     void answer().catch((error: unknown) => {
@@ -104,7 +115,7 @@ export const listener = (
       response.destroy()
     })
   }
-  return { listener: admitted, dispose: built.dispose }
+  return { ...built, listener: corsListener(options, admitted) }
 }
 
 /** A `fetch` handler; the function closes it. */
@@ -114,14 +125,14 @@ export const fetchHandler = (
   failed: (error: unknown) => void
 ): { readonly handler: FetchHandler; readonly dispose: () => Promise<void> } => {
   const { auth, path = "*" } = checked(options)
-  const routes = McpServer.layerHttp({ ...endpointOptions(options), path })
+  const routes = McpServer.layerHttp({ ...endpointOptions(runtime, options), path })
   const { dispose, handler } = HttpRouter.toWebHandler(Layer.provide(routes, runtime.layer), { disableLogger: true })
-  if (auth === undefined) return { handler: (request) => handler(request), dispose }
+  if (auth === undefined) return { handler: corsFetch(options, (request) => handler(request)), dispose }
   const admitted: FetchHandler = async (request) => {
     const outcome = await authenticate(auth, () => request, failed)
     return "principal" in outcome
       ? handler(request, Context.make(PrincipalService, outcome.principal))
       : new Response(outcome.body ?? null, outcome)
   }
-  return { handler: admitted, dispose }
+  return { handler: corsFetch(options, admitted), dispose }
 }

@@ -1,11 +1,11 @@
-/** Checks the users that programs name: a value that is not a user must not be served as an anonymous caller. */
+/** Checks the users a program returns, so that an invalid value is never treated as an anonymous caller. */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Principal } from "../handler/Context.ts"
 
 const isStrings = (u: unknown): u is ReadonlyArray<string> =>
   Array.isArray(u) && u.every((one) => typeof one === "string")
 
-/** Returns the principal of a user. Throws a `TypeError` that begins with `source` for any other value. */
+/** Converts a user to a principal. Throws a `TypeError` for any other value, with a message that starts with `source`. */
 export const principalOf = (source: string, user: unknown): Principal => {
   const given = isJsonObject(user) ? user : {}
   const { claims = {}, scopes = [], subject } = given

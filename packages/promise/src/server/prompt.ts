@@ -1,15 +1,16 @@
-/** A prompt of a program as a feature layer. Its arguments travel as strings, described by the JSON Schema of their schema. */
+/** Turns a program's prompt into a feature layer. Arguments are sent as strings and described by their schema's JSON Schema. */
 import type { Prompt } from "@effect-mcp/core/Prompt"
 import * as Prompts from "@effect-mcp/core/Prompts"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { PromptArgument } from "@effect-mcp/protocol/model/Prompt"
 import { InvalidValue } from "@effect-mcp/core/Tool"
-import { exitOf } from "@effect-mcp/core/internal/eager"
+import { exitOf } from "@effect-mcp/core/internal/calling"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { identity } from "effect/Function"
 import type { Layer } from "effect/Layer"
 import type { HandlerContext } from "../handler/Context.ts"
 import { type PromptOutput, promptResult } from "../handler/results.ts"
@@ -20,10 +21,10 @@ import { checkedOptions, type Known, required } from "./checked.ts"
 import type { PromptOptions } from "./Options.ts"
 import { checkedVisible } from "./visible.ts"
 
-/** A handler as the layer calls it: `args` is what its schema gave. */
+/** A handler as the layer calls it. `args` is the output of its schema. */
 export type PromptHandler = (args: unknown, context: HandlerContext) => PromptOutput | PromiseLike<PromptOutput>
 
-/** Whether a JSON Schema admits strings. */
+/** True if a JSON Schema admits strings. */
 const admitsText = (node: unknown): boolean => {
   if (!isJsonObject(node)) return true
   const { anyOf, const: only, enum: values, oneOf, type } = node
@@ -34,10 +35,10 @@ const admitsText = (node: unknown): boolean => {
   return !Array.isArray(members) || members.some(admitsText)
 }
 
-/** Texts of values that schemas which coerce may read. */
+/** Sample strings that a coercing schema may be able to read. */
 const samples = ["1", "true", "2026-07-28"]
 
-/** Whether an argument whose schema is not one of strings reads some string all the same: it coerces. */
+/** True if an argument's schema accepts strings although it describes another type, which means that it coerces them. */
 const coerces = ({ validate }: Part, name: string): boolean =>
   samples.some((sample) => {
     const result = exitOf(validate({ [name]: sample }))
@@ -94,7 +95,7 @@ const knownOptions: Known<PromptOptions<unknown>> = {
   visible: "function"
 }
 
-/** Throws for options that no prompt has, arguments that cannot travel, and for a completer of an argument that the prompt does not have. */
+/** Throws for unknown options, for arguments that can't be sent as strings, and for completers of arguments the prompt doesn't have. */
 export const promptLayer = (
   name: string,
   options: PromptOptions<unknown> & { readonly complete?: Parameters<typeof completers>[0] },
@@ -114,7 +115,7 @@ export const promptLayer = (
     prompt,
     (args) =>
       Effect.map(
-        run(runner, (context) => handler(args, context)),
+        run(runner, (context) => handler(args, context), identity),
         promptResult
       ),
     { complete: completers(complete, rules, name), visible: checkedVisible(visible, rules, runner.place) }

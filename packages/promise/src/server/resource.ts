@@ -1,9 +1,10 @@
-/** Resources and templates of a program as feature layers. */
+/** Turns a program's resources and templates into feature layers. */
 import * as Resources from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import type { Layer } from "effect/Layer"
 import * as Result from "effect/Result"
 import type { HandlerContext } from "../handler/Context.ts"
@@ -25,12 +26,12 @@ const runnerOf = (rules: Rules, name: string) => ({
 
 const read = (rules: Rules, name: string, uri: string, call: (context: HandlerContext) => Read) =>
   Effect.flatMap(
-    run(runnerOf(rules, name), call),
+    run(runnerOf(rules, name), call, identity),
     (output): Effect.Effect<Resources.ResourceOutput, Resources.ResourceNotFound> =>
       output === undefined ? Effect.fail(new Resources.ResourceNotFound({ uri })) : Effect.succeed(output)
   )
 
-/** Throws for a field that the specification does not allow; a layer would fail later, when the server is built. */
+/** Throws if a field has a value the specification doesn't allow. Otherwise the layer would fail later, while the server is built. */
 const check = ({ annotations, icons, mimeType, name }: ResourceOptions | TemplateOptions<string>): void => {
   Validate.mimeType(`Resource ${name}`, mimeType)
   Validate.annotations(`Resource ${name}`, annotations)
@@ -50,7 +51,7 @@ const described = {
 const known: Known<ResourceOptions> = { ...described, size: "number" }
 const knownOfTemplates: Known<TemplateOptions<string>> = { ...described, complete: "object", list: "function" }
 
-/** A resource, with updates that the program announces. Throws for a URI that is none. */
+/** Creates a resource whose updates the program announces. Throws if the URI is invalid. */
 export const resourceLayer = (
   uri: string,
   options: ResourceOptions,
@@ -71,7 +72,10 @@ export const resourceLayer = (
   )
 }
 
-/** A family of resources. Throws for a template that is not RFC 6570, and for a completer of a variable that it does not have. */
+/**
+ * Creates a family of resources. Throws if the template is not valid RFC 6570, or if a completer refers to a variable the template doesn't
+ * have.
+ */
 export const templateLayer = (
   uriTemplate: string,
   given: TemplateOptions<string>,

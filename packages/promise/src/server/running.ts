@@ -1,15 +1,15 @@
 /**
- * The running server behind each `McpServer`, for clients in the same process. Kept apart, so that the class has no member that a program
- * could see.
+ * Maps each `McpServer` to its running server, for clients in the same process. Kept separate so that the class has no members visible to
+ * programs.
  */
 import type { ServerRuntime } from "./runtime.ts"
 
 const runtimes = new WeakMap<object, ServerRuntime>()
 
-/** Called by the constructor of a server. */
+/** Registers a server's runtime. Called by the server's constructor. */
 export const bind = (server: object, runtime: ServerRuntime): void => {
   runtimes.set(server, runtime)
 }
 
-/** The runtime of a server; undefined for a value that is none. */
+/** Returns a server's runtime, or `undefined` if the value isn't a server. */
 export const runtimeOf = (server: object): ServerRuntime | undefined => runtimes.get(server)

@@ -1,7 +1,7 @@
 /**
- * The running server of a program: its features as one layer, built once and shared by all that serve it.
+ * A program's running server. Its features form a single layer, which is built once and shared by everything that serves it.
  *
- * Features may be added and removed while it runs. Its end closes what serves it first, then the server.
+ * Features can be added and removed while the server runs. Shutting down first closes all listeners and then the server.
  */
 import { ResourceRegistry } from "@effect-mcp/core/Resources"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -17,13 +17,13 @@ import type { ServerOptions } from "./Options.ts"
 
 type Feature = Layer.Layer<never, never, McpServer.Registries>
 
-/** A feature and, while the server runs, the scope that it is registered in. */
+/** A feature and, while the server runs, the scope it is registered in. */
 interface Entry {
   readonly feature: Feature
   scope: Scope.Closeable | undefined
 }
 
-/** Where features of a running server are registered. */
+/** Scope and context for registering features on a running server. */
 interface Live {
   readonly registries: Context.Context<McpServer.Registries>
   readonly scope: Scope.Scope
@@ -38,14 +38,25 @@ const register = (entry: Entry, { registries, scope }: Live): Effect.Effect<void
     )
   })
 
-/** How long one tool may run, and how large its result may be, in the terms of the layers below. */
-const settings = ({ cancelGrace: _ours, limits, onError: _too, rateLimit, ...rest }: ServerOptions) => ({
-  ...rest,
-  ...(limits && { limits: { tool: limits } }),
-  ...(rateLimit === undefined
-    ? undefined
-    : { rateLimit: rateLimit === false ? rateLimit : { "tools/call": rateLimit } })
-})
+/** Converts the options to the settings of the underlying server. */
+const settings = (options: ServerOptions) => {
+  const { cancelGrace: _cancelGrace, drain: _drain, limits, onError: _onError, rateLimit, ...rest } = options
+  return {
+    ...rest,
+    ...(limits && { limits: { tool: limits } }),
+    ...(rateLimit === undefined
+      ? undefined
+      : { rateLimit: rateLimit === false ? rateLimit : { "tools/call": rateLimit } })
+  }
+}
+
+/** Builds the server. A tool that `portability: "strict"` refuses rejects everything that serves it. */
+const serverOf = (options: ServerOptions, features: Layer.Layer<never, never, McpServer.Registries>) => {
+  const { portability, ...rest } = settings(options)
+  return portability === "strict"
+    ? Layer.orDie(McpServer.layer({ ...rest, portability, features }))
+    : McpServer.layer({ ...rest, portability, features })
+}
 
 export class ServerRuntime {
   readonly #entries = new Set<Entry>()
@@ -53,21 +64,24 @@ export class ServerRuntime {
   readonly #closers = new Set<() => Promise<void>>()
   #live: Live | undefined = undefined
   #closing: Promise<void> | undefined = undefined
+  /** How long running requests may take to finish when the server closes, in milliseconds. */
+  readonly drain: number
 
   constructor(options: ServerOptions) {
+    this.drain = options.drain ?? 10_000
     const features = Layer.effectDiscard(
       Effect.gen({ self: this }, function* () {
         const registries = yield* Effect.context<McpServer.Registries>()
         const live = { registries, scope: yield* Effect.scope }
-        // Its first use loads the registries of all but tools: `add` is synchronous, and cannot wait for that.
+        // Loads every registry except the tool registry, because `add` is synchronous and can't wait for that.
         yield* (yield* ResourceRegistry).changed
         for (const entry of this.#entries) yield* register(entry, live)
         this.#live = live
       })
     )
     this.#runtime = ManagedRuntime.make(
-      // Logs go to stderr, also those of what serves it: stdout may carry messages.
-      Layer.provideMerge(McpServer.layer({ ...settings(options), features }), Layer.succeed(Logger.LogToStderr, true))
+      // All logs go to stderr, because stdout may carry messages.
+      Layer.provideMerge(serverOf(options, features), Layer.succeed(Logger.LogToStderr, true))
     )
   }
 
@@ -77,17 +91,20 @@ export class ServerRuntime {
       throw new RequestError("Closed", "The server is closed: make a new McpServer to serve again")
   }
 
-  /** The server, which is built if it is not there yet. */
+  /** Returns the server, building it if necessary. */
   get server(): Effect.Effect<McpServer.Server> {
     return Effect.map(this.#runtime.contextEffect, (context) => Context.get(context, McpServer.McpServer))
   }
 
-  /** The server as a layer: what is built of it shares one server. */
+  /** Provides the server as a layer. Everything built from it shares one server. */
   get layer(): Layer.Layer<McpServer.McpServer> {
     return Layer.effectContext(this.#runtime.contextEffect)
   }
 
-  /** Adds a feature, at once where the server runs. The function removes it, once its requests in flight have ended. */
+  /**
+   * Adds a feature, immediately if the server is running. The returned function removes it and resolves once its running requests have
+   * finished.
+   */
   add(feature: Feature): () => Promise<void> {
     this.assertOpen()
     const entry: Entry = { feature, scope: undefined }
@@ -106,7 +123,7 @@ export class ServerRuntime {
     return this.#runtime.runPromiseExit(effect)
   }
 
-  /** Calls `close` when the server closes, before its end; the function takes that back. */
+  /** Calls `close` when the server shuts down, before the server itself ends. Call the returned function to unregister it. */
   onClose(close: () => Promise<void>): () => void {
     this.assertOpen()
     this.#closers.add(close)

@@ -1,8 +1,8 @@
-/** SIGINT and SIGTERM for programs that only serve: the server closes, then the signal has its usual effect. */
+/** SIGINT and SIGTERM handling for programs that only serve. The server closes, and then the signal has its usual effect. */
 
 const signals = ["SIGINT", "SIGTERM"] as const
 
-/** Closes at the first signal and raises it again. The function takes that back. */
+/** Closes on the first signal, then raises the signal again. Call the returned function to stop handling signals. */
 export const onSignals = (close: () => Promise<void>): (() => void) => {
   const stop = (): void => {
     for (const signal of signals) process.off(signal, handlers[signal])

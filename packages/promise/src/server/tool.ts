@@ -1,10 +1,11 @@
-/** A tool of a program as a feature layer: its schemas as codecs, its handler as an effect. */
+/** Turns a program's tool into a feature layer, with its schemas as codecs and its handler as an effect. */
 import * as Contract from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as Exit from "effect/Exit"
+import { identity } from "effect/Function"
 import type { Layer } from "effect/Layer"
-import { isThenable } from "../boundary.ts"
-import type { HandlerContext } from "../handler/Context.ts"
+import type { ErrorPlace, HandlerContext } from "../handler/Context.ts"
+import { report } from "../handler/report.ts"
 import { toolResult } from "../handler/results.ts"
 import { run, type Rules } from "../handler/run.ts"
 import { objectPart, part, valueCodec } from "../schema/Standard.ts"
@@ -13,25 +14,24 @@ import { checkedOptions, type Known, knownLimits, required } from "./checked.ts"
 import type { ToolOptions } from "./Options.ts"
 import { checkedVisible } from "./visible.ts"
 
-/** A handler as the layer calls it: `input` is what its schema gave. */
+/** A handler as the layer calls it. `input` is the output of its schema. */
 export type ToolHandler = (input: unknown, context: HandlerContext) => unknown
 
 const empty = Exit.succeed({})
 
-/** The input of a tool without arguments: properties that a client sends anyway are dropped. */
+/** Input of a tool without arguments. Drops any properties a client sends anyway. */
 const noArguments: Contract.DescribedCodec<unknown> = {
   jsonSchema: { type: "object", properties: {}, additionalProperties: false },
   decode: () => empty,
   encode: () => empty
 }
 
-const inContent = (output: unknown): unknown => (isThenable(output) ? output.then(toolResult) : toolResult(output))
-
 const known: Known<ToolOptions<unknown, unknown>> = {
   title: "string",
   description: "string",
   input: "any",
   output: "any",
+  content: "function",
   annotations: "object",
   limits: "object",
   icons: "array",
@@ -46,7 +46,20 @@ const knownHints: Known<ToolAnnotations> = {
   openWorldHint: "boolean"
 }
 
-/** Throws for a name, an option or a schema that no tool can have. */
+/** Passes an error of `content` to `onError`. The server then logs it and sends the value as JSON. */
+const reporting =
+  (content: (value: never) => Contract.ToolContent, { onError }: Rules, place: ErrorPlace) =>
+  (value: unknown): Contract.ToolContent => {
+    try {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type of the option says that it takes the handler's value
+      return (content as (value: unknown) => Contract.ToolContent)(value)
+    } catch (thrown) {
+      report(onError, thrown, place)
+      throw thrown
+    }
+  }
+
+/** Throws if a tool's name, options or schemas are invalid. */
 export const toolLayer = (
   name: string,
   options: ToolOptions<unknown, unknown>,
@@ -54,9 +67,14 @@ export const toolLayer = (
   rules: Rules
 ): Layer<never, never, Tools.ToolRegistry> => {
   const where = `The tool ${JSON.stringify(name)}`
-  const { input, limits, output, visible, ...described } = checkedOptions(where, options, known)
+  const { content, input, limits, output, visible, ...described } = checkedOptions(where, options, known)
   required(where, "a description", described.description, "string")
   required(where, "a handler", handler, "function")
+  if (content !== undefined && output === undefined) {
+    throw new TypeError(
+      `${where} has no output schema; its handler returns the content, so remove the option "content"`
+    )
+  }
   if (limits !== undefined) checkedOptions(`${where}, limits`, limits, knownLimits)
   if (described.annotations !== undefined) checkedOptions(`${where}, annotations`, described.annotations, knownHints)
   const side = (which: string): string => `The ${which} of the tool ${JSON.stringify(name)}`
@@ -71,9 +89,10 @@ export const toolLayer = (
     place: { kind: "tool", name } as const,
     fail: (message: string) => new Tools.ToolFailure({ message })
   }
-  const call: ToolHandler = output === undefined ? (input, context) => inContent(handler(input, context)) : handler
-  return Tools.layer(tool, (input) => run(runner, (context) => call(input, context)), {
+  const into = output === undefined ? toolResult : identity
+  return Tools.layer(tool, (input) => run(runner, (context) => handler(input, context), into), {
     visible: checkedVisible(visible, rules, runner.place),
-    limits
+    limits,
+    content: content && reporting(content, rules, runner.place)
   })
 }

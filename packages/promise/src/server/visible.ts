@@ -1,4 +1,4 @@
-/** The callback `visible` of a feature: which callers may know of it. */
+/** The `visible` callback of a feature, which decides which callers may see it. */
 import type { Principal as PrincipalService } from "@effect-mcp/core/Principal"
 import { isThenable, notify } from "../boundary.ts"
 import type { ErrorPlace, Principal } from "../handler/Context.ts"
@@ -7,7 +7,7 @@ import type { Rules } from "../handler/run.ts"
 
 type Visible = (principal: PrincipalService["Service"]) => boolean
 
-/** `visible`, which hides the feature and reports the error if it throws or returns anything but a boolean. */
+/** Wraps `visible` so that the feature is hidden and the error reported if the callback throws or returns anything but a boolean. */
 export const checkedVisible = (
   visible: ((principal: Principal) => boolean) | undefined,
   { onError }: Rules,

@@ -1,5 +1,5 @@
-/** Servers of promises over HTTP: a server of their own, frameworks, authentication, and the official clients. */
-import { type HttpOptions, McpClient, type McpServer, RequestError } from "@effect-mcp/promise"
+/** Promise servers over HTTP: standalone, in frameworks, with authentication, and with the official clients. */
+import { type HttpOptions, McpClient, McpError, McpServer, RequestError } from "@effect-mcp/promise"
 import { assert, describe, it } from "@effect/vitest"
 import express from "express"
 import fastify from "fastify"
@@ -11,7 +11,7 @@ import { boom, fatal, quiet } from "../support/fatal.ts"
 import { sdks } from "../support/sdks.ts"
 import { gate, rejection, revisions, serverOf, textOf } from "../support/revisions.ts"
 
-/** A tool that says which user calls, and one that asks. */
+/** A tool that names its caller, and one that asks a question. */
 const offering = (): McpServer => {
   const server = serverOf()
   server.tool("user", { description: "The caller" }, (_, { principal }) => principal.subject ?? "anonymous")
@@ -27,7 +27,7 @@ const offering = (): McpServer => {
   return server
 }
 
-/** The URL of a listener that is closed with the test. */
+/** Listens until the end of the test, and returns the URL. */
 const listening = async (listener: RequestListener): Promise<string> => {
   const http = createServer(listener)
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve))
@@ -39,7 +39,7 @@ const listening = async (listener: RequestListener): Promise<string> => {
   return `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}/mcp`
 }
 
-/** A fetch handler on `node:http`. */
+/** Serves a fetch handler with `node:http`. */
 const ofFetch =
   (handler: (request: Request) => Response | Promise<Response>): RequestListener =>
   (incoming, outgoing) => {
@@ -60,7 +60,7 @@ const ofFetch =
     })
   }
 
-/** Each way to serve HTTP: gives the URL of the endpoint. */
+/** The ways to serve HTTP. Each returns the URL of its endpoint. */
 const ways: { readonly [name: string]: (server: McpServer, options: HttpOptions) => Promise<string> } = {
   "listen()": async (server, options) => (await server.listen({ ...options, signals: false })).url,
   "node:http": (server, options) => listening(server.toListener({ path: "/mcp", ...options })),
@@ -90,7 +90,7 @@ const ways: { readonly [name: string]: (server: McpServer, options: HttpOptions)
 
 const users = new Map([["secret", { subject: "ada", scopes: ["admin"] }]])
 
-describe.each(Object.entries(ways))("HTTP by %s", (_, serve) => {
+describe.each(Object.entries(ways))("HTTP through %s", (_, serve) => {
   it.each(revisions)("Calls, progress and questions work over HTTP in %s", async (revision) => {
     const url = await serve(offering(), {})
     await using client = await McpClient.connect(
@@ -108,7 +108,7 @@ describe.each(Object.entries(ways))("HTTP by %s", (_, serve) => {
   })
 
   it.each(revisions)(
-    "A verified token gives the principal, and any other is refused by 401 in %s",
+    "A verified token provides the principal, and any other token gets 401 in %s",
     async (revision) => {
       const resourceMetadata = "https://example.com/.well-known/oauth-protected-resource"
       const url = await serve(offering(), {
@@ -128,17 +128,63 @@ describe.each(Object.entries(ways))("HTTP by %s", (_, serve) => {
         refused.headers.get("www-authenticate"),
         `Bearer error="invalid_token", resource_metadata="${resourceMetadata}"`
       )
-      const unknown = { error: "invalid_token", error_description: "The token is not known: get one from the operator" }
+      const unknown = { error: "invalid_token", error_description: "Unknown token: get one from the operator" }
       assert.deepStrictEqual(await refused.json(), unknown)
       const anonymous = await fetch(url, { method: "POST" })
       assert.deepStrictEqual(await anonymous.json(), {
         error: "unauthorized",
-        error_description: "A token is needed: Authorization: Bearer TOKEN"
+        error_description: "A token is required: Authorization: Bearer TOKEN"
       })
     }
   )
 
-  it("An error of the verification is answered by 500 and reported", async () => {
+  it("A page from a listed site passes the preflight and can read a 401", async () => {
+    const cors = { maxAge: 60_000, exposedHeaders: ["X-Trace"] }
+    const allowedOrigins = ["https://app.example.com"]
+    const url = await serve(offering(), { cors, allowedOrigins, auth: { verify: (token) => users.get(token ?? "") } })
+    const preflight = (origin: string) =>
+      fetch(url, {
+        method: "OPTIONS",
+        headers: { origin, "access-control-request-headers": "authorization,mcp-session-id" }
+      })
+    const { headers, status } = await preflight("https://app.example.com")
+    const headersOf = (headers: Headers, ...names: ReadonlyArray<string>) =>
+      names.map((name) => headers.get(`access-control-${name}`))
+    assert.deepStrictEqual(
+      [status, ...headersOf(headers, "allow-origin", "allow-headers", "allow-methods", "max-age")],
+      [204, "https://app.example.com", "authorization,mcp-session-id", "GET, POST, DELETE", "60"]
+    )
+    assert.deepStrictEqual(headersOf((await preflight("https://evil.example")).headers, "allow-origin"), [null])
+    const post = await fetch(url, { method: "POST", headers: { origin: "https://app.example.com" } })
+    assert.deepStrictEqual(
+      [post.status, ...headersOf(post.headers, "allow-origin", "expose-headers")],
+      [401, "https://app.example.com", "Mcp-Session-Id, Retry-After, WWW-Authenticate, DPoP-Nonce, X-Trace"]
+    )
+  })
+
+  it("Closing the server lets a running call finish and rejects a later one", async () => {
+    const server = offering()
+    const started = gate()
+    const go = gate()
+    server.tool("wait", { description: "Waits" }, async () => {
+      started.resolve()
+      await go.promise
+      return "finished"
+    })
+    const url = await serve(server, {})
+    await using client = await McpClient.connect({ url }, { revisions: ["2025-11-25"], reconnect: false })
+    const call = client.callTool("wait")
+    await started.promise
+    const closed = server.close()
+    const refused = await rejection(client.callTool("user"))
+    assert.instanceOf(refused, McpError)
+    assert.strictEqual(refused.message, "The server is shutting down and did not start the request. Send it again")
+    go.resolve()
+    assert.strictEqual(textOf(await call), "finished")
+    await closed
+  })
+
+  it("A verification error is answered with 500 and reported", async () => {
     const errors: Array<unknown> = []
     const server = serverOf({ onError: (error, { kind }) => errors.push([error, kind]) })
     const error = new Error("The database is away")
@@ -148,7 +194,7 @@ describe.each(Object.entries(ways))("HTTP by %s", (_, serve) => {
     assert.deepStrictEqual(errors, [[error, "auth"]])
   })
 
-  it("A verification that rejects, with an onError that throws, leaves the server running", async () => {
+  it("A rejecting verification and a throwing onError leave the server running", async () => {
     quiet()
     const unhandled = fatal()
     const server = offering()
@@ -178,7 +224,7 @@ describe.each(Object.entries(ways))("HTTP by %s", (_, serve) => {
     assert.deepStrictEqual([response.status, errors.length], [status, status === 500 ? 1 : 0])
   })
 
-  it("A verification that never settles holds up no other caller, and no shutdown", async () => {
+  it("A verification that never settles blocks neither other callers nor shutdown", async () => {
     const server = offering()
     const arrived = gate()
     const verify = (token: string | undefined) => {
@@ -198,7 +244,7 @@ describe.each(Object.entries(ways))("HTTP by %s", (_, serve) => {
     await stuck
   })
 
-  it.each(sdks)("$name calls a server over HTTP, and sees an error of a tool as its message", async ({ overHttp }) => {
+  it.each(sdks)("$name calls a server over HTTP and sees a tool's error as its message", async ({ overHttp }) => {
     const server = offering()
     server.tool("fail", { description: "Fails" }, () => Promise.reject(new Error("No luck")))
     await using client = await overHttp(await serve(server, {}))
@@ -208,15 +254,17 @@ describe.each(Object.entries(ways))("HTTP by %s", (_, serve) => {
   })
 })
 
-it("A server refuses an option of HTTP that it does not know, as JavaScript may give it", () => {
+it("An unknown HTTP option is rejected, even from JavaScript", () => {
   const options = { path: "/mcp", tokens: { secret: "ada" } } as const
   const server = serverOf()
   assert.throws(() => server.toListener(options), TypeError, 'HTTP has no option "tokens": expected path, auth')
   assert.throws(() => server.toFetch(options), TypeError, 'HTTP has no option "tokens"')
+  const cors = { credentials: false, maxage: 60_000 }
+  assert.throws(() => server.toFetch({ cors }), TypeError, 'HTTP cors has no option "maxage": did you mean "maxAge"?')
 })
 
-describe("servers that listen", () => {
-  it("A server that listens refuses other names of the host unless they are allowed", async () => {
+describe("Listening servers", () => {
+  it("A listening server rejects other host names unless allowed", async () => {
     const { port } = await offering().listen({ signals: false })
     const server = offering()
     const allowing = await server.listen({ signals: false, allowedHosts: ["mcp.example.com"] })
@@ -245,7 +293,26 @@ describe("servers that listen", () => {
     assert.strictEqual(textOf(await client.callTool("user")), "anonymous")
   })
 
-  it("A server rejects `listen` where its port is taken", async () => {
+  it("Closing a listener twice waits for the first close", async () => {
+    const { close, url } = await offering().listen({ signals: false })
+    await Promise.all([close(), close()])
+    await close()
+    assert.instanceOf(await rejection(fetch(url)), Error)
+  })
+
+  it("Everything is still served during `lameDuck`, and responses close their connections", async () => {
+    // Not closed with the test, which would take as long as `lameDuck`.
+    const server = new McpServer({ name: "leaving", version: "1.0.0" })
+    server.tool("user", { description: "Answers" }, () => "ada")
+    const { url } = await server.listen({ lameDuck: 1e6, signals: false, sessions: false })
+    await using client = await McpClient.connect({ url })
+    void server.close()
+    assert.strictEqual(textOf(await client.callTool("user")), "ada")
+    const response = await fetch(url, { method: "POST" })
+    assert.strictEqual(response.headers.get("connection"), "close")
+  })
+
+  it("`listen` rejects if its port is in use", async () => {
     const { port } = await offering().listen({ signals: false })
     const error = await rejection(offering().listen({ port, signals: false }))
     assert.propertyVal(error, "code", "EADDRINUSE")

@@ -1,4 +1,4 @@
-/** The public types: no Effect in the published declarations, models that are those of the protocol, and what handlers are typed by. */
+/** The public types: declarations without Effect, models that match the protocol, and typed handlers. */
 import {
   type CallToolResult,
   type Completion,
@@ -29,7 +29,7 @@ import { z } from "zod"
 
 const root = resolve(import.meta.dirname, "../..")
 
-/** The declarations that a module's own refer to, itself included, and the packages that they import. */
+/** Returns a module's declarations with all declarations that they import, and the imported packages. */
 const declarationsOf = (
   entry: string
 ): { readonly files: ReadonlySet<string>; readonly packages: ReadonlySet<string> } => {
@@ -48,8 +48,8 @@ const declarationsOf = (
   return { files, packages }
 }
 
-describe("published declarations", () => {
-  it("The published declarations import no module of Effect or of the packages below", () => {
+describe("Published declarations", () => {
+  it("The published declarations import nothing from Effect or the underlying packages", () => {
     const built = spawnSync(process.execPath, [resolve(root, "../../node_modules/typescript/bin/tsc"), "-b", root], {
       encoding: "utf8"
     })
@@ -75,9 +75,9 @@ describe("published declarations", () => {
   })
 })
 
-describe("models", () => {
-  it("The models are those of the protocol, as far as programs see them", () => {
-    // Both ways: what a program gives is what the protocol takes, and what it gets is what the protocol has.
+describe("Models", () => {
+  it("The models match the protocol in both directions", () => {
+    // Programs send values of the first type and receive values of the second.
     expectTypeOf<Models.Tool.CallToolResult>().toExtend<CallToolResult>()
     expectTypeOf<CallToolResult>().toExtend<Models.Tool.CallToolResult>()
     expectTypeOf<Models.Tool.Tool>().toExtend<Tool>()
@@ -106,8 +106,8 @@ describe("models", () => {
   })
 })
 
-describe("types of handlers", () => {
-  it("A handler is typed by its schemas, its template and its steps", () => {
+describe("Handler types", () => {
+  it("A handler is typed by its schemas, template and steps", () => {
     const server = new McpServer({ name: "types", version: "1.0.0" })
     const input = z.object({ n: z.string().transform(Number) })
     server.tool("typed", { description: "Typed", input, output: z.object({ m: z.number() }) }, (args, context) => {

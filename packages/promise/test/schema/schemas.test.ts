@@ -1,4 +1,4 @@
-/** Schemas of several libraries: what they advertise, what handlers get, and the errors about schemas without a JSON Schema. */
+/** Schemas of several libraries: their JSON Schemas, the values that handlers receive, and the errors of schemas without a JSON Schema. */
 import { fromJsonSchema, type McpServer, withJsonSchema } from "@effect-mcp/promise"
 import { assert, describe, it } from "@effect/vitest"
 import { toStandardJsonSchema } from "@valibot/to-json-schema"
@@ -106,8 +106,8 @@ const choices: { readonly [library: string]: Parameters<Parameters<Parameters<Mc
   )
 }
 
-describe.each(Object.keys(offer))("schemas of %s", (library) => {
-  it("A schema is advertised, decodes arguments, checks the output and says what does not fit", async () => {
+describe.each(Object.keys(offer))("%s schemas", (library) => {
+  it("A schema is advertised, decodes arguments, validates output and explains violations", async () => {
     const server = serverOf()
     offer[library]?.(server)
     const client = await clientOf(server, revision)
@@ -128,8 +128,8 @@ describe.each(Object.keys(offer))("schemas of %s", (library) => {
   })
 })
 
-describe.each(Object.keys(choices))("forms of %s", (library) => {
-  it("A form shows choices, bounds and required fields", async () => {
+describe.each(Object.keys(choices))("%s forms", (library) => {
+  it("A form shows choices, limits and required fields", async () => {
     const server = serverOf()
     const schema = choices[library]
     server.tool("ask", { description: "Asks" }, async (_, { ask }) =>
@@ -154,7 +154,7 @@ describe.each(Object.keys(choices))("forms of %s", (library) => {
   })
 })
 
-describe("schemas that are refused", () => {
+describe("Rejected schemas", () => {
   const refusal = (input: any): string => {
     try {
       serverOf().tool("t", { description: "T", input }, () => "")
@@ -164,36 +164,36 @@ describe("schemas that are refused", () => {
     return "It was accepted"
   }
 
-  it("A schema without a JSON Schema is named with its library, and the error says what to do", () => {
+  it("A schema without a JSON Schema is rejected with its library and a fix", () => {
     assert.strictEqual(
       refusal(z3.object({ a: z3.string() })),
-      'The input of the tool "t" is a schema of zod 3 without a JSON Schema; install zod 4.2 or newer and import it from "zod"'
+      'The input of the tool "t" is a schema from zod 3 without a JSON Schema; install zod 4.2 or newer and import it from "zod"'
     )
     const { "~standard": _none, ...older } = Object.assign(Object.create({ safeParse: () => undefined }), { _def: {} })
     assert.include(
       refusal(Object.assign(Object.create({ safeParse: () => undefined }), older)),
-      "is a schema of zod 3, but"
+      "is a zod 3 schema, but"
     )
     assert.include(refusal(mini.object({ a: mini.string() })), "withJsonSchema(schema, z.toJSONSchema(schema))")
-    assert.include(refusal(v.object({ a: v.string() })), "wrap it: toStandardJsonSchema(schema)")
+    assert.include(refusal(v.object({ a: v.string() })), "wrap it with toStandardJsonSchema(schema)")
     const foreign = { "~standard": { version: 1, vendor: "other", validate: () => ({ value: {} }) } }
-    assert.include(refusal(foreign), "is a schema of other without a JSON Schema; expected is zod 4.2")
+    assert.include(refusal(foreign), "is a schema from other without a JSON Schema; expected zod 4.2")
     assert.include(refusal({ type: "object" }), "is a value of type object, but a Standard Schema")
     assert.include(refusal(null), "is a value of type null")
   })
 
-  it("A schema is refused for parts that JSON cannot carry, and for an input that is no object", () => {
+  it("A schema is rejected for values JSON cannot represent, or a non-object input", () => {
     assert.match(
       refusal(z.object({ at: z.date() })),
       /^The input of the tool "t" has no JSON Schema: .*JSON can carry$/
     )
     assert.strictEqual(
       refusal(z.string()),
-      'The input of the tool "t" describes a value of type "string", but a JSON object is expected'
+      'The input of the tool "t" describes a value of type "string", but a JSON object was expected'
     )
   })
 
-  it("A schema is refused for arguments of a prompt that are no strings", () => {
+  it("A schema is rejected for prompt arguments that are not strings", () => {
     const server = serverOf()
     assert.throws(
       () => server.prompt("p", { arguments: z.object({ n: z.number() }) }, () => ""),
@@ -202,7 +202,7 @@ describe("schemas that are refused", () => {
     server.prompt("q", { arguments: z.object({ n: z.coerce.number(), e: z.enum(["a", "b"]) }) }, () => "")
   })
 
-  it("A schema that validates asynchronously is accepted, and refuses arguments in its time", async () => {
+  it("An asynchronously validating schema is accepted and rejects arguments in its own time", async () => {
     const server = serverOf()
     const input = z.object({ name: z.string().refine(async (name) => name !== "taken", "is taken") })
     server.tool("register", { description: "Registers", input }, ({ name }) => `Hello ${name}`)

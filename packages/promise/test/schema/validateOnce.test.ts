@@ -1,4 +1,4 @@
-/** Schemas that wait, throw, reject or return nonsense: each value is validated once, and the server lives. */
+/** Schemas that wait, throw, reject or return nonsense: each value is validated once, and the server survives. */
 import { withJsonSchema } from "@effect-mcp/promise"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { clientOf, rejection, serverOf, textOf } from "../support/revisions.ts"
 
 const revision = "2025-11-25"
 
-describe("schemas that misbehave", () => {
+describe("Misbehaving schemas", () => {
   const schemaOf = (validate: (value: unknown) => unknown): StandardSchemaV1 & StandardJSONSchemaV1 => {
     const jsonSchema = () => ({ type: "object", properties: { name: { type: "string" } } })
     return {
@@ -27,11 +27,11 @@ describe("schemas that misbehave", () => {
     ["throws", boom],
     ["rejects", async () => boom()],
     ["returns undefined", () => undefined],
-    ["resolves with undefined", async () => undefined],
+    ["resolves to undefined", async () => undefined],
     ["returns an empty object", () => ({})],
-    ["returns issues that are no array", () => ({ issues: "wrong" })],
+    ["returns non-array issues", () => ({ issues: "wrong" })],
     ["returns an unreadable issue", () => ({ issues: [Object.defineProperty({}, "message", { get: boom })] })],
-    ["returns a thenable that throws", () => ({ then: boom })]
+    ["returns a throwing thenable", () => ({ then: boom })]
   ])("A schema that %s fails its request with -32603, and the handler does not run", async (_, validate) => {
     const unhandled = fatal()
     const server = serverOf()
@@ -54,7 +54,7 @@ describe("schemas that misbehave", () => {
   })
 })
 
-describe("asynchronous refinements", () => {
+describe("Asynchronous refinements", () => {
   const refused = async (): Promise<boolean> => {
     throw new Error("boom")
   }
@@ -84,7 +84,7 @@ describe("asynchronous refinements", () => {
         return withJsonSchema(schema, z.toJSONSchema(z.object(object)))
       }
     ]
-  ])("A refinement of %s runs once for a call, and a form, and may reject", async (_, schemaOf) => {
+  ])("A refinement in %s runs once per call and form, and can reject", async (_, schemaOf) => {
     const unhandled = fatal()
     const server = serverOf()
     let runs = 0
@@ -115,7 +115,7 @@ describe("asynchronous refinements", () => {
     assert.deepStrictEqual(await unhandled(), [])
   })
 
-  it("A typed call runs a refinement of its output once", async () => {
+  it("A typed call runs an output refinement once", async () => {
     const unhandled = fatal()
     const server = serverOf()
     server.tool("name", { description: "A name", output: z.object(object) }, () => ({ name: "a" }))

@@ -1,8 +1,8 @@
-/** Errors that would end the process, and the code of programs that makes them. */
+/** Records errors that would end the process. */
 import { vi } from "@effect/vitest"
 import { onTestFinished } from "vitest"
 
-/** The rejections that nothing handled, and the exceptions that nothing caught, while the test runs: each would end the process. */
+/** Unhandled rejections and uncaught exceptions while the test runs. Each would end the process. */
 export const fatal = (): (() => Promise<ReadonlyArray<unknown>>) => {
   const found: Array<unknown> = []
   const note = (error: unknown): void => void found.push(error)
@@ -17,7 +17,7 @@ export const fatal = (): (() => Promise<ReadonlyArray<unknown>>) => {
     }
   })
   onTestFinished(() => others.forEach((restore) => restore()))
-  // Node tells of rejections once the microtasks have run: by the second turn of its event loop.
+  // Node reports rejections after the microtasks, at the latest in the second turn of the event loop.
   const turn = () => new Promise<void>((resolve) => void setImmediate(resolve))
   return async () => {
     await turn()
@@ -30,7 +30,7 @@ export const boom = (): never => {
   throw new Error("boom")
 }
 
-/** The lines on stderr, which are not printed while the test runs. */
+/** Captures the lines on stderr while the test runs. */
 export const quiet = (): ReadonlyArray<string> => {
   const lines: Array<string> = []
   const spy = vi.spyOn(console, "error").mockImplementation((...parts) => void lines.push(parts.join(" ")))

@@ -1,17 +1,17 @@
-/** Servers of promises and their clients in one process, in a revision. */
+/** Promise servers and their clients in one process, in a given revision. */
 import { type ConnectOptions, McpClient, McpServer, type Revision, type ServerOptions } from "@effect-mcp/promise"
 import { onTestFinished } from "vitest"
 
 export const revisions: ReadonlyArray<Revision> = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
 
-/** A server that is closed with the test. */
+/** Creates a server that is closed after the test. */
 export const serverOf = (options: Partial<ServerOptions> = {}): McpServer => {
   const server = new McpServer({ name: "test", version: "1.0.0", ...options })
   onTestFinished(() => server.close())
   return server
 }
 
-/** A client in memory that is closed with the test. */
+/** Connects an in-memory client that is closed after the test. */
 export const clientOf = async (
   server: McpServer,
   revision: Revision,
@@ -22,18 +22,18 @@ export const clientOf = async (
   return client
 }
 
-/** All that an iteration gives. */
+/** Collects all values of an iteration. */
 export const all = async <A>(items: AsyncIterable<A>): Promise<ReadonlyArray<A>> => {
   const found: Array<A> = []
   for await (const item of items) found.push(item)
   return found
 }
 
-/** The texts of a result. */
+/** Returns the texts in a result. */
 export const textOf = ({ content }: Awaited<ReturnType<McpClient["callTool"]>>): string =>
   content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("|")
 
-/** What a promise rejects with. */
+/** Returns the error that a promise rejects with. */
 export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     (value) => {

@@ -1,5 +1,6 @@
-/** The login of one transport: the token of each request, and what happens when the server refuses it. */
+/** One transport's login: adds a token to each request, and gets another token when the server rejects it. */
 import { isSecure } from "@effect-mcp/auth/client/TrustedUrl"
+import { memoize } from "effect/Function"
 import { InsufficientScopeError, OAuthClientFlowError } from "../../model/oauth.ts"
 import { SdkError, SdkErrorCode, UnauthorizedError } from "../../model/errors.ts"
 import { type Challenge, extractWWWAuthenticateParams } from "./challenge.ts"
@@ -10,9 +11,11 @@ import { type AuthProvider, type FetchLike, isOAuthProvider, type OAuthClientPro
 type Provider = AuthProvider | OAuthClientProvider
 
 export interface LoginOptions {
-  /** Gives tokens, or logs in by OAuth. */
+  /** Supplies tokens, or logs in with OAuth. */
   authProvider?: Provider | undefined
-  /** After a refusal for want of scopes: asks for them (default), or has the request reject with an `InsufficientScopeError`. */
+  /**
+   * Whether to ask for missing scopes (`reauthorize`, the default), or to reject the request with an `InsufficientScopeError` (`throw`).
+   */
   onInsufficientScope?: "reauthorize" | "throw" | undefined
 }
 
@@ -23,14 +26,13 @@ const tokenOf = async (provider: Provider): Promise<string | undefined> =>
   isOAuthProvider(provider) ? (await provider.tokens())?.access_token : provider.token()
 
 /**
- * The attempts that run, by provider, then by server and kind of refusal. Requests that are refused at the same time share one, those of
- * other transports too: a second use of a refresh token may revoke all tokens of the user.
+ * Running attempts by provider, then by server and status. Requests that are rejected at the same time share one attempt, even across
+ * transports: using a refresh token twice may revoke all of the user's tokens.
  */
-const running = new WeakMap<Provider, Map<string, Promise<void>>>()
+const attemptsOf = memoize<Provider, Map<string, Promise<void>>>(() => new Map())
 
 const sharedAttempt = async (provider: Provider, key: string, attempt: () => Promise<void>): Promise<void> => {
-  const attempts = running.get(provider) ?? new Map<string, Promise<void>>()
-  running.set(provider, attempts)
+  const attempts = attemptsOf(provider)
   const started = attempts.get(key) ?? attempt().finally(() => attempts.delete(key))
   attempts.set(key, started)
   await started
@@ -45,15 +47,18 @@ export class Login {
   readonly #server: URL
   readonly #options: LoginOptions
   readonly #fetch: FetchLike
-  /** What the refusals named last. */
+  /** Metadata URL from the most recent rejection. */
   #resourceMetadataUrl: URL | undefined
-  /** The scopes that the server demanded so far. */
+  /** Scopes that the server has demanded so far. */
   #demanded = new Set<string>()
-  /** The page that a stream opened: the next refused request tells of it, since another page would make its answer void. */
+  /**
+   * Error from the redirect that a stream caused. The next rejected request throws it, because a second redirect would invalidate the first
+   * one's answer.
+   */
   #unseen: UnauthorizedError | undefined
   #told: unknown
 
-  /** Whether a GET is a stream that no call of the program waits for. */
+  /** True if a GET opens a stream that none of the program's calls wait for. */
   readonly #hasStreams: boolean
 
   constructor(server: URL, options: LoginOptions, fetch: FetchLike, hasStreams: boolean) {
@@ -63,7 +68,7 @@ export class Login {
     this.#fetch = fetch
   }
 
-  /** Gets another token; rejects where that is not possible. */
+  /** Gets another token. Rejects if that is not possible. */
   async #renew(provider: Provider, response: Response, { resourceMetadataUrl, scope }: Challenge): Promise<void> {
     if (!isOAuthProvider(provider)) {
       await provider.onUnauthorized?.({ response, serverUrl: this.#server, fetchFn: this.#fetch })
@@ -77,14 +82,14 @@ export class Login {
       fetchFn: this.#fetch,
       resourceMetadataUrl: resourceMetadataUrl ?? this.#resourceMetadataUrl,
       scope: isStepUp ? [...this.#demanded].join(" ") : scope,
-      // A refresh gives no scope that was not granted.
+      // A refresh cannot add scopes that were not granted.
       forceReauthorization: isStepUp && [...this.#demanded].some((demanded) => !scopesOf(granted).has(demanded))
     })
     if (result === "REDIRECT")
       throw new UnauthorizedError("The user was sent to the authorization server: call finishAuth")
   }
 
-  /** Whether the request is worth another attempt, with another token; rejects with the reason why there is none. */
+  /** Returns true if the request should be sent again with another token. Rejects with the reason if no token can be had. */
   async #again(response: Response, sent: string | undefined, tried: Set<string>): Promise<boolean> {
     const { authProvider: provider, onInsufficientScope } = this.#options
     const { status } = response
@@ -103,7 +108,7 @@ export class Login {
     }
     if (provider === undefined) return false
     const isOutdated = isOAuth && sent !== undefined && (await tokenOf(provider)) !== sent
-    // Another request has got a token since this one was sent.
+    // Another request has obtained a token since this one was sent.
     if (isOutdated && !tried.has("newer")) return tried.add("newer").size > 0
     if (tried.has(`${status}`)) throw exhausted(status, this.#server)
     tried.add(`${status}`)
@@ -112,7 +117,7 @@ export class Login {
     return true
   }
 
-  /** Notes whether a request of the program rejects with the failure, or a stream that no call waits for. */
+  /** Records whether the failure reached the program, or only a stream that no call waits for. */
   #tell(error: unknown, isStream: boolean): void {
     if (!isStream) this.#told = error
     this.#unseen = isStream && error instanceof UnauthorizedError && error !== this.#told ? error : undefined
@@ -128,7 +133,7 @@ export class Login {
     }
   }
 
-  /** `fetch` with the token of the provider. A refusal is returned where it is not a matter of tokens, else rejects. */
+  /** `fetch` with the provider's token. Returns a 401 or 403 that a new token would not change, and rejects if logging in fails. */
   readonly fetch: FetchLike = async (url, init) => {
     const tried = new Set<string>()
     for (;;) {
@@ -137,7 +142,7 @@ export class Login {
       if (token) headers.set("authorization", `Bearer ${token}`)
       const response = await this.#fetch(url, { ...init, headers })
       const { status } = response
-      // The end of a session is not worth a login.
+      // Closing a session is no reason to log in.
       if ((status !== 401 && status !== 403) || init?.method === "DELETE") return response
       try {
         if (!(await this.#again(response, token, tried))) return response
@@ -145,12 +150,12 @@ export class Login {
         this.#tell(error, this.#hasStreams && init?.method === "GET")
         throw new LoginFailure(error, response)
       }
-      // The provider may have read the body: it is locked then.
+      // The provider may have read the body, which locks it.
       await response.body?.cancel().catch(() => undefined)
     }
   }
 
-  /** Gets the tokens for the answer of the authorization server. */
+  /** Exchanges the authorization server's answer for tokens. */
   async finish(answer: URLSearchParams | string, iss?: string | null): Promise<void> {
     const { authProvider: provider } = this.#options
     if (provider === undefined || !isOAuthProvider(provider)) {

@@ -1,9 +1,9 @@
-/** The failure of a request whose login failed: belongs to that request, since others run at the same time. */
+/** A request failed because its login failed. The error travels with the request, since other requests run at the same time. */
 export class LoginFailure extends Error {
   override readonly name = "LoginFailure"
-  /** What the program is told. */
+  /** The error that the program receives. */
   readonly error: unknown
-  /** The refusal, without its body; one of status 401 where the request was not sent. */
+  /** The rejected response, without its body. Has status 401 if the request was not sent. */
   readonly response: Response
 
   constructor(error: unknown, refusal?: Response) {
@@ -13,9 +13,9 @@ export class LoginFailure extends Error {
   }
 }
 
-/** The failure among the causes of an error; undefined for an error without. */
+/** Returns the login failure among the causes of an error, or `undefined` if there is none. */
 export const loginFailureOf = (error: unknown): LoginFailure | undefined => {
-  // Bounded, since a chain of causes may be circular.
+  // Bounded, because a chain of causes may be circular.
   let current = error
   for (let depth = 0; depth < 8 && typeof current === "object" && current !== null; depth++) {
     if (current instanceof LoginFailure) return current

@@ -1,4 +1,4 @@
-/** What a server says by `WWW-Authenticate` when it refuses a request (RFC 6750, RFC 9728). */
+/** Contents of `WWW-Authenticate` in a rejected request (RFC 6750, RFC 9728). */
 
 export interface Challenge {
   error?: string | undefined
@@ -7,7 +7,7 @@ export interface Challenge {
   errorDescription?: string | undefined
 }
 
-/** The challenge of a response; empty where it has none for bearers of tokens. */
+/** Returns the `Bearer` challenge of a response, or an empty object if there is none. */
 export const extractWWWAuthenticateParams = ({ headers }: Response): Challenge => {
   const [, text] = /^bearer\s+(.*)$/is.exec(headers.get("www-authenticate") ?? "") ?? []
   if (text === undefined) return {}

@@ -1,6 +1,6 @@
 /**
- * The login of a client whose state is a provider's: from the server's metadata to tokens, in one call or in two around the page of the
- * authorization server. Discovery, registration and requests are those of `@effect-mcp/auth`.
+ * Logs in a client whose provider keeps the state: from the server's metadata to tokens, in one call, or in two with the authorization
+ * page in between. Uses the discovery, registration and requests of `@effect-mcp/auth`.
  */
 import * as AuthorizationCode from "@effect-mcp/auth/client/AuthorizationCode"
 import * as ClientIdentity from "@effect-mcp/auth/client/ClientIdentity"
@@ -10,6 +10,7 @@ import * as Registration from "@effect-mcp/auth/client/Registration"
 import * as TokenEndpoint from "@effect-mcp/auth/client/TokenEndpoint"
 import { OAuthError as LibraryError } from "@effect-mcp/auth/OAuthError"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import { memoize } from "effect/Function"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
@@ -35,7 +36,7 @@ import {
   validateClientMetadataUrl
 } from "./provider.ts"
 
-/** The error of the library as the SDK has it: with the code of the authorization server, where it gave one. */
+/** Converts an error from the auth library to the SDK's error. Keeps the authorization server's error code, if any. */
 const toThrown = (error: unknown): unknown => {
   if (!(error instanceof LibraryError)) return error
   const { code, message, status, step } = error
@@ -43,7 +44,7 @@ const toThrown = (error: unknown): unknown => {
   return code === undefined ? new OAuthClientFlowError(message) : new OAuthError(code, message)
 }
 
-/** What one call works with. */
+/** Values that one call of `auth` works with. */
 interface Flow {
   readonly provider: OAuthClientProvider
   readonly options: AuthOptions
@@ -64,14 +65,14 @@ const runner =
     }
   }
 
-/** The scopes to ask for, with `offline_access` where the client refreshes tokens and the authorization server has that scope. */
+/** Returns the scopes to request. Adds `offline_access` if the client refreshes tokens and the authorization server supports that scope. */
 const scopeOf = (
   { clientMetadata }: OAuthClientProvider,
   { scope }: AuthOptions,
   supported: ReadonlyArray<string> | undefined,
   { scopes_supported }: GrantRequest["metadata"]
 ): string | undefined => {
-  // Metadata that name no scope say as little as those without a list.
+  // An empty list of scopes in the metadata is treated like a missing list.
   const wanted = [scope, supported?.join(" "), clientMetadata.scope].find((scopes) => scopes)
   const refreshes = clientMetadata.grant_types?.includes("refresh_token") === true
   if (wanted === undefined) return undefined
@@ -79,17 +80,17 @@ const scopeOf = (
   return [...new Set([...wanted.split(" "), "offline_access"])].join(" ")
 }
 
-/** Whether two values name one authorization server: stored ones of the SDK may end in a slash that its metadata lack. */
+/** True if both values name the same authorization server. Values stored by the SDK may end in a slash that the metadata lack. */
 const isSameIssuer = (one: string, other: string): boolean => one.replace(/\/$/, "") === other.replace(/\/$/, "")
 
-/** Where the users of providers were sent last, for those that save no `discoveryState`. */
-const visited = new WeakMap<OAuthClientProvider, OAuthDiscoveryState>()
+/** Where each provider's user was last sent, for providers that do not save `discoveryState`. */
+const visitOf = memoize<OAuthClientProvider, { last?: OAuthDiscoveryState }>(() => ({}))
 
-/** Finds the authorization server: for an answer of one, that to which the user was sent. */
+/** Finds the authorization server. For an answer, this is the server that the user was sent to. */
 const found = async (provider: OAuthClientProvider, options: AuthOptions, isAnswered: boolean): Promise<Flow> => {
   const run = runner(options)
   const server = new URL(options.serverUrl)
-  const saved = isAnswered ? ((await provider.discoveryState?.()) ?? visited.get(provider)) : undefined
+  const saved = isAnswered ? ((await provider.discoveryState?.()) ?? visitOf(provider).last) : undefined
   const http = await run(Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer))
   const discovery = { http, server, protocolVersion: "2025-11-25", fallback: true }
   const challenged = options.resourceMetadataUrl?.href ?? saved?.resourceMetadataUrl
@@ -133,10 +134,10 @@ const registered = async (flow: Flow, redirectUri: string | URL | undefined): Pr
   }
 }
 
-/** The client at this authorization server: the provider's, its metadata document, or a new registration. */
+/** Returns the client at this authorization server: from the provider, from its metadata document, or by registering. */
 const clientOf = async (flow: Flow): Promise<StoredOAuthClientInformation> => {
   const { issuer, options, provider, request } = flow
-  // Storage of JSON gives null for a client that it does not have.
+  // JSON storage returns null for a client that it does not have.
   const known = (await provider.clientInformation({ issuer })) ?? undefined
   const isIts = known !== undefined && isSameIssuer(known.issuer ?? issuer, issuer)
   if (isIts && isCurrent(known)) return known
@@ -161,7 +162,7 @@ const clientOf = async (flow: Flow): Promise<StoredOAuthClientInformation> => {
 
 const methods = ["none", "client_secret_basic", "client_secret_post"] as const
 
-/** Authenticates a token request: by the provider, or with the secret of the client. */
+/** Authenticates a token request, with the provider's function or the client's secret. */
 const authenticate = async (
   { provider, request, run }: Flow,
   client: StoredOAuthClientInformation,
@@ -189,16 +190,18 @@ const authenticate = async (
   return headers
 }
 
-/** Binds a client that was saved without its authorization server to the first that accepts it. */
+/** Binds a client that was saved without an authorization server to the first server that accepts it. */
 const bind = async (provider: OAuthClientProvider, client: StoredOAuthClientInformation, issuer: string) => {
   try {
     await provider.saveClientInformation?.(client, { issuer })
   } catch {
-    // A provider may expect this call after a registration only.
+    // The provider may expect this call only after a registration.
   }
 }
 
-/** Requests tokens and has the provider save them. `before` is what a refresh leaves as it was. */
+/**
+ * Requests tokens and has the provider save them. A refresh passes the old tokens as `before`, to keep the values that the answer omits.
+ */
 const request = async (
   flow: Flow,
   client: StoredOAuthClientInformation,
@@ -223,7 +226,7 @@ const request = async (
   return "AUTHORIZED"
 }
 
-/** Errors that say nothing of a refresh token: the user would be asked in vain, or too early. */
+/** Errors that do not concern the refresh token. Asking the user would be useless or premature. */
 const unrelated: ReadonlySet<string> = new Set([
   "invalid_client",
   "server_error",
@@ -232,7 +235,7 @@ const unrelated: ReadonlySet<string> = new Set([
   "unauthorized_client"
 ])
 
-/** Tokens by the refresh token; undefined where there is none, or where the authorization server refuses it. */
+/** Refreshes the tokens. Returns `undefined` if there is no refresh token, or if the authorization server rejects it. */
 const refreshed = async (flow: Flow, client: StoredOAuthClientInformation): Promise<AuthResult | undefined> => {
   const { issuer, options, provider } = flow
   const tokens = await provider.tokens({ issuer })
@@ -246,14 +249,14 @@ const refreshed = async (flow: Flow, client: StoredOAuthClientInformation): Prom
   } catch (error) {
     if (!(error instanceof OAuthError) || unrelated.has(error.code)) throw error
     const now = await provider.tokens({ issuer })
-    // Another process has used the token, and saved those that it got.
+    // Another process has used the refresh token and saved the new tokens.
     if (now?.refresh_token !== undefined && now.refresh_token !== tokens.refresh_token) return "AUTHORIZED"
     if (error.code === "invalid_grant") await provider.invalidateCredentials?.("tokens")
     return undefined
   }
 }
 
-/** Sends the user to the page of the authorization server. */
+/** Sends the user to the authorization page. */
 const redirect = async (flow: Flow, page: URL, { client_id }: OAuthClientInformationMixed): Promise<AuthResult> => {
   const { issuer, options, provider, request, run, scope } = flow
   const redirectUri = String(provider.redirectUrl)
@@ -265,13 +268,13 @@ const redirect = async (flow: Flow, page: URL, { client_id }: OAuthClientInforma
   await provider.saveCodeVerifier(verifier)
   const named = options.resourceMetadataUrl && { resourceMetadataUrl: options.resourceMetadataUrl.href }
   const discovered = { authorizationServerUrl: issuer, ...named }
-  visited.set(provider, discovered)
+  visitOf(provider).last = discovered
   await provider.saveDiscoveryState?.(discovered)
   await provider.redirectToAuthorization(url)
   return "REDIRECT"
 }
 
-/** The parameters of a token request: the provider's, or those of the code or of a client without a user. */
+/** Returns the parameters of a token request: from the provider, for a code, or for a client without a user. */
 const parameters = async ({ options, provider, scope }: Flow): Promise<URLSearchParams> => {
   const prepared = await provider.prepareTokenRequest?.(scope)
   if (prepared !== undefined) return prepared
@@ -289,7 +292,7 @@ const parameters = async ({ options, provider, scope }: Flow): Promise<URLSearch
   )
 }
 
-/** The answer must come from the authorization server that the user was sent to (RFC 9207, by code units). */
+/** Rejects an answer that does not come from the authorization server that the user was sent to (RFC 9207, compared by code units). */
 const checkIssuer = ({ issuer, options: { iss }, request }: Flow): void => {
   const required = request.metadata.authorization_response_iss_parameter_supported === true
   if (iss === undefined ? required : iss !== null && iss !== issuer) {
@@ -313,14 +316,14 @@ const attempt = async (provider: OAuthClientProvider, options: AuthOptions): Pro
   return (await refreshed(flow, client)) ?? redirect(flow, page, client)
 }
 
-/** What is void where the authorization server answers with an error of this code. */
+/** Credentials to discard when the authorization server returns this error code. */
 const voided: ReadonlyMap<string, "all" | "tokens"> = new Map([
   ["invalid_client", "all"],
   ["unauthorized_client", "all"],
   ["invalid_grant", "tokens"]
 ])
 
-/** `auth` of the SDK: what the authorization server does not know any more is forgotten, and got anew once. */
+/** The SDK's `auth`: discards credentials that the authorization server no longer accepts, and tries once more without them. */
 export const login = async (provider: OAuthClientProvider, options: AuthOptions): Promise<AuthResult> => {
   try {
     return await attempt(provider, options)
@@ -328,16 +331,16 @@ export const login = async (provider: OAuthClientProvider, options: AuthOptions)
     const forgotten = error instanceof OAuthError ? voided.get(error.code) : undefined
     if (forgotten === undefined || provider.invalidateCredentials === undefined) throw error
     const hasCode = options.authorizationCode !== undefined
-    // A code that is not accepted says nothing of the tokens: it may be a second answer of the same login.
+    // A rejected code proves nothing about the tokens: it may be a second answer of the same login.
     if (hasCode && forgotten === "tokens") throw error
     await provider.invalidateCredentials(forgotten)
-    // A code is good for one request.
+    // A code can be used only once.
     if (hasCode) throw error
     return attempt(provider, options)
   }
 }
 
-/** The error of an answer without a code. Its texts are shown once its issuer is checked: it may come from another server. */
+/** Returns the error of an answer without a code. Checks the issuer before showing its text, which may come from another server. */
 export const refusal = async (
   provider: OAuthClientProvider,
   options: AuthOptions,

@@ -1,4 +1,4 @@
-/** The HTTP client of a transport: requests whose login failed are refused ones, since failures of `fetch` are tried again. */
+/** A transport's HTTP client. Reports a failed login as a rejected request, because failures of `fetch` are retried. */
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
@@ -15,7 +15,7 @@ const refused = (error: HttpClientError.HttpClientError): HttpClientError.HttpCl
   return new HttpClientError.HttpClientError({ reason })
 }
 
-/** The client that sends by this `fetch`. */
+/** Provides the HTTP client that sends with this `fetch`. */
 export const layer = (fetch: typeof globalThis.fetch): Layer.Layer<HttpClient.HttpClient> =>
   Layer.effect(
     HttpClient.HttpClient,

@@ -1,10 +1,10 @@
-/** What a program gives for the login of its client: a token, or the places where an OAuth login keeps what it needs. */
+/** Provides a client's login: a token, or the storage that an OAuth login needs. */
 
 import { OAuthError, OAuthErrorCode } from "../../model/oauth.ts"
 
 type Async<A> = A | PromiseLike<A>
 
-/** Metadata of a client, as it registers (RFC 7591). Other fields are sent as they are. */
+/** Metadata that a client registers with (RFC 7591). Other fields are sent unchanged. */
 export interface OAuthClientMetadata {
   redirect_uris: Array<string>
   client_name?: string | undefined
@@ -17,19 +17,19 @@ export interface OAuthClientMetadata {
   [field: string]: unknown
 }
 
-/** A client that an authorization server knows. */
+/** A client that is registered with an authorization server. */
 export interface OAuthClientInformation {
   client_id: string
   client_secret?: string | undefined
   client_id_issued_at?: number | undefined
-  /** In seconds since 1970; 0 for a secret that never expires. */
+  /** In seconds since 1970, or 0 if the secret never expires. */
   client_secret_expires_at?: number | undefined
 }
 
 export type OAuthClientInformationFull = OAuthClientMetadata & OAuthClientInformation
 export type OAuthClientInformationMixed = OAuthClientInformation | OAuthClientInformationFull
 
-/** The answer of a token endpoint. */
+/** A token endpoint's response. */
 export interface OAuthTokens {
   access_token: string
   token_type: string
@@ -40,7 +40,7 @@ export interface OAuthTokens {
   id_token?: string | undefined
 }
 
-/** The authorization server that issued a value: it is sent to no other. */
+/** The authorization server that issued a value. The value is never sent to another server. */
 interface Stamped {
   issuer?: string | undefined
 }
@@ -53,13 +53,13 @@ export interface OAuthClientInformationContext {
   issuer: string
 }
 
-/** What was found out before the user was sent away, for the process that gets the answer. */
+/** Discovery results from before the user was sent away, for the process that receives the answer. */
 export interface OAuthDiscoveryState {
   authorizationServerUrl: string
   resourceMetadataUrl?: string | undefined
 }
 
-/** Authenticates the client at a token endpoint: changes headers or parameters of the request. */
+/** Authenticates the client at a token endpoint by changing the headers or parameters of the request. */
 export type AddClientAuthentication = (
   headers: Headers,
   params: URLSearchParams,
@@ -67,18 +67,18 @@ export type AddClientAuthentication = (
   metadata?: { issuer: string }
 ) => Async<void>
 
-/** Where a login keeps its state, and how it opens the page of the authorization server. */
+/** Stores a login's state, and opens the authorization page. */
 export interface OAuthClientProvider {
-  /** Where the page leads back to; undefined for a client without a user. */
+  /** URL that the authorization page redirects to, or `undefined` for a client without a user. */
   get redirectUrl(): string | URL | undefined
   get clientMetadata(): OAuthClientMetadata
-  /** The https URL of the client's metadata document, which is its id where such documents are supported. */
+  /** HTTPS URL of the client's metadata document. It serves as the client id if the authorization server supports such documents. */
   clientMetadataUrl?: string | undefined
   state?(): Async<string>
   clientInformation(ctx?: OAuthClientInformationContext): Async<StoredOAuthClientInformation | undefined>
-  /** Without it the client does not register. */
+  /** If omitted, the client does not register. */
   saveClientInformation?(information: StoredOAuthClientInformation, ctx?: OAuthClientInformationContext): Async<void>
-  /** Without a context: the tokens that were saved last. */
+  /** Without a context, returns the tokens that were saved last. */
   tokens(ctx?: OAuthClientInformationContext): Async<StoredOAuthTokens | undefined>
   saveTokens(tokens: StoredOAuthTokens, ctx?: OAuthClientInformationContext): Async<void>
   redirectToAuthorization(url: URL): Async<void>
@@ -86,11 +86,11 @@ export interface OAuthClientProvider {
   codeVerifier(): Async<string>
   addClientAuthentication?: AddClientAuthentication | undefined
   validateResourceURL?(server: string | URL, resource?: string): Promise<URL | undefined>
-  /** The `scope` of a refresh; default none, which keeps what was granted. */
+  /** The `scope` parameter for a refresh. Default: omitted, which keeps the granted scopes. */
   scopeForRefresh?(tokens: StoredOAuthTokens): Async<string | undefined>
-  /** Forgets what the authorization server does not accept any more. */
+  /** Discards credentials that the authorization server no longer accepts. */
   invalidateCredentials?(scope: "all" | "client" | "tokens" | "verifier" | "discovery"): Async<void>
-  /** The grant of a client without a user, and its parameters. */
+  /** The grant and its parameters, for a client without a user. */
   prepareTokenRequest?(scope?: string): Async<URLSearchParams | undefined>
   saveAuthorizationServerUrl?(url: string): Async<void>
   saveResourceUrl?(url: string): Async<void>
@@ -102,33 +102,33 @@ export type FetchLike = (url: string | URL, init?: RequestInit) => Promise<Respo
 
 export interface AuthOptions {
   serverUrl: string | URL
-  /** The code that the page of the authorization server gave; without it tokens are refreshed, or the page is opened. */
+  /** Code from the authorization page. Without it, tokens are refreshed or the page is opened. */
   authorizationCode?: string | undefined
-  /** The `iss` that came with the code (RFC 9207); null where the program cannot tell it, as in v1: then it is not checked. */
+  /** The `iss` that came with the code (RFC 9207). If null, as in v1 programs, which cannot supply it, it is not checked. */
   iss?: string | null | undefined
-  /** Space-separated. Default: those of the server's metadata, else those of the client's. */
+  /** Space-separated. Default: the scopes of the server's metadata, else the scopes of the client's metadata. */
   scope?: string | undefined
-  /** The URL of the server's metadata, as a refusal named it. */
+  /** URL of the server's metadata, as named by a rejected request. */
   resourceMetadataUrl?: URL | undefined
   fetchFn?: FetchLike | undefined
-  /** Default false: a refresh token is used where there is one. */
+  /** Whether to ask the user even if there is a refresh token. Default false. */
   forceReauthorization?: boolean | undefined
 }
 
-/** Whether the provider has tokens now, or the user was sent to the authorization server. */
+/** `AUTHORIZED` if the provider has tokens now, `REDIRECT` if the user was sent to the authorization server. */
 export type AuthResult = "AUTHORIZED" | "REDIRECT"
 
-/** A request that was refused with 401. */
+/** A request that was rejected with 401. */
 export interface UnauthorizedContext {
   response: Response
   serverUrl: URL
   fetchFn: FetchLike
 }
 
-/** Gives an access token, and may get another when the server refuses it. */
+/** Supplies an access token, and can get another when the server rejects it. */
 export interface AuthProvider {
   token(): Async<string | undefined>
-  /** Called after a 401; the request is sent once more. */
+  /** Called after a 401. The request is then sent once more. */
   onUnauthorized?(ctx: UnauthorizedContext): Promise<void>
 }
 
@@ -140,7 +140,7 @@ const isDocumentUrl = (text: string): boolean => {
   return url?.protocol === "https:" && url.pathname !== "/"
 }
 
-/** Throws for a URL that cannot be the id of a client. */
+/** Throws if a URL cannot be a client id. */
 export const validateClientMetadataUrl = (url: string | undefined): void => {
   if (url !== undefined && !isDocumentUrl(url)) {
     const message = `clientMetadataUrl is ${url}; expected an https URL with a path`

@@ -1,4 +1,4 @@
-/** Providers for clients without a user: a secret, a private key, or an assertion that was signed before. */
+/** Providers for clients without a user: with a secret, a private key, or an assertion that was signed elsewhere. */
 import type {
   AddClientAuthentication,
   OAuthClientMetadata,
@@ -10,9 +10,9 @@ import type {
 interface MachineOptions {
   clientId: string
   clientName?: string | undefined
-  /** Space-separated: asked for where neither a refusal nor the metadata of the server name scopes. */
+  /** Space-separated. Used if neither the rejected request nor the server's metadata name scopes. */
   scope?: string | undefined
-  /** The authorization server that the credentials are for. Without it they are sent to the one that the MCP server names. */
+  /** Authorization server that the credentials are for. Without it, they are sent to the authorization server that the MCP server names. */
   expectedIssuer?: string | undefined
 }
 
@@ -88,7 +88,7 @@ const asserted = (params: URLSearchParams, assertion: string): void => {
 
 type PrivateKey = string | Uint8Array | { [field: string]: unknown }
 
-/** Authenticates by an assertion that the client signs (RFC 7523). */
+/** Returns a function that authenticates with an assertion signed by the client (RFC 7523). */
 export const createPrivateKeyJwtAuth =
   ({
     alg,

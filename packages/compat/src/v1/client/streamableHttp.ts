@@ -3,9 +3,9 @@ import { StreamableHTTPClientTransport as Transport } from "../../client/transpo
 
 export type { HttpClientTransportOptions as StreamableHTTPClientTransportOptions } from "../../client/transports.ts"
 
-/** A server at a URL: Streamable HTTP. */
+/** A server at a URL, over Streamable HTTP. */
 export class StreamableHTTPClientTransport extends Transport {
-  /** Gets tokens for the code of the authorization server. Programs of v1 pass no `iss`, which is not checked then. */
+  /** Exchanges the authorization server's code for tokens. Programs of v1 pass no `iss`, so it is not checked. */
   override async finishAuth(answer: URLSearchParams | string, iss?: string): Promise<void> {
     await this.login.finish(answer, iss ?? null)
   }

@@ -1,8 +1,8 @@
 /**
- * `@modelcontextprotocol/sdk/experimental/tasks`: tools that run as tasks of a store.
+ * `@modelcontextprotocol/sdk/experimental/tasks`: tools that run as tasks in a store.
  *
  * A call of such a tool waits for its task and is answered with the task's result, in every revision. Clients see an ordinary tool: the
- * server declares no tasks, and answers none of their methods.
+ * server declares no tasks and answers none of the task methods.
  */
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -19,9 +19,9 @@ export interface Task {
   statusMessage?: string | undefined
   createdAt: string
   lastUpdatedAt: string
-  /** Milliseconds; `null` keeps the task until the process ends. */
+  /** In milliseconds. `null` keeps the task until the process ends. */
   ttl: number | null
-  /** Milliseconds. */
+  /** In milliseconds. */
   pollInterval?: number | undefined
 }
 
@@ -35,7 +35,7 @@ export interface CreateTaskResult {
   task: Task
 }
 
-/** Keeps tasks and their results. */
+/** Stores tasks and their results. */
 export interface TaskStore {
   createTask(params: CreateTaskOptions, requestId: RequestId, request: Request, sessionId?: string): Promise<Task>
   getTask(taskId: string, sessionId?: string): Promise<Task | null>
@@ -45,7 +45,7 @@ export interface TaskStore {
   listTasks(cursor?: string, sessionId?: string): Promise<{ tasks: Array<Task>; nextCursor?: string | undefined }>
 }
 
-/** A store for the session of a request. */
+/** A store limited to the session of a request. */
 export interface RequestTaskStore {
   createTask(params: CreateTaskOptions): Promise<Task>
   getTask(taskId: string): Promise<Task>
@@ -64,7 +64,7 @@ export interface TaskRequestHandlerExtra extends CreateTaskRequestHandlerExtra {
 
 type Handler<I, C, A> = I extends AnySchema ? (args: Output<I>, extra: C) => Async<A> : (extra: C) => Async<A>
 
-/** The handlers of a tool that runs as a task. */
+/** Handlers of a tool that runs as a task. */
 export interface ToolTaskHandler<I = undefined> {
   createTask: Handler<I, CreateTaskRequestHandlerExtra, CreateTaskResult>
   /** Not called: the task is read from the store, as the SDK does for calls without a task. */
@@ -154,7 +154,7 @@ export class InMemoryTaskStore implements TaskStore {
     return { tasks: this.getAllTasks().filter(({ taskId }) => this.#find(taskId, sessionId) !== undefined) }
   }
 
-  /** Forgets all tasks. */
+  /** Deletes all tasks. */
   cleanup(): void {
     for (const { expiry } of this.#held.values()) clearTimeout(expiry)
     this.#held.clear()
@@ -167,7 +167,7 @@ export class InMemoryTaskStore implements TaskStore {
 
 const told = ({ statusMessage }: Task): string => (statusMessage === undefined ? "" : `: ${statusMessage}`)
 
-/** Accepted by `McpServer`, which sends the questions of a task at once: nothing is queued by this library. */
+/** Accepted by `McpServer`, which sends a task's questions at once: this library queues nothing. */
 export class InMemoryTaskMessageQueue {
   readonly #queues = new Map<string, Array<unknown>>()
 
@@ -201,10 +201,10 @@ const storeOf = (store: TaskStore, { mcpReq: { id, method }, sessionId }: Server
   listTasks: (cursor) => store.listTasks(cursor, sessionId)
 })
 
-/** Milliseconds between two looks at a task whose handler names none. */
+/** Milliseconds between reads of a task, if its handler does not set an interval. */
 const defaultPollInterval = 1000
 
-/** The result of a task, once it has ended. A call that is cancelled cancels its task. */
+/** Waits for a task to end and returns its result. Cancelling the call cancels the task. */
 const resultOf = async (store: RequestTaskStore, created: Task, signal: AbortSignal): Promise<object> => {
   const { pollInterval = defaultPollInterval, taskId } = created
   const cancel = () => void store.updateTaskStatus(taskId, "cancelled").catch(() => undefined)
@@ -217,23 +217,23 @@ const resultOf = async (store: RequestTaskStore, created: Task, signal: AbortSig
   }
 }
 
-/** The configuration of a tool that runs as a task. */
+/** Configuration of a tool that runs as a task. */
 export interface ToolTaskConfig<I, O> extends ToolConfig<I, O> {
-  /** Accepted and ignored: clients call the tool as any other. */
+  /** Accepted and ignored: clients call the tool like any other. */
   execution?: { taskSupport?: "optional" | "required" | undefined } | undefined
 }
 
 type Create = (...args: ReadonlyArray<never>) => Async<CreateTaskResult>
 
-/** Offers a tool. */
+/** Registers a tool. */
 type Register = (
   name: string,
   config: ToolConfig<AnySchema | undefined, AnySchema | undefined>,
-  // oxlint-disable-next-line typescript/no-explicit-any -- its arguments are those of the schema in the configuration
+  // oxlint-disable-next-line typescript/no-explicit-any -- the schema in the configuration types its arguments
   callback: (...args: Array<any>) => Promise<CallToolResult>
 ) => RegisteredTool
 
-/** `experimental.tasks` of a server. */
+/** A server's `experimental.tasks`. */
 export class ExperimentalMcpServerTasks {
   readonly #register: Register
   readonly #store: TaskStore | undefined
@@ -243,7 +243,7 @@ export class ExperimentalMcpServerTasks {
     this.#store = store
   }
 
-  /** Offers a tool whose handler creates a task. Its calls wait for the task's result. */
+  /** Registers a tool whose handler creates a task. Its calls wait for the task's result. */
   registerToolTask<
     const I extends AnySchema | undefined = undefined,
     const O extends AnySchema | undefined = undefined
@@ -252,7 +252,7 @@ export class ExperimentalMcpServerTasks {
     { execution: _ignored, ...config }: ToolTaskConfig<I, O>,
     handler: ToolTaskHandler<I>
   ): RegisteredTool {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its arguments are those of the schema beside it
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema beside it types its arguments
     const create = handler.createTask as Create
     return this.#register(name, config, async (...given: ReadonlyArray<unknown>) => {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the context is the last argument of every handler

@@ -1,4 +1,4 @@
-/** `@modelcontextprotocol/sdk/server/mcp.js`: with the older names of the methods that register features. */
+/** `@modelcontextprotocol/sdk/server/mcp.js`: includes the older methods that register features. */
 import type {
   PromptResult,
   ReadCallback,
@@ -38,9 +38,9 @@ type Handler<S, A> = (args: Output<S>, extra: ServerContext) => Async<A>
 type Plain<A> = (extra: ServerContext) => Async<A>
 
 export interface McpServerOptions extends ServerOptions {
-  /** Keeps the tasks of `experimental.tasks.registerToolTask`. */
+  /** Stores the tasks of `experimental.tasks.registerToolTask`. */
   taskStore?: TaskStore | undefined
-  /** Accepted and ignored: the questions of a task are sent at once. */
+  /** Accepted and ignored: a task's questions are sent at once. */
   taskMessageQueue?: unknown
 }
 
@@ -55,13 +55,13 @@ const callbackOf = <A>(feature: string, rest: ReadonlyArray<unknown>): Callback<
 const isSchema = (u: unknown): u is { readonly "~standard": unknown } =>
   typeof u === "object" && u !== null && ("~standard" in u || "safeParse" in u)
 
-/** Whether an object has schemas as its members; otherwise it is annotations. */
+/** True if the members of an object are schemas. Otherwise it is annotations. */
 const isShape = (u: unknown): u is RawShape =>
   typeof u === "object" && u !== null && (isSchema(u) || Object.values(u).every(isSchema))
 
 /** The server of v1. */
 export class McpServer extends Newer {
-  /** Tools that run as tasks. */
+  /** Registers tools that run as tasks. */
   readonly experimental: { readonly tasks: ExperimentalMcpServerTasks }
 
   constructor(info: Implementation, options: McpServerOptions = {}) {
@@ -78,12 +78,12 @@ export class McpServer extends Newer {
     return new Server(info, options)
   }
 
-  /** A failed result, as in v1. */
+  /** Returns a failed result, as in v1. */
   protected override unknownTool({ code, message }: ProtocolError): ToolResult {
     return { content: [{ type: "text", text: new McpError(code, message).message }], isError: true }
   }
 
-  /** `registerTool` with its parts in a row: name, description, fields of the arguments, annotations, handler. */
+  /** Positional form of `registerTool`: name, description, fields of the arguments, annotations, handler. */
   tool(name: string, callback: Plain<ToolResult>): RegisteredTool
   tool(name: string, description: string, callback: Plain<ToolResult>): RegisteredTool
   tool<S extends RawShape>(name: string, fields: S, callback: Handler<S, ToolResult>): RegisteredTool
@@ -113,7 +113,7 @@ export class McpServer extends Newer {
     )
   }
 
-  /** `registerResource` with its metadata left out or in the third place. */
+  /** Positional form of `registerResource`. The metadata may be omitted, or are the third argument. */
   resource(name: string, uri: string, read: ReadCallback): RegisteredResource
   resource(name: string, uri: string, metadata: ResourceMetadata, read: ReadCallback): RegisteredResource
   resource(name: string, template: ResourceTemplate, read: ReadTemplateCallback): RegisteredResourceTemplate
@@ -137,7 +137,7 @@ export class McpServer extends Newer {
       : this.registerResource(name, place, metadata, read)
   }
 
-  /** `registerPrompt` with its parts in a row: name, description, fields of the arguments, handler. */
+  /** Positional form of `registerPrompt`: name, description, fields of the arguments, handler. */
   prompt(name: string, callback: Plain<PromptResult>): RegisteredPrompt
   prompt(name: string, description: string, callback: Plain<PromptResult>): RegisteredPrompt
   prompt<S extends RawShape>(name: string, fields: S, callback: Handler<S, PromptResult>): RegisteredPrompt

@@ -1,4 +1,4 @@
-/** `@modelcontextprotocol/sdk/shared/auth.js`: its types. */
+/** `@modelcontextprotocol/sdk/shared/auth.js`: only its types. */
 export type {
   OAuthClientInformation,
   OAuthClientInformationFull,

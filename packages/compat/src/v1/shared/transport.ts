@@ -1,3 +1,3 @@
-/** `@modelcontextprotocol/sdk/shared/transport.js`: types alone. */
+/** `@modelcontextprotocol/sdk/shared/transport.js`: only types. */
 export type { Transport } from "../../server/Transport.ts"
 export type FetchLike = (url: string | URL, init?: RequestInit) => Promise<Response>

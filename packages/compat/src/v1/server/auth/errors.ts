@@ -1,4 +1,4 @@
-/** `@modelcontextprotocol/sdk/server/auth/errors.js`: a class for each code that a verifier of tokens may answer with. */
+/** `@modelcontextprotocol/sdk/server/auth/errors.js`: a class for each error code that a token verifier may return. */
 import { OAuthError, OAuthErrorCode } from "../../../model/oauth.ts"
 
 export { OAuthError } from "../../../model/oauth.ts"
@@ -12,7 +12,10 @@ interface CodeErrorClass {
   new (message: string, errorUri?: string): CodeError
 }
 
-/** An error of one code. The declaration of a class without a name would list what Effect adds to `Error`. */
+/**
+ * Returns an error class for one code. The return type is an interface because the inferred declaration would list the members that Effect
+ * adds to `Error`.
+ */
 const ofCode = (code: OAuthErrorCode): CodeErrorClass =>
   class extends OAuthError {
     static readonly errorCode: string = code
@@ -26,7 +29,7 @@ const ofCode = (code: OAuthErrorCode): CodeErrorClass =>
     }
   }
 
-/** The token is unknown, revoked or over: 401. */
+/** The token is unknown, revoked or expired: 401. */
 export class InvalidTokenError extends ofCode(OAuthErrorCode.InvalidToken) {}
 /** The token lacks a scope: 403. */
 export class InsufficientScopeError extends ofCode(OAuthErrorCode.InsufficientScope) {}

@@ -1,2 +1,2 @@
-/** `@modelcontextprotocol/sdk/server/auth/provider.js`: types alone, of a server that checks tokens. */
+/** `@modelcontextprotocol/sdk/server/auth/provider.js`: only the types of a server that checks tokens. */
 export type { OAuthTokenVerifier } from "../../../http/bearer.ts"

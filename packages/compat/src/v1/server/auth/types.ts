@@ -1,2 +1,2 @@
-/** `@modelcontextprotocol/sdk/server/auth/types.js`: types alone. */
+/** `@modelcontextprotocol/sdk/server/auth/types.js`: only types. */
 export type { AuthInfo } from "../../../model/types.ts"
