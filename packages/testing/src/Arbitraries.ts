@@ -1,19 +1,12 @@
 /**
- * Random values of the protocol, for property tests: ids, envelopes, junk, and valid requests of each revision.
+ * Random protocol values for property tests: IDs, envelopes, junk, and valid requests for each revision.
  *
- * Requests are made from the schemas of the codecs, so they cover every field of a revision.
+ * Requests are derived from the codecs' schemas, so they cover every field of a revision.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Method from "@effect-mcp/protocol/Method"
-import * as Completion from "@effect-mcp/protocol/model/Completion"
-import * as Lifecycle from "@effect-mcp/protocol/model/Lifecycle"
-import * as Logging from "@effect-mcp/protocol/model/Logging"
-import * as Meta from "@effect-mcp/protocol/model/Meta"
-import * as Prompt from "@effect-mcp/protocol/model/Prompt"
-import * as Resource from "@effect-mcp/protocol/model/Resource"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import * as Subscriptions from "@effect-mcp/protocol/model/Subscriptions"
-import * as Tool from "@effect-mcp/protocol/model/Tool"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Exit from "effect/Exit"
@@ -21,7 +14,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
 
-/** Ids of both types, with those that are easily confused with each other or with no id. */
+/** IDs of both types, including some that are easily confused with each other or with a missing ID. */
 export const id: Arbitrary.Arbitrary<JsonRpc.Id> = Arbitrary.schema(
   Schema.Union([Schema.Literals([0, "", 1, "1", -1, "0"]), Schema.Int, Schema.String])
 )
@@ -34,7 +27,7 @@ const version = Schema.Literal("2.0")
 const anyId = Schema.Union([Schema.Literals([0, "", 1, "1"]), Schema.Int, Schema.String])
 const error = Schema.Struct({ code: Schema.Int, message: Schema.String, data: Schema.optionalKey(Schema.Json) })
 
-/** A well-formed message, of any method. */
+/** A well-formed message with an arbitrary method. */
 export const message: Arbitrary.Arbitrary<JsonRpc.Message> = Arbitrary.schema(
   Schema.Union([
     Schema.Struct({ jsonrpc: version, id: anyId, method: Schema.String, params: Schema.optionalKey(params) }),
@@ -73,7 +66,7 @@ const scraps = Schema.Literals([
   '"x"'
 ])
 
-/** A line that is no message: broken JSON, other JSON, envelopes with one error. It has no newline. */
+/** A line that isn't a valid message: malformed JSON, unrelated JSON, or an envelope with one mistake. Contains no newline. */
 export const junk: Arbitrary.Arbitrary<string> = Arbitrary.filterMap(
   Arbitrary.all([
     Arbitrary.array(Arbitrary.schema(scraps), { maxLength: 20 }),
@@ -102,31 +95,10 @@ const isJunk = (text: string): boolean => {
   }
 }
 
-/** A request of a revision, with its params on the wire. */
+/** A request in one revision, with its params in wire format. */
 export interface WireRequest {
   readonly method: string
   readonly params: JsonRpc.Params | undefined
-}
-
-const page = Schema.UndefinedOr(Meta.PaginatedParams)
-
-/** The canonical params of each request: the codecs of a revision only check and rewrite them. */
-const canonical: { readonly [M in keyof Method.ClientRequests]: Schema.Codec<Method.ClientRequests[M]["params"]> } = {
-  "completion/complete": Completion.CompleteParams,
-  initialize: Lifecycle.InitializeParams,
-  "logging/setLevel": Logging.SetLevelParams,
-  ping: Schema.UndefinedOr(Meta.RequestParams),
-  "prompts/get": Prompt.GetPromptParams,
-  "prompts/list": page,
-  "resources/list": page,
-  "resources/read": Resource.ReadResourceParams,
-  "resources/subscribe": Resource.SubscribeParams,
-  "resources/templates/list": page,
-  "resources/unsubscribe": Resource.SubscribeParams,
-  "server/discover": Meta.RequestParams,
-  "subscriptions/listen": Subscriptions.ListenParams,
-  "tools/call": Tool.CallToolParams,
-  "tools/list": page
 }
 
 const requestOf = <M extends keyof Method.ClientRequests>(
@@ -136,16 +108,16 @@ const requestOf = <M extends keyof Method.ClientRequests>(
   const codec = revision.clientRequests[method]
   if (codec === undefined) return undefined
   const encode = Schema.encodeExit(codec.params)
-  return Arbitrary.filterMap(Arbitrary.schema(canonical[method]), (value) => {
+  return Arbitrary.filterMap(Arbitrary.schema(MethodInfo.clientRequests[method].params), (value) => {
     const wire = encode(value)
-    // Values that an older revision cannot express are skipped.
+    // Skips values that an older revision cannot express.
     if (Exit.isFailure(wire)) return Result.failVoid
     return Result.succeed({ method, params: isJsonObject(wire.value) ? wire.value : undefined })
   })
 }
 
 /**
- * Valid requests of a client in this revision, by method. In 2026-07-28 the sender adds the declaration in `_meta`.
+ * Valid client requests in this revision, by method. In 2026-07-28, the sender still has to add its declaration to `_meta`.
  *
  * @example
  * ```ts
@@ -157,13 +129,13 @@ const requestOf = <M extends keyof Method.ClientRequests>(
  */
 export const requests = (revision: Revision): ReadonlyMap<string, Arbitrary.Arbitrary<WireRequest>> =>
   new Map(
-    Struct.keys(canonical).flatMap((method) => {
+    Struct.keys(MethodInfo.clientRequests).flatMap((method) => {
       const arbitrary = requestOf(revision, method)
       return arbitrary === undefined ? [] : [[method, arbitrary] as const]
     })
   )
 
-/** Any valid request of a client in this revision. */
+/** An arbitrary valid client request in this revision. */
 export const request = (revision: Revision): Arbitrary.Arbitrary<WireRequest> => {
   const all = [...requests(revision).values()]
   return Arbitrary.flatMap(

@@ -1,8 +1,8 @@
 /**
- * Ways to connect a client to features, so that one test runs over every transport and every revision.
+ * Different ways to connect a client to a set of features, so that one test can cover every transport and every revision.
  *
- * Owns the two that need no process: memory, and bytes in uneven pieces. A test of a real endpoint has a harness of its own; where its
- * server is another process, it ignores `features`.
+ * This module contains the two harnesses that need no extra process: one in memory, and one that sends bytes in uneven chunks. To test a
+ * real endpoint, define your own harness. It can ignore `features` if the server runs in another process.
  */
 import type { McpClient } from "@effect-mcp/client/McpClient"
 import * as Duplex from "@effect-mcp/core/Duplex"
@@ -20,10 +20,10 @@ import * as Stream from "effect/Stream"
 import * as Faulty from "./wire/Faulty.ts"
 import * as McpTest from "./McpTest.ts"
 
-/** One way to connect. */
+/** A way to connect a client and a server. */
 export interface Harness {
   readonly name: string
-  /** A client of a server with these features, in this revision. Both end with the scope. */
+  /** Connects a client to a server with these features, using this revision. Both close with the scope. */
   readonly connect: <E, R>(
     features: Layer.Layer<never, E, R>,
     revision: Revision,
@@ -35,7 +35,7 @@ export interface Harness {
   >
 }
 
-/** A harness over a pair of transports. */
+/** Creates a harness from a pair of transports. */
 export const overWire = (
   name: string,
   wire: Effect.Effect<readonly [client: Transport, server: Transport], never, Scope.Scope>
@@ -44,7 +44,7 @@ export const overWire = (
   connect: (features, revision, options) => McpTest.connect(features, revision, { wire, ...options })
 })
 
-/** JSON text in memory. */
+/** Sends JSON text in memory. */
 export const memory: Harness = overWire("memory", Memory.pair())
 
 const bytePair: Effect.Effect<readonly [client: Transport, server: Transport], never, Scope.Scope> = Effect.gen(
@@ -63,15 +63,15 @@ const bytePair: Effect.Effect<readonly [client: Transport, server: Transport], n
   }
 )
 
-/** As over stdio and sockets: newline-delimited JSON as bytes, in pieces of any size. */
+/** Sends newline-delimited JSON as bytes, like stdio and sockets do, in chunks of arbitrary size. */
 export const bytes: Harness = overWire("bytes", bytePair)
 
-/** One combination of harness and revision. */
+/** A combination of harness and revision. */
 export interface Case extends Harness {
-  /** For titles of tests: `2025-06-18 over memory`. */
+  /** Suffix for test titles, such as `2025-06-18 over memory`. */
   readonly title: string
   readonly revision: Revision
-  /** Connects by this harness, in this revision. */
+  /** Connects a client to a server with these features, using the case's revision. */
   readonly open: <E, R>(
     features: Layer.Layer<never, E, R>,
     options?: McpTest.Options
@@ -79,7 +79,7 @@ export interface Case extends Harness {
 }
 
 /**
- * Every revision over every harness (default `memory` and `bytes`), for `describe.each`.
+ * Returns every combination of revision and harness (by default `memory` and `bytes`), for use with `describe.each`.
  *
  * @example
  * ```ts

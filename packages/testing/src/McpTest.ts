@@ -1,8 +1,8 @@
 /**
- * A client and a server in one process, with real JSON text between them: the whole protocol, any revision, no I/O.
+ * Connects a client and a server within one process, exchanging real JSON text. Covers the whole protocol in any revision, without I/O.
  *
- * The client declares `Elicitation`, `Sampling` and `Roots` where the context of the test has them. Services that the features need come
- * from that context as well.
+ * The client declares `Elicitation`, `Sampling` and `Roots` if the test's context provides them. Services required by the features come
+ * from the same context.
  */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Memory from "@effect-mcp/core/Memory"
@@ -16,25 +16,25 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 
-/** Why a client could not connect. */
+/** Reasons why a client could not connect. */
 export type TestConnectError = McpClient.ConnectError
 
-/** Options of both sides, and the wire between them. */
+/** Options for the client, the server and the connection between them. */
 export interface Options {
-  /** Default: the client offers the given revision only. */
+  /** Client options. By default, the client offers only the given revision. */
   readonly client?: McpClient.Options | undefined
-  /** Default: a server with the name `test`. */
+  /** Server options. By default, the server's name is `test`. */
   readonly server?: Partial<Omit<McpServer.Options<never, never>, "features">> | undefined
-  /** The user that the server sees. Default: an anonymous one. */
+  /** The user the server sees. Default: an anonymous user. */
   readonly principal?: Principal["Service"] | undefined
-  /** The wire between them. Default: in memory. */
+  /** The transports that connect the two. Default: in memory. */
   readonly wire?: Effect.Effect<readonly [client: Transport, server: Transport], never, Scope.Scope> | undefined
 }
 
 const versionOf = (revision: Revision.Revision | Revision.Version): Revision.Version =>
   typeof revision === "string" ? revision : revision.version
 
-/** A client of the server in the context, in this revision. Any number of clients may join one server. */
+/** Connects a client to the server in the context, using this revision. You can connect several clients to one server. */
 export const join = Effect.fnUntraced(function* (
   revision: Revision.Revision | Revision.Version,
   options: Pick<Options, "client" | "principal" | "wire"> = {}
@@ -46,7 +46,7 @@ export const join = Effect.fnUntraced(function* (
 })
 
 /**
- * A server of these features and its client, in this revision. Both end with the scope.
+ * Starts a server with these features and connects a client to it, using this revision. Both close with the scope.
  *
  * @example
  * ```ts
@@ -88,7 +88,7 @@ export const connect = Effect.fnUntraced(function* <E, R>(
 })
 
 /**
- * `connect` as a layer, for tests that take the client from the context. Default revision: the newest one with sessions.
+ * Like `connect`, but as a layer for tests that take the client from the context. Default revision: the newest one that has sessions.
  *
  * @example
  * ```ts

@@ -1,21 +1,21 @@
 /**
- * Waits until no fiber can run: the end of all work that a test has started in memory.
+ * Waits until no fiber can run, which means that all of a test's in-memory work is done.
  *
- * Relies on Node: Effect's scheduler runs fibers in immediates, and Node reports those that wait. Sockets, files, child processes and
- * timers are not included: wait for their results.
+ * Relies on Node: Effect's scheduler runs fibers in immediates, and Node reports which ones are pending. This does not cover sockets,
+ * files, child processes or timers, so wait for their results instead.
  */
 import * as Effect from "effect/Effect"
 
 const isIdle = (): boolean => !process.getActiveResourcesInfo().includes("Immediate")
 
 /**
- * The waiting calls share one immediate: several would wait for each other. An array that is made anew: the tables of a Set keep what was
- * in them alive for young garbage collections, here all that a conversation consists of.
+ * Pending calls share one immediate, because several would wait for each other. An array that is replaced, not a Set: the tables of a Set
+ * keep removed entries, in this case whole conversations, alive across minor garbage collections.
  */
 let waiting: Array<() => void> = []
 let looking = false
 
-// An immediate runs after all microtasks; later ones of the same round count as waiting.
+// An immediate runs after all microtasks. Immediates queued in the same round count as pending.
 const look = (): void => {
   if (!isIdle()) return void setImmediate(look)
   looking = false
@@ -25,8 +25,8 @@ const look = (): void => {
 }
 
 /**
- * Completes when no fiber is ready to run and no microtask waits. The `TestClock` does not advance. Never completes while a fiber yields
- * again and again.
+ * Completes when no fiber is ready to run and no microtask is pending. Does not advance the `TestClock`. Never completes if a fiber keeps
+ * yielding.
  *
  * @example
  * ```ts

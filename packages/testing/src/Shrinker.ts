@@ -1,7 +1,7 @@
 /** Finds a shorter script that still fails in the same way. */
 import * as Effect from "effect/Effect"
 
-/** The script without runs of its commands, the longest runs first. */
+/** Returns the script with runs of commands removed, longest runs first. */
 export function* shorter<A>(commands: ReadonlyArray<A>): Iterable<ReadonlyArray<A>> {
   for (let size = commands.length; size >= 1; size = Math.floor(size / 2)) {
     for (let start = 0; start < commands.length; start += size) {
@@ -13,13 +13,13 @@ export function* shorter<A>(commands: ReadonlyArray<A>): Iterable<ReadonlyArray<
 export interface Options {
   /** Index of the command that most likely causes the failure. Default: any. */
   readonly cause?: number | undefined
-  /** Most scripts to try. Default 300. */
+  /** Maximum number of scripts to try. Default 300. */
   readonly budget?: number | undefined
-  /** Whether to try another script. Default: always. */
+  /** Returns false to stop trying scripts. Default: never stops. */
   readonly goesOn?: (() => boolean) | undefined
 }
 
-/** Returns the shortest script found that satisfies `shows`. `candidates` returns shorter scripts, the shortest first. */
+/** Returns the shortest script found that satisfies `shows`. `candidates` returns shorter scripts, shortest first. */
 export const shrinkBy = <S, E, R>(
   candidates: (script: S, cause?: number) => Iterable<S>,
   script: S,

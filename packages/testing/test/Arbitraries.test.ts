@@ -1,4 +1,4 @@
-/** Random values of the protocol, and a real server that is fed with them. */
+/** Random protocol values, also as input for a real server. */
 import * as Framing from "@effect-mcp/core/Framing"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -11,22 +11,22 @@ import * as Arbitraries from "../src/Arbitraries.ts"
 import * as Scripted from "../src/wire/Scripted.ts"
 import { Bookings, features } from "./features.ts"
 
-describe("arbitraries", () => {
-  it.prop("Arbitrary messages are messages of JSON-RPC", [Arbitraries.message], ([message]) => {
+describe("Arbitraries", () => {
+  it.prop("Arbitrary messages are valid JSON-RPC", [Arbitraries.message], ([message]) => {
     assert.strictEqual(JsonRpc.classify(JSON.parse(JSON.stringify(message))) instanceof JsonRpc.Invalid, false)
   })
 
-  it.prop("Arbitrary junk is no message, and is on one line", [Arbitraries.junk], ([line]) => {
+  it.prop("Arbitrary junk is never a message and fits on one line", [Arbitraries.junk], ([line]) => {
     assert.notInclude(line, "\n")
     const read = Framing.decode(line)
     assert.include(["InvalidMessage", "Batch"], read._tag)
   })
 
-  it.prop("Arbitrary ids are ids of JSON-RPC", [Arbitraries.id], ([id]) => assert.isTrue(JsonRpc.isId(id)))
+  it.prop("Arbitrary ids are valid JSON-RPC ids", [Arbitraries.id], ([id]) => assert.isTrue(JsonRpc.isId(id)))
 
   for (const revision of Revision.all) {
     it.prop(
-      `Arbitrary requests of ${revision.version} can be read in that revision`,
+      `Arbitrary ${revision.version} requests can be read in that revision`,
       [Arbitraries.request(revision)],
       ([{ method, params }]) => {
         const table: { readonly [method: string]: Revision.MethodCodec<any, any> | undefined } = {
@@ -53,9 +53,9 @@ const session = Effect.fnUntraced(function* (revision: Revision.Revision) {
 
 const Ping = { jsonrpc: "2.0", id: "alive", method: "ping" }
 
-describe.each(Revision.stateful)("servers with random input in $version", (revision) => {
+describe.each(Revision.stateful)("Servers with random input in $version", (revision) => {
   it.effect.prop(
-    "A server answers every valid request exactly once, to its id",
+    "Every valid request is answered exactly once, with its id",
     { requests: Arbitrary.array(Arbitraries.request(revision), { maxLength: 10 }) },
     ({ requests }) =>
       Effect.gen(function* () {
@@ -77,7 +77,7 @@ describe.each(Revision.stateful)("servers with random input in $version", (revis
   )
 
   it.effect.prop(
-    "A server still answers after any junk and any strange but well-formed messages",
+    "A server still answers after any junk and any odd but well-formed messages",
     {
       lines: Arbitrary.array(Arbitraries.junk, { maxLength: 10 }),
       messages: Arbitrary.array(Arbitraries.message, { maxLength: 10 })

@@ -1,4 +1,4 @@
-/** What a client loads late is there before its test begins: neither `quiesce` nor a test clock waits for modules. */
+/** Modules that a client loads late are loaded before its test begins, because neither `quiesce` nor a test clock waits for modules. */
 import { Tool, Tools } from "@effect-mcp/core"
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -9,7 +9,7 @@ import * as McpTest from "../src/McpTest.ts"
 const Add = Tool.make("add", { description: "" })
 
 for (const { version } of Revision.all.toReversed()) {
-  it.effect(`The first list of a client is read when quiesce completes (${version})`, () =>
+  it.effect(`A client's first list is loaded when quiesce completes (${version})`, () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(
         Tools.layer(Add, () => Effect.succeed({ content: [] })),

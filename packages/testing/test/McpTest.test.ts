@@ -1,4 +1,4 @@
-/** One feature layer, one test body: every revision over every wire. */
+/** Runs one test body with one feature layer in every revision and over every wire. */
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { Elicitation, Principal, Roots, Tool, Tools } from "@effect-mcp/core"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -12,7 +12,7 @@ import * as McpTest from "../src/McpTest.ts"
 import { Bookings, BookTable, features, Folders, Greet, Wait } from "./features.ts"
 
 describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", ({ open }) => {
-  it.effect("The tool book_table books nothing when the guest declines", () =>
+  it.effect("book_table books nothing if the guest declines", () =>
     Effect.gen(function* () {
       const tables = yield* open(features)
       const error = yield* Effect.flip(tables.callTool(BookTable, { restaurant: "Maaemo", guests: 2 }))
@@ -21,7 +21,7 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
     }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerDecline]))
   )
 
-  it.effect("The tool book_table books when the guest accepts, and reports progress", () =>
+  it.effect("book_table books and reports progress if the guest accepts", () =>
     Effect.gen(function* () {
       const tables = yield* open(features)
       const steps: Array<number> = []
@@ -31,13 +31,13 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
         { onProgress: ({ progress }) => void steps.push(progress) }
       )
       assert.strictEqual(reference, "ref-1")
-      // Where questions are replayed, what stands before one is run, and reported, once per round.
+      // With replays, code before a question runs and reports once per round.
       assert.deepStrictEqual([...new Set(steps)], [1])
       assert.deepStrictEqual(yield* (yield* Bookings).made, ["Maaemo"])
     }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerAccept()]))
   )
 
-  it.effect("A tool that asks by a form gets what the user filled in", () =>
+  it.effect("A tool receives the form content filled in by the user", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       const { content } = yield* client.callTool(Greet, {})
@@ -45,7 +45,7 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
     }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerAccept({ name: "Ada" })]))
   )
 
-  it.effect("A tool fails differently when the user dismisses, declines, or the client has no user", () =>
+  it.effect("Dismissing, declining and having no user each fail a tool differently", () =>
     Effect.gen(function* () {
       const tell = Effect.fnUntraced(function* (user: Layer.Layer<Elicitation.Elicitation>) {
         const client = yield* Effect.provide(open(features), user)
@@ -59,15 +59,15 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
   )
 })
 
-describe.each(Harness.cases(Revision.all))("connections in $title", ({ open, revision }) => {
-  it.effect("A connection of a test speaks the given revision and no other", () =>
+describe.each(Harness.cases(Revision.all))("Connections in $title", ({ open, revision }) => {
+  it.effect("A test connection uses only the given revision", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       assert.strictEqual(client.revision.version, revision.version)
     }).pipe(Effect.provide(Bookings.layerTest))
   )
 
-  it.effect("A connection of a test shows tools, resources and prompts", () =>
+  it.effect("A test connection sees tools, resources and prompts", () =>
     Effect.gen(function* () {
       const client = yield* open(features, { server: { name: "named" } })
       assert.strictEqual(client.serverInfo.name, "named")
@@ -77,7 +77,7 @@ describe.each(Harness.cases(Revision.all))("connections in $title", ({ open, rev
     }).pipe(Effect.provide(Bookings.layerTest))
   )
 
-  it.effect("A connection of a test lets the server ask what the test's context offers", () =>
+  it.effect("The server can use client services from the test's context", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       const { content } = yield* client.callTool(Folders, {})
@@ -85,7 +85,7 @@ describe.each(Harness.cases(Revision.all))("connections in $title", ({ open, rev
     }).pipe(Effect.provide([Bookings.layerTest, Roots.layerStatic([{ uri: "file:///a" }, { uri: "file:///b" }])]))
   )
 
-  it.effect("A connection of a test ends both sides with its scope", () =>
+  it.effect("A test connection closes both sides with its scope", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const client = yield* Scope.provide(open(features), scope)
@@ -112,14 +112,14 @@ describe("McpTest", () => {
     )
   )
 
-  it.effect("`McpTest.layer` provides the client of a test body from the context", () =>
+  it.effect("`McpTest.layer` provides a test body's client from the context", () =>
     Effect.gen(function* () {
       const client = yield* McpClient.McpClient
       assert.strictEqual(yield* client.readResourceText("menu://today"), "soup")
     }).pipe(Effect.provide(McpTest.layer(features).pipe(Layer.provide(Bookings.layerTest))))
   )
 
-  it.effect("`McpTest.connect` fails as its features fail to be built", () =>
+  it.effect("`McpTest.connect` fails if its features fail to build", () =>
     Effect.gen(function* () {
       const broken = Layer.merge(features, Layer.effectDiscard(Effect.fail("no database" as const)))
       assert.strictEqual(yield* Effect.flip(McpTest.connect(broken, "2025-11-25")), "no database")
@@ -127,7 +127,7 @@ describe("McpTest", () => {
   )
 })
 
-it.effect.each(Revision.all)("McpTest.connect opens a client of the given principal ($version)", (revision) =>
+it.effect.each(Revision.all)("McpTest.connect opens a client for the given principal ($version)", (revision) =>
   Effect.gen(function* () {
     const Who = Tool.make("who", { description: "Names the caller" })
     const isAdmin = ({ scopes }: Principal.Principal["Service"]) => scopes.includes("admin")
@@ -144,7 +144,7 @@ it.effect.each(Revision.all)("McpTest.connect opens a client of the given princi
   })
 )
 
-it.effect("Clients of one server see only the tasks of their own principal", () =>
+it.effect("Clients of one server see only their own principal's tasks", () =>
   Effect.gen(function* () {
     const Report = Tool.make("report", { description: "Writes a report", task: "required" })
     const features = Layer.mergeAll(

@@ -1,4 +1,4 @@
-/** `quiesce` waits for all that is ready to run, and for nothing else. */
+/** `quiesce` waits for everything that is ready to run, and for nothing else. */
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Queue } from "effect"
@@ -43,7 +43,7 @@ describe("quiesce", () => {
     })
   )
 
-  it.effect("`quiesce` does not wait for a fiber that waits, and lets no time pass", () =>
+  it.effect("`quiesce` does not wait for a suspended fiber and does not advance time", () =>
     Effect.gen(function* () {
       const never = yield* Deferred.make<void>()
       const waiting = yield* Effect.forkChild(Deferred.await(never))
@@ -56,7 +56,7 @@ describe("quiesce", () => {
     })
   )
 
-  it.effect("`quiesce` can be interrupted, and be used by many fibers at once", () =>
+  it.effect("`quiesce` can be interrupted and used by many fibers at once", () =>
     Effect.gen(function* () {
       const asking = yield* Effect.forkChild(quiesce, { startImmediately: true })
       yield* Fiber.interrupt(asking)

@@ -14,7 +14,7 @@ interface Recorded {
   readonly events: Array<readonly [name: string, attributes: unknown]>
 }
 
-/** Keeps every span that it makes, with its events. */
+/** A tracer that records every span with its events. */
 const recording = () => {
   const recorded: Array<Recorded> = []
   const tracer = Tracer.make({
@@ -43,7 +43,7 @@ const recording = () => {
 const parentOf = ({ span: { parent } }: Recorded): string | undefined =>
   parent._tag === "Some" ? parent.value.spanId : undefined
 
-/** A pair of transports; what the client receives is kept. */
+/** A pair of transports that records the messages the client receives. */
 const recordedWire = (received: Array<JsonRpc.Message>) =>
   Effect.map(Memory.pair(), ([client, server]) => {
     const send: typeof server.sink.send = (message, ...rest) => {
@@ -64,7 +64,7 @@ const features = Layer.mergeAll(
       yield* Log.warning("swordfish")
       const { outbound } = yield* RequestContext
       outbound.notify(own, { word: "swordfish" })
-      // As code of promises calls it.
+      // Called like promise code does.
       yield* Effect.promise(() => Promise.resolve().then(() => outbound.notify(own, { word: "swordfish" })))
       return "said"
     })
@@ -78,41 +78,38 @@ const features = Layer.mergeAll(
   )
 )
 
-describe.each(Revision.all)("spans of sent notifications in $version", (revision) => {
+describe.each(Revision.all)("Spans of sent notifications in $version", (revision) => {
   const session = revision.era === "stateful" ? { "mcp.session.id": "session-1" } : {}
 
-  it.effect(
-    "A notification of a handler is a span below its request, and the span of its receiver continues it",
-    () => {
-      const { all, layer, one } = recording()
-      return Effect.gen(function* () {
-        const client = yield* McpTest.connect(features, revision)
-        yield* client.setLogLevel("info")
-        yield* client.callTool(Talks, {})
-        yield* quiesce
-        const call = one("tools/call talks", "server")
-        for (const method of ["notifications/message", own]) {
-          const sent = all(method, "client")
-          const received = all(method, "server")
-          assert.lengthOf(sent, method === own ? 2 : 1)
-          for (const [index, one] of sent.entries()) {
-            assert.strictEqual(parentOf(one), call.span.spanId)
-            assert.strictEqual(one.span.status._tag, "Ended")
-            const attributes = Object.fromEntries(one.span.attributes)
-            assert.deepStrictEqual(attributes, {
-              "mcp.method.name": method,
-              "mcp.protocol.version": revision.version,
-              ...session
-            })
-            assert(received[index] !== undefined)
-            assert.strictEqual(parentOf(received[index]), one.span.spanId)
-          }
+  it.effect("A handler's notification has a span under its request, continued by the receiver's span", () => {
+    const { all, layer, one } = recording()
+    return Effect.gen(function* () {
+      const client = yield* McpTest.connect(features, revision)
+      yield* client.setLogLevel("info")
+      yield* client.callTool(Talks, {})
+      yield* quiesce
+      const call = one("tools/call talks", "server")
+      for (const method of ["notifications/message", own]) {
+        const sent = all(method, "client")
+        const received = all(method, "server")
+        assert.lengthOf(sent, method === own ? 2 : 1)
+        for (const [index, one] of sent.entries()) {
+          assert.strictEqual(parentOf(one), call.span.spanId)
+          assert.strictEqual(one.span.status._tag, "Ended")
+          const attributes = Object.fromEntries(one.span.attributes)
+          assert.deepStrictEqual(attributes, {
+            "mcp.method.name": method,
+            "mcp.protocol.version": revision.version,
+            ...session
+          })
+          assert(received[index] !== undefined)
+          assert.strictEqual(parentOf(received[index]), one.span.spanId)
         }
-      }).pipe(Effect.scoped, Effect.provide(layer))
-    }
-  )
+      }
+    }).pipe(Effect.scoped, Effect.provide(layer))
+  })
 
-  it.effect("A notification of a client is a span, and the span of the server continues it", () => {
+  it.effect("A client's notification has a span, continued by the server's span", () => {
     const { all, layer, one } = recording()
     return Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
@@ -128,7 +125,7 @@ describe.each(Revision.all)("spans of sent notifications in $version", (revision
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
-  it.effect("A notification that names the span of its sender is passed on in the trace of that span", () => {
+  it.effect("A notification that names its sender's span is forwarded in that span's trace", () => {
     const { layer, one } = recording()
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
     return Effect.gen(function* () {
@@ -142,7 +139,7 @@ describe.each(Revision.all)("spans of sent notifications in $version", (revision
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
-  it.effect("An update of a resource is a span, though no fiber sends it", () => {
+  it.effect("A resource update has a span even though no fiber sends it", () => {
     const { layer, one } = recording()
     return Effect.gen(function* () {
       const changes = yield* Queue.unbounded<void>()
@@ -168,7 +165,7 @@ describe.each(Revision.all)("spans of sent notifications in $version", (revision
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
-  it.effect("Progress is an event of the span of its request, 128 times at most, and has no trace context", () => {
+  it.effect("Progress is recorded as up to 128 events on its request's span, without trace context", () => {
     const { all, layer, one } = recording()
     const received: Array<JsonRpc.Message> = []
     return Effect.gen(function* () {
@@ -189,7 +186,7 @@ describe.each(Revision.all)("spans of sent notifications in $version", (revision
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
-  it.effect("A notification has no trace context where the program has no tracer", () => {
+  it.effect("A notification has no trace context if the program has no tracer", () => {
     const received: Array<JsonRpc.Message> = []
     return Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision, { wire: recordedWire(received) })

@@ -5,7 +5,7 @@ import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Schema, Tracer } from "effect"
 
-/** Keeps every span that it makes. */
+/** A tracer that records every span. */
 const recording = () => {
   const spans: Array<Tracer.Span> = []
   const tracer = Tracer.make({
@@ -34,7 +34,7 @@ const Dies = Tool.make("dies", { description: "Dies" })
 const Asks = Tool.make("asks", { description: "Asks the user" })
 const Greet = Prompt.make("greet", { description: "Greets" })
 
-/** Two signs of a password, a query, and more than an attribute holds. */
+/** A URI with a password, a query, and more characters than an attribute can have. */
 const secretUri = `https://ada:sword@fish:swordfish@host/${"r".repeat(300)}?token=swordfish`
 
 const features = Layer.mergeAll(
@@ -51,8 +51,8 @@ const model = Sampling.layer(() =>
   Effect.succeed({ role: "assistant" as const, model: "m", content: { type: "text" as const, text: "hi" } })
 )
 
-describe.each(Revision.all)("spans in $version", (revision) => {
-  it.effect("A span names method, target, request, revision and session, and no argument", () => {
+describe.each(Revision.all)("Spans in $version", (revision) => {
+  it.effect("A span has the method, target, request, revision and session, but no argument", () => {
     const { layer, named, spans } = recording()
     return Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
@@ -89,7 +89,7 @@ describe.each(Revision.all)("spans in $version", (revision) => {
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
-  it.effect("A span says how a request failed: a tool's result, a code, a defect", () => {
+  it.effect("A span shows how a request failed: by a tool result, a code or a defect", () => {
     const { layer, named } = recording()
     return Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
@@ -103,7 +103,7 @@ describe.each(Revision.all)("spans in $version", (revision) => {
       assert.deepStrictEqual(types("tools/call dies"), ["-32603", "-32603"])
       const code = "rpc.response.status_code"
       assert.strictEqual(named("tools/call missing", "server").attributes.get(code), "-32602")
-      // The client's mistake is no error of the server.
+      // A client's mistake is not a server error.
       const failed = (name: string) =>
         (["client", "server"] as const).map((kind) => Exit.isFailure(exitOf(named(name, kind))))
       assert.deepStrictEqual(failed("tools/call missing"), [true, false])
@@ -112,7 +112,7 @@ describe.each(Revision.all)("spans in $version", (revision) => {
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
-  it.effect("A span shows a bounded, clean form of a name that is no tool's", () => {
+  it.effect("A span shows an unknown tool name truncated and sanitized", () => {
     const { layer, spans } = recording()
     const long = "x".repeat(200)
     return Effect.gen(function* () {
@@ -131,7 +131,7 @@ describe.each(Revision.all)("spans in $version", (revision) => {
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
-  it.effect("The span of a question is in the tree of the call that asks", () => {
+  it.effect("A question's span belongs to the trace of the asking call", () => {
     const { layer, named, spans } = recording()
     return Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
@@ -140,7 +140,7 @@ describe.each(Revision.all)("spans in $version", (revision) => {
       assert.strictEqual(answered.traceId, caller.traceId)
       assert.strictEqual(answered.attributes.get("mcp.protocol.version"), revision.version)
       if (revision.era === "stateless") {
-        // Each round is a request of its own, and the question is answered between them.
+        // Each round is a separate request, and the question is answered between them.
         assert.strictEqual(spans.filter(({ name }) => name === "tools/call asks").length, 4)
         return
       }
@@ -151,7 +151,7 @@ describe.each(Revision.all)("spans in $version", (revision) => {
     }).pipe(Effect.scoped, Effect.provide([layer, model]))
   })
 
-  it.effect("The span of an interrupted call says that it was cancelled", () => {
+  it.effect("An interrupted call's span is marked as cancelled", () => {
     const { layer, named } = recording()
     const Waits = Tool.make("waits", { description: "Waits" })
     return Effect.gen(function* () {

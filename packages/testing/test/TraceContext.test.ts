@@ -7,7 +7,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Tracer } from "effect"
 
-/** Keeps every span that it makes. */
+/** A tracer that records every span. */
 const recording = () => {
   const spans: Array<Tracer.Span> = []
   const tracer = Tracer.make({
@@ -23,32 +23,26 @@ const recording = () => {
 const Look = Tool.make("look", { description: "Says what its _meta says." })
 const parent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
 
-describe.each(Revision.all)("trace context in $version", (revision) => {
-  it.effect(
-    "A trace context crosses the wire: the server's span is a child of the client's, and that of the caller's",
-    () => {
-      const { layer, spans } = recording()
-      return Effect.gen(function* () {
-        const client = yield* McpTest.connect(
-          Tools.layer(Look, () => Effect.succeed("seen")),
-          revision
-        )
-        const caller = yield* Effect.withSpan(
-          Effect.andThen(client.callToolByName("look"), Effect.currentSpan),
-          "caller"
-        )
-        const [sent, handled] = spans.filter(({ name }) => name === "tools/call look")
-        assert(sent?.parent._tag === "Some" && handled?.parent._tag === "Some")
-        assert.deepStrictEqual([sent.kind, handled.kind], ["client", "server"])
-        assert.strictEqual(handled.traceId, caller.traceId)
-        assert.strictEqual(handled.parent.value.spanId, sent.spanId)
-        assert.strictEqual(sent.parent.value.spanId, caller.spanId)
-      }).pipe(Effect.scoped, Effect.provide(layer))
-    }
-  )
+describe.each(Revision.all)("Trace context in $version", (revision) => {
+  it.effect("The server's span is a child of the client's span, itself a child of the caller's", () => {
+    const { layer, spans } = recording()
+    return Effect.gen(function* () {
+      const client = yield* McpTest.connect(
+        Tools.layer(Look, () => Effect.succeed("seen")),
+        revision
+      )
+      const caller = yield* Effect.withSpan(Effect.andThen(client.callToolByName("look"), Effect.currentSpan), "caller")
+      const [sent, handled] = spans.filter(({ name }) => name === "tools/call look")
+      assert(sent?.parent._tag === "Some" && handled?.parent._tag === "Some")
+      assert.deepStrictEqual([sent.kind, handled.kind], ["client", "server"])
+      assert.strictEqual(handled.traceId, caller.traceId)
+      assert.strictEqual(handled.parent.value.spanId, sent.spanId)
+      assert.strictEqual(sent.parent.value.spanId, caller.spanId)
+    }).pipe(Effect.scoped, Effect.provide(layer))
+  })
 
   it.effect(
-    "A trace context continues with the question of a handler, baggage and state included",
+    "A trace context continues through a handler's question, including baggage and state",
     () => {
       const { layer } = recording()
       const asked: Array<unknown> = []
@@ -68,7 +62,7 @@ describe.each(Revision.all)("trace context in $version", (revision) => {
           {},
           { meta: { traceparent: parent, tracestate: "vendor=1", baggage: "user=ada" } }
         )
-        if (revision.era === "stateless") return // there the question is no request of its own
+        if (revision.era === "stateless") return // without sessions, the question is not a separate request
         const [meta] = asked as Array<Record<string, string>>
         assert.match(meta!.traceparent!, /^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/)
         assert.strictEqual(meta!.tracestate, "vendor=1")
@@ -80,7 +74,7 @@ describe.each(Revision.all)("trace context in $version", (revision) => {
 })
 
 describe("traceparent", () => {
-  it("A traceparent is read into the trace, the span and whether it is sampled", verifies("meta.trace.format"), () => {
+  it("A traceparent is parsed into trace, span and sampling flag", verifies("meta.trace.format"), () => {
     const span = parentOf({ traceparent: parent })
     assert.deepStrictEqual(
       { traceId: span?.traceId, spanId: span?.spanId, sampled: span?.sampled },
@@ -101,7 +95,7 @@ describe("traceparent", () => {
     assert.isUndefined(parentOf({ traceparent }))
   })
 
-  it("A traceparent is written as the W3C has it", verifies("meta.trace.format"), () => {
+  it("A traceparent is written in W3C format", verifies("meta.trace.format"), () => {
     const written = (sampled: boolean) =>
       TraceContext.entries(
         Context.make(
@@ -113,19 +107,19 @@ describe("traceparent", () => {
     assert.deepStrictEqual(written(false), { traceparent: parent.replace(/01$/, "00") })
   })
 
-  it("A traceparent is not written by a tracer that chooses other ids", () => {
+  it("A tracer with incompatible ids writes no traceparent", () => {
     const span = Tracer.externalSpan({ traceId: "trace", spanId: "span" })
     assert.isUndefined(TraceContext.entries(Context.make(Tracer.ParentSpan, span)))
   })
 
-  it("A traceparent is not written outside of a span", () => {
+  it("No traceparent is written outside a span", () => {
     assert.isUndefined(TraceContext.entries(Context.empty()))
   })
 })
 
-describe.each(Revision.all)("extensions in $version", (revision) => {
+describe.each(Revision.all)("Extensions in $version", (revision) => {
   it.effect(
-    "An extension that only the client declares changes nothing",
+    "An extension declared only by the client has no effect",
     () =>
       Effect.gen(function* () {
         const client = yield* McpTest.connect(

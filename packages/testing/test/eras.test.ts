@@ -1,4 +1,4 @@
-/** Any handler of a small language means the same in every revision that has its questions, and fails typed in the others. */
+/** Any handler in a small language behaves the same in every revision that has its questions, and fails with a typed error in the others. */
 import { Tool, Tools } from "@effect-mcp/core"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { assert, describe, it } from "@effect/vitest"
@@ -52,19 +52,19 @@ const options = { runs: 100, seed: 20_260_728 }
 const passes = <E, R>(checked: Effect.Effect<Arbitrary.CheckResult<Program, E>, never, R>) =>
   Effect.map(checked, (result) => assert.isUndefined(Arbitrary.formatCheckFailure(result)))
 
-describe("a handler of forms, models, roots, steps, progress and failures", () => {
+describe("Handlers with forms, models, roots, steps, progress and failures", () => {
   for (const revision of Revision.all) {
     const hasForms = revision.rules.elicitation.form
     const lacking = new Set(hasForms ? [] : ["form", "confirm", "dismiss"])
     it.effect(
-      `A random handler does in ${revision.version} what its program says${hasForms ? "" : ", or misses the capability where it asks for a form"}`,
+      `A random handler follows its program in ${revision.version}${hasForms ? "" : ", or lacks the capability when it asks for a form"}`,
       () =>
         passes(
           Arbitrary.checkEffect(programs, (program) => Effect.as(check(program, revision, lacking), true), options)
         ).pipe(Effect.provide(everyone))
     )
 
-    it.effect(`A random handler misses the capability in ${revision.version} where the client has no user`, () =>
+    it.effect(`A random handler lacks the capability in ${revision.version} if the client has no user`, () =>
       passes(
         Arbitrary.checkEffect(
           programs,
@@ -81,7 +81,7 @@ describe("a handler of forms, models, roots, steps, progress and failures", () =
       Arbitrary.checkEffect(
         programs,
         (program) =>
-          // Of siblings that fail at one moment any may be first, so only programs with one failure at most are compared.
+          // If siblings fail at the same moment, any of them may be first, so only programs with at most one failure are compared.
           expect(program, new Set()).failures.size > 1
             ? Effect.succeed(true)
             : Effect.as(McpCheck.interpreters(handlerOf(program, []), everyone), true),

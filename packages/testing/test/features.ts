@@ -1,4 +1,4 @@
-/** A small server's features, as a user would write them: what the suites here run on. */
+/** Features of a small server, as a user would write them. The suites here run against them. */
 import { Elicitation, Progress, Prompt, Prompts, Resources, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
 import { Context, Effect, Layer, Ref, Schema } from "effect"
 

@@ -1,4 +1,4 @@
-/** A small language of handlers, and what each should do: a model of a few lines, which knows nothing of eras, rounds, tasks or wires. */
+/** A small language for handlers, with a short model of the expected behavior that ignores eras, rounds, tasks and wires. */
 import { Elicitation, Once, Progress, type RequestContext, Roots, Sampling, Tools } from "@effect-mcp/core"
 import { Arbitrary, Effect, Layer, Schema } from "effect"
 
@@ -23,7 +23,7 @@ const leaves = Schema.Literals([
 ])
 const Shape = Schema.Struct({
   leaves: Schema.Array(leaves).check(Schema.isMinLength(2), Schema.isMaxLength(7)),
-  /** How leaves are grouped: the rest after each, inside a group of its own or not. */
+  /** How leaves are grouped: after each leaf, the rest may be in a nested group. */
   cuts: Schema.Array(Schema.Literals(["go on", "sequence", "all"])).check(Schema.isMinLength(7), Schema.isMaxLength(7))
 })
 
@@ -39,7 +39,7 @@ export const programs: Arbitrary.Arbitrary<Program> = Arbitrary.map(Arbitrary.sc
   return { _tag: leaves.length % 2 === 0 ? "all" : "sequence", of: build(0) }
 })
 
-// --- what runs ---
+// --- running a program ---
 
 const Name = Schema.Struct({ name: Schema.String })
 const text = (name: string) => [{ role: "user" as const, content: { type: "text" as const, text: name } }]
@@ -101,12 +101,12 @@ export const everyone = Layer.mergeAll(
   Roots.layerStatic([{ uri: "file:///a" }])
 )
 
-// --- what should happen ---
+// --- the expected behavior ---
 
 export interface Expected {
-  /** What it gives, unless a step fails. */
+  /** The program's result, unless a step fails. */
   readonly value: unknown
-  /** What it may fail with: of siblings that fail, any may be the first. */
+  /** The program's possible failures. If several siblings fail, any of them may be the first. */
   readonly failures: ReadonlySet<string>
   /** The steps that run, if nothing fails. */
   readonly steps: ReadonlyArray<string>

@@ -1,4 +1,4 @@
-/** The example of the front page, `book_table`, in every revision: what it costs on the wire, and that nothing is booked twice. */
+/** The front page's example `book_table` in every revision: the number of messages, and that nothing is booked twice. */
 import { Elicitation, Memory, Once, Progress, Tool, Tools } from "@effect-mcp/core"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -8,7 +8,7 @@ import { Effect, Layer, Schema } from "effect"
 import * as McpTest from "../src/McpTest.ts"
 import { Bookings, BookTable, features } from "./features.ts"
 
-/** A wire that counts what the client sends, by method. */
+/** A wire that counts the messages the client sends, by method. */
 const counted = () => {
   const sent: Array<JsonRpc.Request> = []
   const wire = Effect.map(Memory.pair(), ([near, far]) => {
@@ -22,7 +22,7 @@ const counted = () => {
   return { wire, calls }
 }
 
-/** The same with a name to ask for, a step before the first question and one between the two. */
+/** The tool with a second question for the name, and a step before each question. */
 const Order = Tool.make("order", { description: "Orders for a guest.", output: { reference: Schema.String } })
 const order = Tools.layer(
   Order,
@@ -46,7 +46,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
   const stateless = revision.era === "stateless"
 
   it.effect(
-    "The tool book_table takes one call, and another call per question where questions are results",
+    "book_table takes one call, plus one per question if questions are results",
     () =>
       Effect.gen(function* () {
         const { calls, wire } = counted()
@@ -67,7 +67,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
     stateless ? verifies("mrtr.client.state-echoed", "mrtr.client.new-id") : {}
   )
 
-  it.effect("The tool book_table books nothing, and takes no more calls, when the guest declines or dismisses", () =>
+  it.effect("book_table books nothing and makes no more calls if the guest declines or dismisses", () =>
     Effect.gen(function* () {
       for (const user of [Elicitation.layerDecline, Elicitation.layerCancel]) {
         const { calls, wire } = counted()
@@ -91,7 +91,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
     }).pipe(Effect.provide([Bookings.layerTest, guest]))
   )
 
-  it.effect("The tool book_table does not ask a client without the capability", () =>
+  it.effect("book_table does not ask a client without the capability", () =>
     Effect.gen(function* () {
       const { calls, wire } = counted()
       const tables = yield* McpTest.connect(features, revision, { wire })
@@ -106,7 +106,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
 
 const without = Revision.all.filter((revision) => !Revision.withElicitation.includes(revision))
 describe.each(without)("book_table in $version", (revision) => {
-  it.effect("The tool book_table fails typed in a revision without its question", () =>
+  it.effect("book_table fails with a typed error in a revision without its question", () =>
     Effect.gen(function* () {
       const tables = yield* McpTest.connect(features, revision)
       const error = yield* Effect.flip(tables.callTool(BookTable, { restaurant: "Maaemo", guests: 2 }))
@@ -117,7 +117,7 @@ describe.each(without)("book_table in $version", (revision) => {
   )
 })
 
-it.effect("One value of features serves every revision at once, each booking once", () =>
+it.effect("One features value serves every revision concurrently, and each books once", () =>
   Effect.gen(function* () {
     const clients = yield* Effect.forEach(Revision.withElicitation, (revision) => McpTest.connect(features, revision))
     const booked = yield* Effect.forEach(

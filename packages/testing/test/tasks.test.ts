@@ -1,4 +1,4 @@
-/** Any handler of the small language ends the same inline, in rounds, and as a task of either generation. */
+/** Any handler in the small language ends the same way inline, in rounds, and as a task in either era. */
 import { Elicitation, Tool, Tools } from "@effect-mcp/core"
 import { Tasks } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
@@ -15,11 +15,11 @@ const passes = <A, E, R>(checked: Effect.Effect<Arbitrary.CheckResult<A, E>, nev
 const isInOrder = (program: Program): boolean =>
   program.of === undefined || (program._tag === "sequence" && program.of.every(isInOrder))
 
-/** Siblings that run when one fails do more or less by then: only what fails in order is compared. */
+/** True if no failure has concurrent siblings, whose progress would depend on timing. Only such programs are compared. */
 const isComparable = (program: Program): boolean => isInOrder(program) || expect(program, new Set()).failures.size === 0
 
 describe("McpCheck.interpreters with tasks", () => {
-  it.effect("`McpCheck.interpreters` lets any handler of questions, steps, progress and failures pass with tasks", () =>
+  it.effect("`McpCheck.interpreters` accepts any handler with questions, steps, progress and failures as a task", () =>
     passes(
       Arbitrary.checkEffect(
         programs,
@@ -36,7 +36,7 @@ describe("McpCheck.interpreters with tasks", () => {
   )
 })
 
-// --- what the caller gets ---
+// --- result for the caller ---
 
 const versions = ["2025-11-25", "2026-07-28"] as const
 const failure = Schema.Struct({ failed: Schema.String })
@@ -62,9 +62,9 @@ const outcome = (exit: Exit.Exit<{ readonly json: string }, object>) =>
     onFailure: ({ reasons }): object => reasons.map((reason) => (reason._tag === "Fail" ? { ...reason.error } : reason))
   })
 
-describe("calls of any handler", () => {
+describe("Calls with any handler", () => {
   for (const version of versions) {
-    it.effect(`A call of any handler ends in ${version} for its caller as a task as it does inline`, () =>
+    it.effect(`A call in ${version} has the same outcome as a task as it does inline`, () =>
       passes(
         Arbitrary.checkEffect(
           programs,
@@ -73,7 +73,7 @@ describe("calls of any handler", () => {
               if (!isComparable(program)) return true
               const log: Array<string> = []
               const client = yield* McpTest.connect(features(program, log), version)
-              // The client reads its tasks by the time, too.
+              // The client's task polling also depends on the clock.
               const call = (tool: typeof Inline) =>
                 Effect.map(
                   Effect.exit(
@@ -98,7 +98,7 @@ describe("calls of any handler", () => {
 
 // --- cancels ---
 
-/** Completes when the caller shall cancel. */
+/** Completes when the caller should cancel. */
 class Stop extends Context.Service<Stop, Deferred.Deferred<void>>()("test/Stop") {
   static readonly layer = Layer.effect(Stop, Deferred.make<void>())
   static readonly now = Effect.flatMap(Stop, (stop) => Deferred.succeed(stop, undefined))
@@ -117,7 +117,7 @@ const impatient = Layer.provideMerge(
   Stop.layer
 )
 
-/** What is going on when the caller cancels: a question, or work of the handler. */
+/** State when the caller cancels: a pending question, or work of the handler. */
 const stops = {
   asking: Elicitation.confirm("stop"),
   working: Effect.andThen(Stop.now, Effect.never)
@@ -130,8 +130,8 @@ const Stopped = Schema.Struct({
   after: harmless.check(Schema.isMaxLength(2))
 })
 
-describe("cancels of any handler", () => {
-  it.effect("A cancel ends any handler under every interpreter, with its finalizers, and no later step runs", () =>
+describe("Cancelling any handler", () => {
+  it.effect("Cancelling ends any handler under every interpreter, runs finalizers and skips later steps", () =>
     passes(
       Arbitrary.checkEffect(
         Arbitrary.schema(Stopped),

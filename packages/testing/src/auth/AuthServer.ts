@@ -1,9 +1,9 @@
 /**
- * An OAuth 2.1 authorization server for tests: real HTTP, real JWTs, a user that is a function, and faults on demand.
+ * An OAuth 2.1 authorization server for tests, with real HTTP, real JWTs, a scripted user, and faults on demand.
  *
- * Owns all endpoints that a client or a protected server may use: metadata, authorization code with PKCE, refresh with rotation, client
- * credentials, token exchange, assertions, registration, client metadata documents, introspection, revocation, DPoP. It keeps nothing
- * after its scope closes, asks no user for consent, and is of no use outside tests.
+ * Implements every endpoint a client or a protected server may need: metadata, authorization code with PKCE, refresh with rotation, client
+ * credentials, token exchange, assertions, registration, client metadata documents, introspection, revocation and DPoP. It discards all
+ * data when its scope closes and never asks a user for consent, so don't use it outside tests.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -27,45 +27,48 @@ export type * from "./Model.ts"
 export interface Issued {
   readonly subject?: string
   readonly scopes?: ReadonlyArray<string>
-  /** Audience of the token: the resources it is for. */
+  /** The token's audience: the resources it is valid for. */
   readonly resources?: ReadonlyArray<string>
   readonly clientId?: string
-  /** Thumbprint of the key that it is bound to. */
+  /** Thumbprint of the key the token is bound to. */
   readonly jkt?: string
-  /** Seconds; negative for a token that has expired already. */
+  /** Lifetime in seconds. Use a negative number for a token that has already expired. */
   readonly lifetime?: number
-  /** The header's `typ`. Default `at+jwt`. */
+  /** The token's `typ` header. Default `at+jwt`. */
   readonly type?: string
 }
 
-/** The service of an authorization server in the process of the test. */
+/** An authorization server running in the test process. */
 export class AuthServer extends Context.Service<
   AuthServer,
   {
     readonly issuer: string
-    /** The metadata document, as the script changes it. */
+    /** The metadata document, with the script's changes applied. */
     readonly metadata: Effect.Effect<{ readonly [name: string]: unknown }>
-    /** Changes how the server behaves from now on. */
+    /** Changes the server's behavior from now on. */
     readonly script: (changes: Partial<Model.AuthorizationScript>) => Effect.Effect<void>
-    /** Registers a client beforehand. Default: public, all of the common grants, redirects to any loopback port at `/callback`. */
+    /**
+     * Registers a client ahead of time. Default: a public client that may use all common grants and redirects to `/callback` on any
+     * loopback port.
+     */
     readonly register: (client?: Partial<Model.RegisteredClient>) => Effect.Effect<Model.RegisteredClient>
-    /** Makes an access token without any flow. */
+    /** Issues an access token directly, without going through a flow. */
     readonly issue: (token?: Issued) => Effect.Effect<string>
-    /** Makes an ID token of a user for a client. */
+    /** Issues an ID token for a user and client. */
     readonly idToken: (token: { readonly subject: string; readonly clientId: string }) => Effect.Effect<string>
-    /** Ends a token, and with a refresh token all that descend from the same approval. */
+    /** Revokes a token. Revoking a refresh token also revokes every other token from the same approval. */
     readonly revoke: (token: string) => Effect.Effect<void>
-    /** The keys that are published now. */
+    /** The keys currently published. */
     readonly jwks: Effect.Effect<Jose.JSONWebKeySet>
-    /** Signs with a new key from now on; without `keep` the older keys are withdrawn. */
+    /** Starts signing with a new key. Unless `keep` is set, withdraws the older keys. */
     readonly rotateKeys: (options?: { readonly keep?: boolean }) => Effect.Effect<void>
-    /** Assertions of this issuer count as grants (RFC 7523). */
+    /** Accepts assertions from this issuer as grants (RFC 7523). */
     readonly trust: (issuer: string, keys: Jose.JSONWebKeySet) => Effect.Effect<void>
-    /** Plays the browser: follows an authorization URL and gives the URL that it redirects to. */
+    /** Acts as the browser: follows an authorization URL and returns the URL it redirects to. */
     readonly visit: (url: string | URL) => Effect.Effect<URL>
-    /** The requests so far, in order. */
+    /** Requests received so far, oldest first. */
     readonly requests: Effect.Effect<ReadonlyArray<Model.RecordedRequest>>
-    /** How many requests of that kind there were. */
+    /** Number of requests of this kind received so far. */
     readonly count: (kind: Model.RequestKind) => Effect.Effect<number>
   }
 >()("@effect-mcp/testing/auth/AuthServer") {}
@@ -111,7 +114,8 @@ const make = (state: State.AuthorizationState): AuthServer["Service"] => ({
     Effect.promise(async () => {
       const response = await fetch(url, { redirect: "manual" })
       const location = response.headers.get("location")
-      if (location === null) throw new Error(`No redirect but ${response.status}: ${await response.text()}`)
+      if (location === null)
+        throw new Error(`Expected a redirect, but received ${response.status}: ${await response.text()}`)
       return new URL(location)
     }),
   requests: Effect.sync(() => [...state.requests]),
@@ -125,7 +129,7 @@ const revoke = (state: State.AuthorizationState, token: string): void => {
   if (refresh !== undefined) State.endFamily(state, refresh.family)
 }
 
-/** RFC 7662: the claims of a valid token; for any other only that it is not active. */
+/** Introspection (RFC 7662): returns the claims of a valid token. For any other token it only says that the token is not active. */
 const introspect = Effect.fnUntraced(function* (
   state: State.AuthorizationState,
   token: string
@@ -138,7 +142,7 @@ const introspect = Effect.fnUntraced(function* (
 
 type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, OAuthRefusal>
 
-/** Records the request, lets the script answer, and else answers itself. */
+/** Records the request, and answers it unless the script does. */
 const serve = (
   state: State.AuthorizationState,
   request: HttpServerRequest,
@@ -155,7 +159,7 @@ const serve = (
 
 const noForm = invalidRequest("The body must be application/x-www-form-urlencoded")
 
-/** Adds routes below the path of the issuer that record what they are asked. */
+/** Adds routes below the issuer's path that record their requests. */
 const recorder = (state: State.AuthorizationState, router: HttpRouter.HttpRouter, path: string) => {
   const below = (name: string): `/${string}` => `/${`${path}/${name}`.slice(1)}`
   const get = (at: `/${string}`, kind: Model.RequestKind, answer: (query: URLSearchParams) => Answer) =>
@@ -180,7 +184,7 @@ const recorder = (state: State.AuthorizationState, router: HttpRouter.HttpRouter
   return { below, get, post }
 }
 
-/** The endpoints that take a form: token, introspection, revocation. */
+/** Endpoints that accept a form: token, introspection, revocation. */
 const addForms = Effect.fnUntraced(function* (state: State.AuthorizationState, { post }: ReturnType<typeof recorder>) {
   yield* post(
     "token",
@@ -236,14 +240,14 @@ const routes = Effect.fnUntraced(function* (
   return make(state)
 })
 
-/** Adds the server to a router, beside other routes; at 2025-03-26 the origin of the MCP server is the authorization server. */
+/** Adds the server's routes to an existing router. In 2025-03-26, the authorization server shares the MCP server's origin. */
 export const layerRoutes = (
   options: Model.Options = {}
 ): Layer.Layer<AuthServer, never, HttpRouter.HttpRouter | HttpServer.HttpServer> =>
   Layer.effect(AuthServer, routes(options))
 
 /**
- * Serves on an HTTP server of its own. The issuer is its address.
+ * Serves on its own HTTP server, whose address is the issuer.
  *
  * @example
  * ```ts

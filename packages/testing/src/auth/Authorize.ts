@@ -1,6 +1,4 @@
-/**
- * The authorization endpoint of the tests' server: the script plays the user, so the redirect comes at once, without a browser.
- */
+/** The test server's authorization endpoint. The script plays the user, so the redirect happens immediately, without a browser. */
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Clients from "./Clients.ts"
@@ -10,7 +8,7 @@ import { now, random, type AuthorizationState } from "./State.ts"
 
 const words = (text: string | null): ReadonlyArray<string> => (text ?? "").split(" ").filter((word) => word !== "")
 
-/** Exactly as registered; of a loopback address the port may differ (RFC 8252 section 7.3). */
+/** True if the redirect URI is registered. Only the port of a loopback address may differ (RFC 8252 section 7.3). */
 const sameRedirect = (registered: string, asked: string): boolean => {
   if (registered === asked) return true
   if (!URL.canParse(asked)) return false
@@ -37,7 +35,7 @@ const redirectTo = (
   return HttpServerResponse.empty({ status: 302, headers: { location: target.href, "cache-control": "no-store" } })
 }
 
-/** An error in the client's request: the error code of the redirect. */
+/** An error in the client's request, with the error code for the redirect. */
 const objection = (asked: URLSearchParams): readonly [error: string, description: string] | undefined => {
   if (asked.get("response_type") !== "code") return ["unsupported_response_type", "response_type must be code"]
   if (asked.get("code_challenge_method") !== "S256") return ["invalid_request", "code_challenge_method must be S256"]
@@ -48,7 +46,7 @@ const objection = (asked: URLSearchParams): readonly [error: string, description
   return resource === undefined ? undefined : ["invalid_target", "resource must be an absolute URI without a fragment"]
 }
 
-/** Answers an authorization request. Fails for errors that must not be sent to the client: a browser shows them to the user. */
+/** Answers an authorization request. Fails with errors that must not be sent to the client: a browser shows them to the user. */
 export const authorize = Effect.fnUntraced(function* (
   state: AuthorizationState,
   asked: URLSearchParams
@@ -60,7 +58,7 @@ export const authorize = Effect.fnUntraced(function* (
   const redirectUri =
     asked.get("redirect_uri") ?? (client.redirectUris.length === 1 ? client.redirectUris[0] : undefined)
   if (redirectUri === undefined || !client.redirectUris.some((registered) => sameRedirect(registered, redirectUri))) {
-    return yield* invalidRequest("redirect_uri is not one of the client's")
+    return yield* invalidRequest("redirect_uri is not registered for this client")
   }
   const wrong = objection(asked)
   if (wrong !== undefined)

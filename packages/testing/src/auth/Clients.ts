@@ -1,6 +1,4 @@
-/**
- * Clients of the authorization server of the tests: registered ones (RFC 7591), client metadata documents, and how each authenticates.
- */
+/** The test authorization server's clients: registration (RFC 7591), client metadata documents, and authentication. */
 import * as Effect from "effect/Effect"
 import * as Jose from "jose"
 import type * as Model from "./Model.ts"
@@ -22,7 +20,7 @@ const isKeySet = (value: unknown): value is Jose.JSONWebKeySet => isFields(value
 const metadataError = (description: string, error = "invalid_client_metadata") =>
   new OAuthRefusal({ error, description })
 
-/** Redirects go to loopback addresses, to HTTPS, or to an app's own scheme; never to plain HTTP elsewhere. */
+/** True if the URI may be a redirect: loopback, HTTPS, or an app's private scheme, never plain HTTP elsewhere. */
 const isRedirect = (uri: string): boolean => {
   if (!URL.canParse(uri)) return false
   const { hash, hostname, protocol } = new URL(uri)
@@ -31,7 +29,7 @@ const isRedirect = (uri: string): boolean => {
   return !["javascript:", "data:", "file:"].includes(protocol)
 }
 
-/** Checks the metadata of a client, at registration or in its document. */
+/** Checks client metadata from a registration or a document. */
 const clientOf = (
   clientId: string,
   metadata: Fields,
@@ -56,7 +54,7 @@ const clientOf = (
   return Effect.succeed({ clientId, authMethod, redirectUris, grantTypes, jwks, metadata })
 }
 
-/** Dynamic registration (RFC 7591). */
+/** Registers a client dynamically (RFC 7591). */
 export const register = Effect.fnUntraced(function* (
   state: AuthorizationState,
   body: Fields
@@ -78,7 +76,7 @@ export const register = Effect.fnUntraced(function* (
   }
 })
 
-/** A client id that is the URL of its metadata: HTTPS with a path; loopback HTTP is let through for tests. */
+/** True if a client id is the URL of its metadata: HTTPS with a path. Loopback HTTP is allowed for tests. */
 const isDocumentUrl = (clientId: string): boolean => {
   if (!URL.canParse(clientId)) return false
   const { hash, hostname, pathname, password, protocol, username } = new URL(clientId)
@@ -92,7 +90,7 @@ const fetchDocument = (url: string): Effect.Effect<unknown> =>
     return response.ok ? await response.json() : undefined
   }).pipe(Effect.catchCause(() => Effect.undefined))
 
-/** The client of an id: registered, or described by the document that the id is the URL of. */
+/** Finds a client by id: a registered one, or one described by the document at the id's URL. */
 export const find = Effect.fnUntraced(function* (
   state: AuthorizationState,
   clientId: string
@@ -115,7 +113,7 @@ const basic = (authorization: string): readonly [id: string, secret: string] | u
   return [decode(id), decode(secret)]
 }
 
-/** The client of a token request, authenticated by the method that it is registered with. */
+/** Authenticates a token request's client with its registered method. */
 export const authenticate = Effect.fnUntraced(function* (
   state: AuthorizationState,
   form: URLSearchParams,

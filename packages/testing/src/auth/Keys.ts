@@ -1,6 +1,4 @@
-/**
- * The signing keys of the authorization server of the tests: one current, the older ones published until they are dropped.
- */
+/** The test authorization server's signing keys: one current key, and older keys that stay published until they are dropped. */
 import * as Effect from "effect/Effect"
 import * as Jose from "jose"
 
@@ -14,11 +12,11 @@ interface Key {
 }
 
 export interface Keys {
-  /** What is published: verifies tokens of the current key and of the older ones that were kept. */
+  /** The published keys, which verify tokens signed by the current key and by older keys that were kept. */
   readonly published: () => Jose.JSONWebKeySet
-  /** Signs with the current key; `header` is added to `alg` and `kid`. */
+  /** Signs with the current key. `header` is added to `alg` and `kid`. */
   readonly sign: (claims: Jose.JWTPayload, header?: { readonly [name: string]: unknown }) => Effect.Effect<string>
-  /** Makes a new current key. The older ones stay published if `keep`, so that their tokens stay valid. */
+  /** Creates a new current key. Older keys stay published if `keep` is true, so that their tokens stay valid. */
   readonly rotate: (options?: { readonly keep?: boolean }) => Effect.Effect<void>
 }
 

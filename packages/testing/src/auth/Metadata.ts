@@ -1,12 +1,10 @@
-/**
- * The metadata of an authorization server (RFC 8414, OpenID Connect Discovery 1.0) and their paths.
- */
+/** An authorization server's metadata (RFC 8414, OpenID Connect Discovery 1.0), and the locations at which it is served. */
 import type * as Model from "./Model.ts"
 import * as Proof from "./Proof.ts"
 import type { AuthorizationState } from "./State.ts"
 import { grants } from "./Token.ts"
 
-/** The document, as the script changes it. */
+/** Returns the metadata document, after changes by the script. */
 export const document = (state: AuthorizationState): { readonly [name: string]: unknown } => {
   const { issuer, options, script } = state
   const { authMethods, documents, dpop, registration, scopes } = options
@@ -33,7 +31,7 @@ export const document = (state: AuthorizationState): { readonly [name: string]: 
   })
 }
 
-/** The paths of the metadata of an issuer with this path, which is empty or starts with a slash. */
+/** Returns the metadata paths of an issuer with this path, which is empty or starts with a slash. */
 export const paths = (path: string, discovery: NonNullable<Model.Options["discovery"]>): ReadonlyArray<`/${string}`> =>
   discovery.map((kind): `/${string}` => {
     if (kind === "oauth") return `/.well-known/oauth-authorization-server${path}`

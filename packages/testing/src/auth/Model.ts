@@ -1,7 +1,4 @@
-/**
- * The data of the authorization server of the tests: clients, grants, tokens, the script of its behaviour, and the record of its
- * requests.
- */
+/** The test authorization server's data: clients, grants, tokens, the script that controls its behavior, and the request log. */
 import type * as Effect from "effect/Effect"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Jose from "jose"
@@ -15,13 +12,13 @@ export interface RegisteredClient {
   readonly authMethod: ClientAuthMethod
   readonly redirectUris: ReadonlyArray<string>
   readonly grantTypes: ReadonlyArray<string>
-  /** Keys of a client that authenticates by `private_key_jwt`. */
+  /** Keys for a client that authenticates with `private_key_jwt`. */
   readonly jwks?: Jose.JSONWebKeySet | undefined
-  /** The metadata of the client, from its registration or its document. */
+  /** The client's metadata, from its registration or its document. */
   readonly metadata: { readonly [name: string]: unknown }
 }
 
-/** A grant: from the approval of the user to the tokens. */
+/** A grant, from the user's approval to the tokens. */
 export interface IssuedGrant {
   readonly subject: string
   readonly clientId: string
@@ -29,7 +26,7 @@ export interface IssuedGrant {
   readonly resources: ReadonlyArray<string>
   /** Thumbprint of the key that the tokens are bound to (RFC 9449). */
   readonly jkt?: string | undefined
-  /** All tokens that descend from one approval. */
+  /** Groups all tokens from one approval. */
   readonly family: string
 }
 
@@ -41,7 +38,7 @@ export interface IssuedCode extends IssuedGrant {
 }
 
 export interface RefreshToken extends IssuedGrant {
-  /** Whether it was exchanged for another: a second use revokes the whole family. */
+  /** True once it has been exchanged. Using it again revokes the whole family. */
   rotated: boolean
 }
 
@@ -52,7 +49,7 @@ export interface AccessToken extends IssuedGrant {
   revoked: boolean
 }
 
-/** Every kind of request; those of the token endpoint go by their grant. */
+/** Request kinds. Token endpoint requests are named after their grant. */
 export type RequestKind =
   | "metadata"
   | "jwks"
@@ -67,11 +64,11 @@ export type RequestKind =
   | "jwt_bearer"
   | "unknown_grant"
 
-/** One request that the server got. */
+/** A received request. */
 export interface RecordedRequest {
   readonly kind: RequestKind
   readonly path: string
-  /** Query or form, whichever the endpoint reads; of a registration the JSON body. */
+  /** The query or the form, depending on the endpoint, or the JSON body of a registration. */
   readonly params: { readonly [name: string]: unknown }
   readonly headers: { readonly [name: string]: string | undefined }
 }
@@ -89,49 +86,51 @@ export type Approval =
 
 export type TokenKind = "access_token" | "id_token" | "id_jag"
 
-/** How the server behaves; every field can be changed while it runs. By default the server is honest and the user approves. */
+/**
+ * The server's behavior. Every field can be changed while the server is running. By default, the server is honest and the user approves.
+ */
 export interface AuthorizationScript {
-  /** The decision of the user. Default: `alice` approves all scopes. */
+  /** The user's decision. Default: `alice` approves all scopes. */
   readonly approve: (request: AuthorizationRequest) => Approval
-  /** Changes what the metadata say: leave out `code_challenge_methods_supported`, name another issuer. */
+  /** Changes the metadata, for example to omit `code_challenge_methods_supported` or to name a different issuer. */
   readonly metadata: (document: { readonly [name: string]: unknown }) => { readonly [name: string]: unknown }
-  /** Changes the parameters of the redirect back to the client: drop or forge `iss`, `state`, `code`. */
+  /** Changes the parameters of the redirect to the client, for example to drop or forge `iss`, `state` or `code`. */
   readonly redirect: (params: URLSearchParams) => void
-  /** Changes the claims of a token before it is signed. */
+  /** Changes a token's claims before it is signed. */
   readonly claims: (kind: TokenKind, claims: Jose.JWTPayload) => Jose.JWTPayload
-  /** Runs before each request is served, and may answer it: statuses, delays, invalid bodies. */
+  /** Runs before each request. Return a response to override the server's own, with any status, delay or invalid body. */
   readonly intercept: (request: RecordedRequest) => Effect.Effect<HttpServerResponse.HttpServerResponse | undefined>
-  /** The document behind a Client ID Metadata Document's URL. Default: it is fetched. */
+  /** Returns the document at the URL of a Client ID Metadata Document. Default: fetches it. */
   readonly document: ((url: string) => Effect.Effect<unknown>) | undefined
-  /** The nonce that DPoP proofs must carry (RFC 9449 section 8). Default none. */
+  /** Nonce that DPoP proofs must include (RFC 9449 section 8). Default: none. */
   readonly dpopNonce: string | undefined
-  /** Seconds until an access token expires. Default 3600. */
+  /** Access token lifetime in seconds. Default 3600. */
   readonly lifetime: number
 }
 
 export interface Options {
-  /** Path of the issuer, such as `/tenant1`. Default none. */
+  /** Path component of the issuer, such as `/tenant1`. Default: none. */
   readonly path?: string | undefined
-  /** Where metadata are found. Default: OAuth and OpenID, both inserted before the path. */
+  /** Locations at which to serve metadata. Default: the OAuth and OpenID locations, both inserted before the path. */
   readonly discovery?: ReadonlyArray<"oauth" | "openid" | "openid-appended"> | undefined
-  /** Default `ES256`. */
+  /** Signature algorithm. Default `ES256`. */
   readonly algorithm?: KeyAlgorithm | undefined
-  /** Whether access tokens are JWTs (RFC 9068, default) or opaque. */
+  /** Access token format: JWTs (RFC 9068) or opaque strings. Default `jwt`. */
   readonly tokens?: "jwt" | "opaque" | undefined
-  /** What `scopes_supported` lists, and what a request without scopes gets. */
+  /** Scopes listed in `scopes_supported`. They are also granted to requests that don't specify any. */
   readonly scopes?: ReadonlyArray<string> | undefined
-  /** Audience of tokens for requests that name no resource. Default the issuer. */
+  /** Token audience for requests that don't name a resource. Default: the issuer. */
   readonly audience?: string | undefined
-  /** When refresh tokens are issued. Default whenever the client's grant types include them. */
+  /** When to issue refresh tokens. Default: if the client's grant types include them. */
   readonly refreshTokens?: "always" | "offline_access" | "never" | undefined
-  /** Whether proofs of possession are taken, or needed. Default `optional`. */
+  /** Support for DPoP proofs of possession. Default `optional`. */
   readonly dpop?: "off" | "optional" | "required" | undefined
-  /** Whether unknown clients may register. Default yes. */
+  /** Whether to let unknown clients register. Default true. */
   readonly registration?: boolean | undefined
-  /** Whether a client id may be the URL of a document. Default yes. */
+  /** Whether to accept a document URL as a client ID. Default true. */
   readonly documents?: boolean | undefined
-  /** What the token endpoint takes, and what a registration without a wish gets: the first. */
+  /** Authentication methods the token endpoint accepts. A registration that doesn't specify one receives the first. */
   readonly authMethods?: ReadonlyArray<ClientAuthMethod> | undefined
-  /** How the server behaves at first. */
+  /** The server's initial behavior. */
   readonly script?: Partial<AuthorizationScript> | undefined
 }

@@ -1,6 +1,4 @@
-/**
- * Errors of the authorization server of the tests: a code of RFC 6749 or a related one, with a status.
- */
+/** The test authorization server's errors: a code from RFC 6749 or a related RFC, with a status. */
 import * as Data from "effect/Data"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 

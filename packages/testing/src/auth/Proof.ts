@@ -1,6 +1,4 @@
-/**
- * Proofs of possession at the token endpoint of the tests' server (RFC 9449 sections 4.3, 5 and 8).
- */
+/** Checks proofs of possession at the test server's token endpoint (RFC 9449 sections 4.3, 5 and 8). */
 import * as Effect from "effect/Effect"
 import * as Jose from "jose"
 import { invalidRequest, OAuthRefusal } from "./OAuthError.ts"
@@ -10,7 +8,7 @@ export const algorithms = ["ES256", "RS256", "PS256", "EdDSA", "Ed25519"]
 
 const wrong = (description: string) => new OAuthRefusal({ error: "invalid_dpop_proof", description })
 
-/** Thumbprint of the key that was proven, or undefined when there is no proof and none is needed. */
+/** Returns the thumbprint of the proven key, or `undefined` if there is no proof and none is required. */
 export const check = Effect.fnUntraced(function* (
   state: AuthorizationState,
   headers: { readonly [name: string]: string | undefined },

@@ -1,24 +1,22 @@
-/**
- * The metadata of a protected resource (RFC 9728), for tests of clients: correct ones and wrong ones.
- */
+/** Serves a protected resource's metadata (RFC 9728), either correct or wrong, for client tests. */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Layer from "effect/Layer"
 
 export interface Options {
-  /** The resource's identifier: the URL of the MCP endpoint. */
+  /** Resource identifier: the MCP endpoint's URL. */
   readonly resource: string
-  /** Issuers of the tokens that it takes. */
+  /** Issuers whose tokens the resource accepts. */
   readonly authorizationServers: ReadonlyArray<string>
   readonly scopes?: ReadonlyArray<string> | undefined
-  /** Further fields; they replace those above. */
+  /** Additional fields, which override the ones above. */
   readonly fields?: { readonly [name: string]: unknown } | undefined
 }
 
 const suffix = "/.well-known/oauth-protected-resource"
 
-/** The document. */
+/** Returns the document. */
 export const metadata = ({ authorizationServers, fields, resource, scopes }: Options) => ({
   resource,
   authorization_servers: authorizationServers,
@@ -27,13 +25,13 @@ export const metadata = ({ authorizationServers, fields, resource, scopes }: Opt
   ...fields
 })
 
-/** The URL where the metadata of a resource belong: the well-known suffix goes before the path. */
+/** Returns the URL of a resource's metadata, which has the well-known suffix before the path. */
 export const metadataUrl = (resource: string): string => {
   const { origin, pathname } = new URL(resource)
   return `${origin}${suffix}${pathname === "/" ? "" : pathname}`
 }
 
-/** Serves the document; `at` is where: before the resource's path, at the root, or at another path. Default `path` and `root`. */
+/** Serves the document before the resource's path, at the root, or at other paths. Default `path` and `root`. */
 export const layer = (
   options: Options & { readonly at?: ReadonlyArray<"path" | "root" | `/${string}`> }
 ): Layer.Layer<never, never, HttpRouter.HttpRouter> => {

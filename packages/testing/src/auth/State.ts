@@ -1,23 +1,21 @@
-/**
- * The memory of one authorization server of the tests, and how it makes tokens. The endpoints share it.
- */
+/** State shared by a test authorization server's endpoints, and functions that create tokens. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Jose from "jose"
 import * as Keys from "./Keys.ts"
 import type * as Model from "./Model.ts"
 
-/** An unguessable name. */
+/** Returns an unguessable name. */
 export const random = (): string => Jose.base64url.encode(crypto.getRandomValues(new Uint8Array(24)))
 
-/** base64url of SHA-256: code challenges and `ath` are made so. */
+/** Returns SHA-256 in base64url, as used for code challenges and `ath`. */
 export const digest = (text: string): Effect.Effect<string> =>
   Effect.map(
     Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
     (bytes) => Jose.base64url.encode(new Uint8Array(bytes))
   )
 
-/** Seconds since the epoch, by the Clock: tests may let tokens expire. */
+/** Seconds since 1970 on the Clock, so that tests can let tokens expire. */
 export const now: Effect.Effect<number> = Effect.map(Clock.currentTimeMillis, (millis) => Math.floor(millis / 1000))
 
 const honest: Model.AuthorizationScript = {
@@ -45,9 +43,9 @@ export interface AuthorizationState {
   readonly codes: Map<string, Model.IssuedCode>
   readonly accessTokens: Map<string, Model.AccessToken>
   readonly refreshTokens: Map<string, Model.RefreshToken>
-  /** Keys of other issuers whose assertions count here. */
+  /** Keys of other issuers whose assertions are accepted. */
   readonly trusted: Map<string, Jose.JSONWebKeySet>
-  /** The `jti`s of proofs and assertions that were used. */
+  /** The `jti` values of used proofs and assertions. */
   readonly seen: Set<string>
   readonly requests: Array<Model.RecordedRequest>
 }
@@ -82,7 +80,7 @@ export const make = Effect.fnUntraced(function* (
   }
 })
 
-/** Signs the claims of a token, as the script changes them. */
+/** Signs the claims of a token, after changes by the script. */
 export const sign = (
   state: AuthorizationState,
   kind: Model.TokenKind,
@@ -90,7 +88,7 @@ export const sign = (
   header: { readonly [name: string]: unknown }
 ): Effect.Effect<string> => state.keys.sign(state.script.claims(kind, claims), header)
 
-/** An access token for a grant. */
+/** Issues an access token for a grant. */
 export const accessToken = Effect.fnUntraced(function* (
   state: AuthorizationState,
   grant: Model.IssuedGrant,
@@ -107,7 +105,7 @@ export const accessToken = Effect.fnUntraced(function* (
   return token
 })
 
-/** The claims of an access token: in a JWT, or in the answer of introspection. */
+/** Returns the claims of an access token, for a JWT or for introspection. */
 export const claimsOf = (state: AuthorizationState, token: Model.AccessToken): Jose.JWTPayload => {
   const { resources, scopes } = token
   const [audience = state.options.audience ?? state.issuer, ...more] = resources
@@ -124,7 +122,7 @@ export const claimsOf = (state: AuthorizationState, token: Model.AccessToken): J
   }
 }
 
-/** Revokes all tokens of one approval. */
+/** Revokes all tokens from one approval. */
 export const endFamily = (state: AuthorizationState, family: string): void => {
   for (const token of state.accessTokens.values()) if (token.family === family) token.revoked = true
   for (const [key, token] of state.refreshTokens) if (token.family === family) state.refreshTokens.delete(key)

@@ -1,6 +1,4 @@
-/**
- * The token endpoint of the tests' server: one function per grant.
- */
+/** The test server's token endpoint, with one function per grant. */
 import * as Effect from "effect/Effect"
 import * as Jose from "jose"
 import * as Clients from "./Clients.ts"
@@ -31,7 +29,7 @@ interface TokenRequest {
 const words = (text: string | null): ReadonlyArray<string> | undefined =>
   text === null ? undefined : text.split(" ").filter((word) => word !== "")
 
-/** The requested scopes must be part of the granted ones. */
+/** Checks that the requested scopes are among the granted ones. */
 const narrowed = (
   asked: ReadonlyArray<string> | undefined,
   granted: ReadonlyArray<string>,
@@ -44,7 +42,7 @@ const narrowed = (
     : Effect.fail(new OAuthRefusal({ error, description: `Not granted: ${more.join(" ")}` }))
 }
 
-/** The response, with a refresh token if the client may have one. */
+/** Builds the response, with a refresh token if the client may have one. */
 const issue = Effect.fnUntraced(function* (
   { client, state }: TokenRequest,
   grant: Model.IssuedGrant,
@@ -109,7 +107,7 @@ const refresh = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Ret
   const scopes = yield* narrowed(words(form.get("scope")), token.scopes, "invalid_scope")
   const resources = yield* narrowed(form.getAll("resource"), token.resources, "invalid_target")
   token.rotated = true
-  // The new refresh token keeps all granted scopes; only the access token is narrower.
+  // The new refresh token keeps all granted scopes. Only the access token is narrower.
   const answer = yield* issue(asked, { ...grantOf(token), resources, scopes, jkt }, { refreshable: false })
   const next = random()
   state.refreshTokens.set(next, { ...grantOf(token), rotated: false })
@@ -131,7 +129,7 @@ const clientCredentials = Effect.fnUntraced(function* (asked: TokenRequest): Eff
   )
 })
 
-/** RFC 8693, to the one type of token that enterprise-managed authorization needs: an ID-JAG. */
+/** Exchanges a token for an ID-JAG (RFC 8693), the only type that enterprise-managed authorization needs. */
 const tokenExchange = Effect.fnUntraced(function* ({
   client,
   form,
@@ -177,7 +175,7 @@ const tokenExchange = Effect.fnUntraced(function* ({
   }
 })
 
-/** RFC 7523: an assertion of a trusted issuer, be it an ID-JAG or the identity of a workload. */
+/** Accepts an assertion from a trusted issuer (RFC 7523): an ID-JAG or a workload identity. */
 const jwtBearer = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthRefusal> {
   const { client, form, jkt, state } = asked
   const assertion = form.get("assertion") ?? ""
@@ -230,7 +228,7 @@ const handlers: { readonly [kind: string]: (asked: TokenRequest) => Effect.Effec
   jwt_bearer: jwtBearer
 }
 
-/** Answers a token request. `url` is the endpoint's own. */
+/** Answers a token request. `url` is the endpoint's URL. */
 export const token = Effect.fnUntraced(function* (
   state: AuthorizationState,
   form: URLSearchParams,

@@ -1,8 +1,9 @@
 /**
- * Whether a task ends the same wherever its node dies.
+ * Checks that a task has the same outcome no matter when its node crashes.
  *
- * Runs a handler as a task, on a clock of its own, once for each point: before and after each write to its journal. Another node on the same
- * store continues it. Compares how the handler ended, and how often each step began.
+ * Runs a handler as a task once for each crash point, which is just before or just after a write to the task's journal. Each run has its
+ * own clock. After the crash, another node continues the task from the same store. The check compares the outcomes and how often each step
+ * started.
  */
 import { isSuspension } from "@effect-mcp/server/internal/Replay"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
@@ -28,39 +29,39 @@ import * as McpTest from "../McpTest.ts"
 
 export type { Point } from "./CrashPointsNode.ts"
 
-/** One run of a handler. */
+/** A single run of a handler. */
 export interface CrashRun<A, E> {
-  /** Where the first node died; undefined: it lived. */
+  /** The point at which the first node crashed, or `undefined` if it survived. */
   readonly point: Point | undefined
   readonly exit: Exit.Exit<A, E>
-  /** The names of the steps that began, in order, on both nodes. */
+  /** Names of the steps started on either node, in order. */
   readonly steps: ReadonlyArray<string>
 }
 
-/** The task ended differently at a point, or a step began more often than a death explains. */
+/** The task's outcome changed after a crash, or a step started more often than the crash explains. */
 export class CrashMismatch extends Data.TaggedError("CrashMismatch")<{
   readonly message: string
-  /** Up to the one that differs. */
+  /** All runs up to and including the mismatch. */
   readonly runs: ReadonlyArray<CrashRun<unknown, unknown>>
-  /** How many points there are: before and after each write. */
+  /** Number of crash points: two for each write. */
   readonly points: number
 }> {}
 
-/** Options of a check. */
+/** Options for a check. */
 export interface Options<A, E, W, X> {
-  /** Runs after each run, in its world: for what must hold of the world, such as one order in its shop. */
+  /** Runs after each run, in its world. Use it to check the world, for example that the shop has exactly one order. */
   readonly after?: ((run: CrashRun<A, E>) => Effect.Effect<unknown, X, NoInfer<W>>) | undefined
-  /** How long a task may take by its own clock. Default: 1 day. */
+  /** Time limit for the task, measured by its own clock. Default: 1 day. */
   readonly within?: Duration.Input | undefined
 }
 
 /**
- * Runs `handler` as a task whose node dies before and after each of its writes to the journal: a step, a question, a sleep, a message, a
- * lease that is given up, the end. Each run has a fresh `world`: the services that the handler needs, the client's `Elicitation`, `Sampling`
- * and `Roots`, and the store of tasks (`Durable`), where it is not the memory. The world outlives the node that dies.
+ * Runs `handler` as a task and crashes its node just before or just after each write to the journal: a step, a question, a sleep, a
+ * message, a released lease, or the end. Each run has a fresh `world`, which survives the crash. It provides the services the handler
+ * needs, the client's `Elicitation`, `Sampling` and `Roots`, and a task store (`Durable`) if tasks shouldn't be kept in memory.
  *
- * Fails with `Mismatch` unless all runs end the same, and no step begins more than once more than in the run without a death. Gives that run
- * first, then one for each point. The clock is that of a test, so sleeps take no time.
+ * Fails with `Mismatch` unless every run has the same outcome and starts each step at most one time more than the run without a crash.
+ * Returns that run first, followed by one run per crash point. Uses a test clock, so sleeps take no real time.
  *
  * @example
  * ```ts
@@ -76,7 +77,7 @@ export interface Options<A, E, W, X> {
  * })
  *
  * const check = CrashPoints.forAll(book, Elicitation.layerAccept()).pipe(
- *   // Without the audit log of the tasks.
+ *   // Hides the audit log of the tasks.
  *   Effect.provideService(References.MinimumLogLevel, "Warn")
  * )
  * const runs = await Effect.runPromise(check)
@@ -114,7 +115,7 @@ export const forAll = <A, E, W, LE = never, LR = never, X = never>(
     return played.map(({ run }) => run)
   })
 
-/** Before and after each write. */
+/** Returns the crash points before and after each write. */
 const pointsOf = (writes: number): ReadonlyArray<Point> =>
   Array.from({ length: writes }, (_, index) =>
     (["before", "after"] as const).map((when) => ({ write: index + 1, when }))
@@ -122,7 +123,7 @@ const pointsOf = (writes: number): ReadonlyArray<Point> =>
 
 interface Played<A, E> {
   readonly run: CrashRun<A, E>
-  /** Writes of the first node. */
+  /** Number of writes by the first node. */
   readonly writes: number
 }
 
@@ -174,7 +175,7 @@ const play = <A, E, W, LE, LR, X>(
   return inWorld(() => whole, Layer.provideMerge(world, TestClock.layer()))
 }
 
-/** The store of the world, else one in memory: as in a database, a task belongs to every connection that knows its id. */
+/** Uses the store in the world, or one in memory. As in a database, every connection that knows the id of a task can access it. */
 const storage = Effect.gen(function* () {
   const context = yield* Effect.context<never>()
   const memory = yield* Layer.build(Layer.fresh(Memory.layer()))
@@ -183,7 +184,7 @@ const storage = Effect.gen(function* () {
   return { journal, store: { ...store, outlives: true } }
 })
 
-/** Lets time pass until the fiber has ended: second by second at first, then in steps that grow. */
+/** Advances time until the fiber ends: second by second at first, then in growing steps. */
 const passing = (fiber: Fiber.Fiber<unknown>, within: Duration.Input): Effect.Effect<void> =>
   Effect.gen(function* () {
     const end = Duration.toMillis(Duration.fromInputUnsafe(within))

@@ -1,4 +1,4 @@
-/** A node that dies at one of its writes to the journal of a task. It writes nothing more, and begins no step. */
+/** A node that dies at one of its writes to a task's journal. A dead node writes nothing more and starts no step. */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import type { Journal, RecordInTransaction } from "@effect-mcp/tasks/Journal"
 import * as Data from "effect/Data"
@@ -6,7 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { type Around, watchSteps } from "../engine/steps.ts"
 
-/** Where a node dies: at its nth write, before or after the write took effect. */
+/** A crash point: before or after the nth write takes effect. */
 export interface Point {
   readonly write: number
   readonly when: "before" | "after"
@@ -18,19 +18,19 @@ class Died extends Data.TaggedError("Died")<{}> {}
 export class Node {
   writes = 0
   isDead = false
-  /** The names of the steps that began, in order. */
+  /** Names of the steps that started, in order. */
   readonly steps: Array<string> = []
   readonly journal: Journal["Service"]
   private readonly point: Point | undefined
   private readonly over = Deferred.makeUnsafe<void>()
-  /** Where the fibers of a dead node wait, until its scope ends. */
+  /** Suspends a dead node's fibers until its scope closes. */
   private readonly gone = Effect.andThen(Deferred.await(this.over), Effect.interrupt)
   private readonly dies = Effect.suspend(() => {
     this.isDead = true
     return this.gone
   })
 
-  /** Without a point it lives. */
+  /** The point at which the node dies. Without a point, it survives. */
   constructor(journal: Journal["Service"], point: Point | undefined) {
     this.point = point
     this.journal = {
@@ -53,7 +53,7 @@ export class Node {
     }
   }
 
-  /** Lets the fibers of a dead node end. */
+  /** Lets a dead node's fibers end. */
   readonly end = Effect.asVoid(Deferred.succeed(this.over, undefined))
 
   private alive<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
@@ -91,7 +91,7 @@ export class Node {
     }
   }
 
-  /** The handler, whose steps are noted. A dead node begins none. */
+  /** Wraps the handler to record its steps. A dead node starts none. */
   watched<A, E, R>(handler: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ClientInput> {
     const began: Around = (name, step) =>
       this.alive(

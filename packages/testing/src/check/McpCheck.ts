@@ -1,9 +1,11 @@
 /**
- * Whether a handler does the same in every era: with questions over the open connection, run again for every answer, and as a task.
+ * Checks that a handler behaves the same in every era: with questions asked over an open connection, with a new run after each answer, and
+ * as a task.
  *
- * Runs it with a server and a client in memory: in a session (remote), in the stateless revision (replay), and there with each round that
- * asks played twice (strict). With a layer of tasks also as a task of both generations, and as one that begins where the handler says so.
- * Compares how the handler ended, what it asked, and which `Once` steps ran.
+ * Runs the handler with an in-memory server and client: in a session (remote), in the stateless revision (replay), and in the stateless
+ * revision with each round that asks a question played twice (strict). If you provide a task layer, the handler also runs as a task of both
+ * generations, and as a task that starts only when the handler says so. If that layer has handles, clients without tasks also follow it
+ * by its tools, with and without a session. The check compares the outcome, the questions asked and the `Once` steps that ran.
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as Memory from "@effect-mcp/core/Memory"
@@ -14,6 +16,7 @@ import type { Inbound, Transport } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Features from "@effect-mcp/server/internal/Features"
 import { isSuspension } from "@effect-mcp/server/internal/Replay"
 import type * as McpServer from "@effect-mcp/server/McpServer"
@@ -34,57 +37,73 @@ import { inWorld } from "../engine/Run.ts"
 import { type Around, watchSteps } from "../engine/steps.ts"
 import * as McpTest from "../McpTest.ts"
 import { quiesce } from "../Quiesce.ts"
+import { followHandle } from "./followHandle.ts"
 
-/** How a handler runs; `begun` is a task that begins at `Tasks.begin`, and no task where the handler does not say so. */
-export type Interpreter = "remote" | "replay" | "strict" | "task 2025-11-25" | "task 2026-07-28" | "begun"
+/**
+ * Ways to run a handler. `begun` is a task that starts at `Tasks.begin`, or an ordinary call if the handler never calls it. With `handles`,
+ * a client without tasks calls the tools that follow a task.
+ */
+export type Interpreter =
+  | "remote"
+  | "replay"
+  | "strict"
+  | "task 2025-11-25"
+  | "task 2026-07-28"
+  | "begun"
+  | "handles 2025-11-25"
+  | "handles 2026-07-28"
 
-/** One run of a handler. */
+/** A single run of a handler. */
 export interface CheckRun<A, E> {
   readonly interpreter: Interpreter
-  /** Of a handler that a cancel has ended: an interruption. */
+  /** The handler's exit. A cancelled handler exits with an interruption. */
   readonly exit: Exit.Exit<A, E>
-  /** The names of the `Once` steps that ran, in order. */
+  /** Names of the `Once` steps that ran, in order. */
   readonly steps: ReadonlyArray<string>
-  /** How often the handler ran. */
+  /** Number of times the handler ran. */
   readonly rounds: number
-  /** How a round differed when it was played again (strict); undefined where it did not. */
+  /** The difference found when a round was played a second time (strict), or `undefined` if there was none. */
   readonly difference: string | undefined
 }
 
-/** The handler differed between interpreters, or ran a step twice. */
+/** The handler behaved differently under some interpreter, or ran a step twice. */
 export class Mismatch extends Data.TaggedError("Mismatch")<{
   readonly message: string
   readonly runs: ReadonlyArray<CheckRun<unknown, unknown>>
 }> {}
 
-/** Options of a check. */
+/** Options for a check. */
 export interface Options<W = never> {
-  /** Options of the servers, such as limits. */
+  /** Server options, such as limits. */
   readonly server?: McpTest.Options["server"]
-  /** Makes tasks of calls, such as `Tasks.layer()` of the package tasks. Without it the handler does not run as a task. */
+  /**
+   * Turns calls into tasks, for example `Tasks.layer({ handles: { answerWithin: 0 } })` from the tasks package. Without it, the handler never
+   * runs as a task.
+   */
   readonly tasks?: Layer.Layer<never, never, McpServer.Registries> | undefined
-  /** The caller cancels the call when this completes, such as a latch of the world that its `Elicitation` opens. Default: never. */
+  /** Cancels the call when this effect completes. It could be a latch that the world's `Elicitation` opens. Default: never. */
   readonly cancel?: Effect.Effect<unknown, never, W> | undefined
 }
 
-/** What happened to a handler while it ran. */
+/** A handler's events while it was running. */
 interface Observed<A, E> {
   exit: Exit.Exit<A, E>
   readonly steps: Array<string>
   rounds: number
-  /** Runs that have not ended. */
+  /** Number of runs that have not ended yet. */
   running: number
   difference: string | undefined
 }
 
-/** How long the handler may take to end after its call was cancelled, in milliseconds of the wall clock. */
+/** How long a handler may take to end after its call was cancelled, in milliseconds of wall-clock time. */
 const patience = 5000
 
 /**
- * Runs `handler` under every interpreter, each time in a fresh `world`: the services that it needs, and the client's `Elicitation`,
- * `Sampling` and `Roots`. Fails with `Mismatch` unless all runs end the same and run the same steps, none of them twice.
+ * Runs `handler` under every interpreter, each time in a fresh `world` that provides the services it needs along with the client's
+ * `Elicitation`, `Sampling` and `Roots`. Fails with `Mismatch` unless every run has the same outcome and runs the same steps, each at most
+ * once.
  *
- * Where `cancel` completes the caller interrupts its call, which must end the handler within 5 seconds under each interpreter.
+ * When `cancel` completes, the caller interrupts the call. The handler must then exit within 5 seconds under each interpreter.
  *
  * @example
  * ```ts
@@ -105,7 +124,7 @@ const patience = 5000
  * // => strict 3
  * ```
  *
- * The same as a task of both generations, which `begin` makes of it where the server may decide:
+ * To also run it as a task of both generations, and as a task that starts at `begin` because the server may decide:
  *
  * @example
  * ```ts
@@ -120,7 +139,7 @@ const patience = 5000
  *   return "published"
  * })
  *
- * // Tasks log their audit trail at the level Info.
+ * // Tasks log their audit trail at level Info.
  * const runs = await McpCheck.interpreters(publish, Elicitation.layerAccept(), { tasks: Tasks.layer() }).pipe(
  *   Effect.provideService(References.MinimumLogLevel, "Warn"),
  *   Effect.runPromise
@@ -135,10 +154,11 @@ export const interpreters = <A, E, W, LE = never, LR = never>(
   options: Options<NoInfer<W>> = {}
 ): Effect.Effect<ReadonlyArray<CheckRun<A, E>>, Mismatch | LE | McpTest.TestConnectError, LR> =>
   Effect.gen(function* () {
+    const hasHandles = yield* offersHandles(options)
     const runs = yield* atEachPlace<Interpreter, CheckRun<A, E>, LE | McpTest.TestConnectError, LR>(
       "remote",
       (interpreter) => interpret(interpreter, handler, world, options),
-      () => [...rounds, ...(options.tasks === undefined ? [] : asTask)]
+      () => [...rounds, ...(options.tasks === undefined ? [] : asTask), ...(hasHandles ? byHandles : [])]
     )
     for (const other of runs) {
       const message = other.difference ?? differs(runs[0] ?? other, other)
@@ -149,6 +169,7 @@ export const interpreters = <A, E, W, LE = never, LR = never>(
 
 const rounds: ReadonlyArray<Interpreter> = ["replay", "strict"]
 const asTask: ReadonlyArray<Interpreter> = ["task 2025-11-25", "task 2026-07-28", "begun"]
+const byHandles: ReadonlyArray<Interpreter> = ["handles 2025-11-25", "handles 2026-07-28"]
 
 const differs = (remote: CheckRun<unknown, unknown>, other: CheckRun<unknown, unknown>): string | undefined => {
   const twice = other.steps.find((name, i) => other.steps.indexOf(name) < i)
@@ -159,7 +180,7 @@ const differs = (remote: CheckRun<unknown, unknown>, other: CheckRun<unknown, un
     : `Ran the steps [${remote.steps.join()}] over the wire, but [${other.steps.join()}]`
 }
 
-/** A call of a tool, as a handler to check: `McpCheck.interpreters(McpCheck.call(features, BookTable, input), world)`. */
+/** Creates a handler from a tool call: `McpCheck.interpreters(McpCheck.call(features, BookTable, input), world)`. */
 export const call = <I, O, F, H, E, R>(
   features: Layer.Layer<never, E, R>,
   tool: Tool.Tool<I, O, F, H>,
@@ -175,7 +196,14 @@ export const call = <I, O, F, H, E, R>(
     return yield* tools.call({ name: tool.name, arguments: isJsonObject(args) ? args : {} })
   })
 
-/** The handler as that of a tool, watched. */
+/** The interpreters' revisions. Default 2026-07-28. */
+const revisions: { readonly [I in Interpreter]?: Version } = {
+  remote: "2025-11-25",
+  "task 2025-11-25": "2025-11-25",
+  "handles 2025-11-25": "2025-11-25"
+}
+
+/** Wraps the handler as a tool's handler, and records its runs. */
 const watched = <A, E, R>(
   handler: Effect.Effect<A, E, R>,
   observed: Observed<A, E>,
@@ -194,18 +222,36 @@ const watched = <A, E, R>(
       })
   )
 
-/** The features of a server whose one tool is the handler. A tool that must be a task does not run inline by mistake. */
+/** Features for a server whose only tool is the handler. If the handler must run as a task, it cannot run inline by mistake. */
 const featuresOf = <R>(
   interpreter: Interpreter,
   handler: Effect.Effect<unknown, unknown, R>,
   tasks: Options["tasks"] = Layer.empty
 ) => {
-  if (!asTask.includes(interpreter)) return handlerTool(handler, "never")
+  if (!asTask.includes(interpreter) && !byHandles.includes(interpreter)) return handlerTool(handler, "never")
   const { features, tool } = handlerTool(handler, interpreter === "begun" ? "begun" : "required")
   return { tool, features: Layer.merge(features, Layer.fresh(tasks)) }
 }
 
-/** Says what does not hold of a call that has ended: its handler has ended, too, and its answer has come. */
+const withoutTasks = (revision: Version) => ({ client: { tasks: false, revisions: [revision] } })
+
+/** True if the task layer offers a tool that only runs as a task to clients without tasks. */
+const offersHandles = ({
+  server,
+  tasks
+}: Pick<Options, "server" | "tasks">): Effect.Effect<boolean, McpTest.TestConnectError> => {
+  if (tasks === undefined) return Effect.succeed(false)
+  const { features, tool } = featuresOf("handles 2026-07-28", Effect.void, tasks)
+  return Effect.scoped(
+    Effect.gen(function* () {
+      const client = yield* McpTest.connect(features, "2026-07-28", { server, ...withoutTasks("2026-07-28") })
+      const tools = yield* Effect.orDie(Stream.runCollect(client.listTools))
+      return tools.some(({ name }) => name === tool.name)
+    })
+  )
+}
+
+/** Returns what is wrong after a call has ended: a handler still running, or a missing answer. */
 const afterwards = (observed: Observed<unknown, unknown>, called: Exit.Exit<unknown, unknown>, cancelled: boolean) =>
   Effect.map(
     Effect.promise(() => until(() => observed.running === 0, patience)),
@@ -217,7 +263,7 @@ const afterwards = (observed: Observed<unknown, unknown>, called: Exit.Exit<unkn
     }
   )
 
-/** A client reads its tasks from time to time, also where the clock of a test does not advance. */
+/** Interval at which a client polls its tasks, by the wall clock because a test clock may stand still. */
 const wallClock = Clock.Clock.defaultValue()
 
 const until = async (holds: () => boolean, millis: number): Promise<boolean> => {
@@ -243,19 +289,21 @@ const interpret = <A, E, W, LE, LR>(
   }
   const strict = interpreter === "strict"
   const wire = strict ? twice((message) => (observed.difference ??= message)) : Memory.pair()
-  // The handler's own exit is compared, not the result that the client gets.
+  // Compares the handler's own exit, not the result that the client receives.
   const { features, tool } = featuresOf(interpreter, watched(handler, observed, strict ? new Map() : undefined), tasks)
-  const revision = interpreter === "remote" || interpreter === "task 2025-11-25" ? "2025-11-25" : "2026-07-28"
+  const usesHandles = byHandles.includes(interpreter)
+  const revision = revisions[interpreter] ?? "2026-07-28"
   const run = Effect.gen(function* () {
-    const client = yield* McpTest.connect(features, revision, { wire, server })
-    const calling = client.callTool(tool, {})
+    const connecting = usesHandles ? withoutTasks(revision) : undefined
+    const client = yield* McpTest.connect(features, revision, { wire, server, ...connecting })
+    const calling = usesHandles ? followHandle(client, tool.name) : client.callTool(tool, {})
     const isTask = asTask.includes(interpreter)
     const call = yield* Effect.forkChild(isTask ? Effect.provideService(calling, Clock.Clock, wallClock) : calling)
-    // Not before the client knows its task: a task whose answer has not arrived yet is not cancelled.
+    // Waits until the client knows its task, because a task whose creation has not been answered cannot be cancelled yet.
     const cancelled = Effect.as(Effect.andThen(cancel, quiesce), undefined)
     const called = yield* Effect.raceFirst(Fiber.await(call), cancelled)
     if (called === undefined) {
-      // A handler that waits for the answer of a round has not ended by itself.
+      // A handler that waits for the answer to a round has not ended by itself.
       observed.exit = Exit.interrupt()
       yield* Fiber.interrupt(call)
     }
@@ -267,7 +315,7 @@ const interpret = <A, E, W, LE, LR>(
   return inWorld(() => run, world)
 }
 
-/** Notes the steps that run. The values in `known` were recorded when this round was played for the first time. */
+/** Records the steps that run. The values in `known` were recorded when this round was first played. */
 const noting =
   (ran: Array<string>, known: Map<string, unknown> | undefined): Around =>
   <A, E, R>(name: string, step: Effect.Effect<A, E, R>) => {
@@ -277,12 +325,12 @@ const noting =
         known?.set(name, value)
       })
     )
-    // A name is one step, so what is known under it has its type.
+    // Each name belongs to one step, so the known value has that step's type.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
     return Effect.suspend(() => (known?.has(name) === true ? Effect.succeed(known.get(name) as A) : noted))
   }
 
-/** Plays every call twice that is answered with questions: the second try leaves once the first is answered, and its answer counts. */
+/** Plays every call that is answered with questions twice. The second try is sent once the first is answered, and its answer counts. */
 const twice = (
   differ: (message: string) => void
 ): Effect.Effect<readonly [client: Transport, server: Transport], never, Scope.Scope> =>
@@ -290,7 +338,7 @@ const twice = (
     const tries = new Map<JsonRpc.Id, { readonly id: JsonRpc.Id; readonly again: () => void }>()
     const questions = new Map<JsonRpc.Id, string>()
     const firstOf = (id: JsonRpc.Id): string => `first ${id}`
-    /** The try that a cancel is for. */
+    /** The try that a cancellation applies to. */
     const running = ({ params }: JsonRpc.Notification) => {
       const id = params?.requestId
       return JsonRpc.isId(id) && !questions.has(id) && tries.has(firstOf(id)) ? firstOf(id) : id
@@ -310,7 +358,7 @@ const twice = (
       tries.set(first, { id: message.id, again })
       near.sink.send({ ...message, id: first }, lane, relatedTo)
     }
-    /** What the client receives: not the answers of first tries. */
+    /** Messages that the client receives, without answers to first tries. */
     const receive = (inbound: Inbound): ReadonlyArray<Inbound> => {
       if (inbound._tag !== "Message" || !JsonRpc.isResponse(inbound.message)) return [inbound]
       const { message } = inbound

@@ -1,7 +1,7 @@
 /**
- * A scripted user: answers in order, and a record of the questions.
+ * A scripted user who gives prepared answers in order and records the questions.
  *
- * For a user with one answer to all questions, core has `Elicitation.layerAccept(content)`, `layerDecline` and `layerCancel`.
+ * If a single answer works for every question, use `Elicitation.layerAccept(content)`, `layerDecline` or `layerCancel` from core instead.
  */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -11,21 +11,21 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** The answer to one question: the content of the form alone, such as `{ name: "Ada" }`, without `action`; or a refusal. */
+/** Answer to one question: either the form's content without `action`, such as `{ name: "Ada" }`, or a refusal. */
 export type UserAnswer = NonNullable<ElicitResult["content"]> | "cancel" | "decline"
 
-/** The record of a scripted user. */
+/** Record of a scripted user's questions. */
 export class ElicitationTest extends Context.Service<
   ElicitationTest,
   {
-    /** The questions so far, oldest first. */
+    /** Questions asked so far, oldest first. */
     readonly asked: Effect.Effect<ReadonlyArray<ElicitParams>>
   }
 >()("@effect-mcp/testing/ElicitationTest") {}
 
 /**
- * Answers the first question with the first answer, and so on. A question beyond the script fails with -32603, as
- * does one whose answer is `{ action, content }`.
+ * Answers the first question with the first answer, and so on. Once the answers run out, further questions fail with -32603. So does a
+ * question whose answer is written as `{ action, content }`.
  *
  * @example
  * ```ts

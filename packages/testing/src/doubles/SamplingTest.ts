@@ -1,4 +1,4 @@
-/** A scripted model: answers in order, and a record of the prompts. */
+/** A scripted model that returns prepared answers in order and records the prompts. */
 import { Sampling } from "@effect-mcp/core/Sampling"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { CreateMessageParams, CreateMessageResult } from "@effect-mcp/protocol/model/Sampling"
@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** The answer to one prompt: a text, a whole result, or a failure. */
+/** Answer to one prompt: text, a complete result, or a failure. */
 export type ModelAnswer = string | CreateMessageResult | McpError.McpError
 
 const messageOf = (answer: string | CreateMessageResult): CreateMessageResult =>
@@ -14,17 +14,18 @@ const messageOf = (answer: string | CreateMessageResult): CreateMessageResult =>
     ? { role: "assistant", content: { type: "text", text: answer }, model: "scripted", stopReason: "endTurn" }
     : answer
 
-/** The record of a scripted model. */
+/** Record of a scripted model's prompts. */
 export class SamplingTest extends Context.Service<
   SamplingTest,
   {
-    /** The prompts so far, oldest first. */
+    /** Prompts received so far, oldest first. */
     readonly prompts: Effect.Effect<ReadonlyArray<CreateMessageParams>>
   }
 >()("@effect-mcp/testing/SamplingTest") {}
 
 /**
- * Answers the first prompt with the first answer, and so on. A prompt beyond the script fails with -32603. The model can use tools.
+ * Answers the first prompt with the first answer, and so on. Once the answers run out, further prompts fail with -32603. The model supports
+ * tools.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Tools by table, for code that calls tools through the `Tools` tag: no server, no transport, and a record of the calls. */
+/** Stub tools for code that calls tools through the `Tools` service, without a server or transport. Records every call. */
 import type { ToolOutput } from "@effect-mcp/core/Tool"
 import { resultOf, Tools } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -8,22 +8,22 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
-/** The answer of a tool, always or by its arguments: any output of a handler, or a protocol error. */
+/** A stub's answer: either a value or a function of the arguments. It can be anything a handler may return, or a protocol error. */
 export type Stub = Answer | ((args: Arguments) => Answer)
 type Answer = ToolOutput | McpError.McpError
 type Arguments = NonNullable<CallToolParams["arguments"]>
 
-/** The record of the calls. */
+/** Record of the calls. */
 export class ToolsTest extends Context.Service<
   ToolsTest,
   {
-    /** The calls so far, oldest first, those of unknown tools included. */
+    /** Calls made so far, oldest first, including calls to unknown tools. */
     readonly calls: Effect.Effect<ReadonlyArray<CallToolParams>>
   }
 >()("@effect-mcp/testing/ToolsTest") {}
 
 /**
- * One tool per name; each accepts any arguments.
+ * Provides a tool for each name. Every tool accepts arbitrary arguments.
  *
  * @example
  * ```ts

@@ -1,9 +1,9 @@
 /**
- * Runs effects on a scheduler and a clock of its own: the same decisions give the same run.
+ * Runs effects on a private scheduler and clock, so that the same decisions produce the same run.
  *
- * One task of one fiber runs at a time, and `Choices` says whose is next. Time passes only where no task is ready. Work outside of fibers (a
- * promise, a microtask) continues between two tasks; before time passes it gets turns of the event loop, and
- * some milliseconds where no fiber sleeps.
+ * One task of one fiber runs at a time, and `Choices` decides whose turn is next. Time passes only if no task is ready. Work outside fibers
+ * (a promise, a microtask) continues between two tasks. Before time passes, it gets turns of the event loop, and a few milliseconds if no
+ * fiber sleeps.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -13,25 +13,28 @@ import type * as Fiber from "effect/Fiber"
 import * as Scheduler from "effect/Scheduler"
 import { VirtualClock } from "./VirtualClock.ts"
 
-/** What decides a run. */
+/** The decisions of a run. */
 export interface Choices {
-  /** Which of several queues of ready tasks is next; 0 is the one that waits longest. */
+  /** Index of the queue of ready tasks to run next; 0 is the longest-waiting one. */
   readonly next: (ready: number) => number
-  /** Whether a fiber lets others go first before its next operation. Asked before every operation. A number: it pauses so many milliseconds. */
+  /**
+   * Returns true if a fiber should yield to others before its next operation. Called before every operation. A number makes the fiber pause for that many
+   * milliseconds.
+   */
   readonly preempts: (fiber: Fiber.Fiber<unknown, unknown>) => boolean | number
 }
 
-/** Why a run has no end. */
+/** Limits after which a run counts as endless. */
 export type Stuck = "waits" | "time" | "tasks"
 
 export interface Options extends Partial<Choices> {
-  /** How far time may pass, in milliseconds. Default 1 day. */
+  /** Maximum time that may pass, in milliseconds. Default 1 day. */
   readonly maxTime?: number | undefined
-  /** How many tasks may run. Default a million. */
+  /** Maximum number of tasks to run. Default 1 000 000. */
   readonly maxTasks?: number | undefined
-  /** Turns of the event loop that work outside of fibers gets before time passes. Default 2. */
+  /** Number of event loop turns to give work outside fibers before time passes. Default 2. */
   readonly turns?: number | undefined
-  /** Called where no task is ready, before time passes. True: there is work now. */
+  /** Called when no task is ready, before time passes. Returns true if it made work. */
   readonly idle?: (() => boolean) | undefined
 }
 
@@ -40,7 +43,7 @@ interface Task {
   readonly priority: number
 }
 
-/** The tasks of one dispatcher, in order. */
+/** One dispatcher's tasks, in order. */
 class Dispatcher implements Scheduler.SchedulerDispatcher {
   readonly tasks: Array<Task> = []
   private readonly driver: Driver
@@ -62,26 +65,26 @@ class Dispatcher implements Scheduler.SchedulerDispatcher {
 }
 
 /**
- * How long a promise may take where nothing else is left to do, in milliseconds. Each run that is stuck halves it, down to 50: what takes
- * long, such as a module that is loaded when first needed, does so once in a process.
+ * Milliseconds to wait for a promise when nothing else is left to do. Each stuck run halves it, down to 50, because slow work such as
+ * loading a module happens only once per process.
  */
 let outsidePatience = 2000
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Microtasks that were queued before run first. */
+/** Lets microtasks that were queued earlier run first. */
 const microtasks = Promise.resolve()
 
 export class Driver implements Scheduler.Scheduler {
   readonly executionMode = "async"
   readonly clock = new VirtualClock()
-  /** The dispatchers with tasks, those that wait longest first. */
+  /** Dispatchers with tasks, longest-waiting first. */
   readonly ready: Array<Dispatcher> = []
-  /** Tasks that ran. */
+  /** Number of tasks that ran. */
   ran = 0
   private readonly idles: Array<() => void> = []
   private readonly options: Options
-  /** How long the rest of a fiber that was preempted just now waits. */
+  /** How long the rest of the fiber that was just preempted has to wait. */
   private pause = 0
   private held: (() => void) | "next" | undefined
   private fiber: Fiber.Fiber<unknown, unknown> | undefined
@@ -100,7 +103,7 @@ export class Driver implements Scheduler.Scheduler {
     return preempts !== false || fiber.currentOpCount >= fiber.cache.maxOpsBeforeYield
   }
 
-  /** The task that is scheduled next is not run before `release`: called by `preempts`, it is the rest of that fiber. */
+  /** Holds back the next scheduled task until `release`. If `preempts` calls it, that task is the rest of the fiber. */
   hold(): void {
     this.held = "next"
   }
@@ -117,24 +120,24 @@ export class Driver implements Scheduler.Scheduler {
     return true
   }
 
-  /** Runs the task that was held. */
+  /** Runs the held task. */
   release(): void {
     const { held } = this
     this.held = undefined
     if (typeof held === "function") this.makeDispatcher().scheduleTask(held, 0)
   }
 
-  /** Completes when no fiber can go on by itself and time has not passed. */
+  /** Completes when no fiber can continue without time passing. */
   readonly idle: Effect.Effect<void> = Effect.callback((resume) => {
     this.idles.push(() => resume(Effect.void))
   })
 
-  /** The services by which an effect runs here, for programs that make fibers of their own. */
+  /** Services that run an effect here, for programs that start their own fibers. */
   readonly context: Context.Context<never> = Context.make(Scheduler.Scheduler, this as Scheduler.Scheduler).pipe(
     Context.add(Clock.Clock, this.clock as Clock.Clock)
   )
 
-  /** Runs an effect to its end. Whatever it left is run, too, until nothing is ready. */
+  /** Runs an effect to its end, and then everything it left behind, until nothing is ready. */
   readonly run = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<Exit.Exit<A, E> | Stuck, never, R> =>
     Effect.contextWith((context: Context.Context<R>) =>
       Effect.promise((signal) => {
@@ -145,7 +148,7 @@ export class Driver implements Scheduler.Scheduler {
       })
     )
 
-  /** Ends what a run without an end has left, as far as it lets itself be interrupted: what it holds is released. */
+  /** Interrupts everything that an endless run has left, so that it releases its resources. */
   readonly close: Effect.Effect<void> = Effect.promise(async () => {
     this.ran = 0
     this.release()
@@ -159,7 +162,7 @@ export class Driver implements Scheduler.Scheduler {
       while (this.ready.length > 0) {
         this.step()
         if (this.ran > maxTasks) return "tasks"
-        // What the task left to microtasks comes before the next task.
+        // The task's microtasks run before the next task.
         await microtasks
       }
       if (await this.goesOn()) continue
@@ -185,7 +188,7 @@ export class Driver implements Scheduler.Scheduler {
     task.run()
   }
 
-  /** Where all fibers wait, work outside of them may take some real time: whether a fiber could continue by then. */
+  /** Gives work outside fibers some real time when all fibers wait. Returns true if a fiber can continue. */
   private async outside(fiber: Fiber.Fiber<unknown, unknown>): Promise<boolean> {
     const isMoved = () => this.ready.length > 0 || this.clock.isAwaited || fiber.pollUnsafe() !== undefined
     for (const end = performance.now() + outsidePatience; !isMoved() && performance.now() < end;) {
@@ -196,7 +199,7 @@ export class Driver implements Scheduler.Scheduler {
     return false
   }
 
-  /** Whether work outside of fibers has made tasks ready. */
+  /** True if work outside fibers has made tasks ready. */
   private async goesOn(): Promise<boolean> {
     for (let turns = this.options.turns ?? 2; turns > 0 && this.ready.length === 0; turns--) await turn()
     return this.ready.length > 0

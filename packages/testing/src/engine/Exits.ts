@@ -1,9 +1,9 @@
-/** How handlers ended, compared by what a caller can tell. */
+/** Compares how handlers ended, considering only differences that a caller can see. */
 import * as Cause from "effect/Cause"
 import * as Equal from "effect/Equal"
 import * as Exit from "effect/Exit"
 
-/** Of a handler that was interrupted: how many of its fibers say so is no difference. */
+/** The exit of an interrupted handler. The number of interrupted fibers makes no difference. */
 const reasonsOf = (cause: Cause.Cause<unknown>): ReadonlyArray<unknown> =>
   Cause.hasInterruptsOnly(cause)
     ? ["Interrupt"]
@@ -17,7 +17,7 @@ export const sameExit = (a: Exit.Exit<unknown, unknown>, b: Exit.Exit<unknown, u
 export const describe = (exit: Exit.Exit<unknown, unknown>): string =>
   Exit.isSuccess(exit) ? `Succeeded with ${JSON.stringify(exit.value)}` : `Failed with ${Cause.pretty(exit.cause)}`
 
-/** The first line of why an effect failed. */
+/** Returns the first line of the reason why an effect failed. */
 export const reasonOf = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
   return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? ""

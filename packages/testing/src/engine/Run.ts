@@ -1,4 +1,4 @@
-/** One run: a world and a server of its own, on a scheduler and a clock of its own. */
+/** One run with its own world, server, scheduler and clock. */
 import * as McpServer from "@effect-mcp/server/McpServer"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,8 +11,8 @@ import { marked } from "./handlers.ts"
 import { plainSeal } from "./plainSeal.ts"
 
 /**
- * Runs an effect in its own scope and a fresh world, whose services it receives. `R` has what handlers, programs and checks need: services of
- * the world, and those that the server adds for each request.
+ * Runs an effect in its own scope and a fresh world, whose services it receives. `R` has the requirements of handlers, programs and checks:
+ * services of the world, and services that the server adds for each request.
  */
 export const inWorld = <A, E, R, W, LE, LR>(
   run: (services: Context.Context<W>) => Effect.Effect<A, E, R>,
@@ -20,14 +20,14 @@ export const inWorld = <A, E, R, W, LE, LR>(
 ): Effect.Effect<A, E | LE, LR> =>
   Effect.scoped(
     Effect.flatMap(Layer.build(Layer.fresh(world)), (services) => {
-      // What the run needs beyond the services of requests is `W`; the compiler cannot subtract unknown types.
+      // The requirements beyond the services of requests are `W`. The compiler cannot subtract unknown types.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
       const needy = run(services) as Effect.Effect<A, E, W | Scope.Scope>
       return Effect.provide(needy, services)
     })
   )
 
-/** A server of the features, whose handlers are known by `isHandler`. Its services are those of the world. */
+/** Creates a server with the features, whose handlers `isHandler` recognizes. Its services come from the world. */
 export const serving = <E, R, W>(
   features: Layer.Layer<never, E, R>,
   options: Partial<Omit<McpServer.Options<never, never>, "features">> | undefined,
@@ -38,8 +38,11 @@ export const serving = <E, R, W>(
     Layer.provideMerge(Layer.succeedContext(world), plainSeal)
   )
 
-/** How long handlers may go on after their calls have ended, by the clock of the run. */
-export const patience = "1 minute"
+/**
+ * How long handlers may continue after their calls have ended, by the run's clock. Over HTTP, a server waits two minutes for a client that
+ * may reconnect.
+ */
+export const patience = "3 minutes"
 
 const stuck: { readonly [why in Stuck]: string } = {
   waits: "all fibers wait for each other",
@@ -47,13 +50,13 @@ const stuck: { readonly [why in Stuck]: string } = {
   tasks: "it does not end within a million steps"
 }
 
-/** Runs an effect on the driver, without logs. A run without an end is closed; `onStuck` receives the reason. */
+/** Runs an effect on the driver, without logs. Closes a run that does not end, and passes the reason to `onStuck`. */
 export const driven = <A, E, R>(
   driver: Driver,
   effect: Effect.Effect<A, E, R>,
   onStuck: (reason: string) => void
 ): Effect.Effect<void, E, R> =>
-  // Handlers fail by the hundred in these runs: their logs would hide the report.
+  // Handlers fail by the hundred in these runs, and their logs would hide the report.
   Effect.flatMap(
     driver.run(Effect.provideService(effect, References.MinimumLogLevel, "None")),
     (ended: Exit.Exit<A, E> | Stuck): Effect.Effect<void, E> => {

@@ -1,4 +1,4 @@
-/** A clock whose time passes only where it is told to: from one sleep to the next, so that a day takes no longer than its work. */
+/** A clock that jumps from one sleep to the next on demand, so that a day takes only as long as its work. */
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ const nanos = (millis: number): bigint => BigInt(Math.round(millis * 1_000_000))
 
 export class VirtualClock implements Clock.Clock {
   private now = 0
-  /** Those that end first come first; of equal ones the older. */
+  /** Sorted by end, and by age if the ends are equal. */
   private readonly sleeps: Array<Sleep> = []
   readonly currentTimeMillis = Effect.sync(() => this.now)
   readonly currentTimeNanos = Effect.sync(() => nanos(this.now))
@@ -42,7 +42,7 @@ export class VirtualClock implements Clock.Clock {
     })
   }
 
-  /** Calls `wake` in so many milliseconds. */
+  /** Calls `wake` after this many milliseconds. */
   after(millis: number, wake: () => void): Sleep {
     const sleep: Sleep = { until: this.now + millis, wake }
     const later = this.sleeps.findIndex(({ until }) => until > sleep.until)
@@ -50,12 +50,12 @@ export class VirtualClock implements Clock.Clock {
     return sleep
   }
 
-  /** Whether a sleep is under way. */
+  /** True if a sleep is pending. */
   get isAwaited(): boolean {
     return this.sleeps.length > 0
   }
 
-  /** Advances to the end of the next sleep and ends it; false where there is none before `limit`, in milliseconds. */
+  /** Advances to the end of the next sleep and completes it. Returns false if there is none before `limit`, in milliseconds. */
   advance(limit: number): boolean {
     const next = this.sleeps[0]
     if (next === undefined || !(next.until <= limit)) return false

@@ -1,8 +1,8 @@
 /**
- * A handler as a tool, and its fibers among those of the server.
+ * Runs a handler as a tool, and distinguishes its fibers from the server's fibers.
  *
- * A handler may be preempted before any operation. The server's own fibers are left alone: it relies on the first operations of a fiber, which
- * Effect's scheduler never preempts.
+ * A handler may be preempted before any operation. The server's fibers are never preempted, because the server relies on a fiber's first
+ * operations, which Effect's scheduler never preempts either.
  */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -12,18 +12,18 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 
-/** In the context of what a feature runs. */
+/** Marks the context in which a feature runs. */
 const OfFeature = Context.Reference("@effect-mcp/testing/OfFeature", { defaultValue: () => false })
 
-/** The features, whose handlers are known by `isHandler`. */
+/** Wraps the features so that `isHandler` recognizes their handlers. */
 export const marked = <E, R>(features: Layer.Layer<never, E, R>): Layer.Layer<never, E, R> =>
   Layer.provide(features, Layer.succeed(OfFeature, true))
 
-/** Whether the fiber runs a handler now. */
+/** True if the fiber is currently running a handler. */
 export const isHandler = ({ context }: Fiber.Fiber<unknown, unknown>): boolean =>
   Context.get(context, OfFeature) && Context.getOrUndefined(context, ClientInput) !== undefined
 
-/** A tool that runs the handler. Its result says nothing about how the handler ended. */
+/** A tool that runs the handler. Its result does not show how the handler ended. */
 export const handlerTool = <A, E, R>(
   handler: Effect.Effect<A, E, R>,
   task: "required" | "begun" | "never" = "required"

@@ -1,9 +1,9 @@
-/** Runs something without a fault, and then with one fault at each place that the first run has. */
+/** Plays a run without a fault, and then again with one fault at each place that the first run visited. */
 import * as Effect from "effect/Effect"
 
 /**
- * Plays without a fault, then once for each fault that `faultsOf` finds a place for in that run. Returns all runs, the one without a fault
- * first. `judge` is called after each further run with all runs so far: if it fails, no further fault is tried.
+ * Plays without a fault, then once for each fault that `faultsOf` derives from that run. Returns all runs, starting with the one without a
+ * fault. `judge` receives all runs so far after each faulty run: if it fails, no further fault is tried.
  */
 export const atEachPlace = <F, R, E, X, E2 = never>(
   none: F,

@@ -1,5 +1,5 @@
 /**
- * Seals the state of rounds without encryption, for runs that are to be equal: the client gets the number of a state that the server keeps.
+ * Seals the rounds' state without encryption, so that runs are comparable. The client receives the number of a state that the server keeps.
  */
 import * as StateSeal from "@effect-mcp/server/StateSeal"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ export const plainSeal: Layer.Layer<StateSeal.StateSeal> = Layer.sync(StateSeal.
     seal: (journal, binding) =>
       Effect.sync(() => {
         const state = `state-${sealed.size + 1}`
-        // The journal crosses as JSON elsewhere.
+        // Journals cross the wire as JSON in production.
         const opened = { journal: structuredClone(journal), jti: state, expires: Infinity }
         sealed.set(state, { binding, opened })
         return state

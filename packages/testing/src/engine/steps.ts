@@ -1,13 +1,13 @@
-/** Watches the `Once` steps of a handler. */
+/** Watches a handler's `Once` steps. */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as Effect from "effect/Effect"
 
-/** Called for each step that runs. Returns the step to run in its place. */
+/** Called for each step that runs. Returns the step to run instead. */
 export type Around = <A, E, R>(name: string, step: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /**
- * Runs `around` for each step of the handler that begins in this run. Changes the client of this run instead of providing another one: rounds
- * and `Tasks.begin` know it by its identity.
+ * Runs `around` for each step that the handler starts in this run. Mutates the client of this run instead of providing another one, because
+ * rounds and `Tasks.begin` recognize it by identity.
  */
 export const watchSteps = (around: Around): Effect.Effect<void, never, ClientInput> =>
   Effect.map(ClientInput, (input) => {

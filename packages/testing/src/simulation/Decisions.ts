@@ -1,19 +1,19 @@
 /**
- * What chance decides in a run: each decision has a name, and follows from the seed and its name alone. So a run can be repeated with fewer of
- * them, as a shrinker does: what is left decides as before, and what is taken out is as if no chance existed.
+ * Random decisions of a run. Each decision has a name, and depends only on the seed and that name. A shrinker can therefore repeat a run
+ * with fewer decisions: the remaining ones stay the same, and dropped ones take their ordinary course.
  */
 
-/** A decision that differs from the ordinary course: an order other than that of arrival, a delay, a cut. */
+/** A decision that deviates from the ordinary course: another order, a delay, a cut. */
 export interface Decision {
-  /** What is decided, such as `alice > 3 late`. */
+  /** Name of the decision, such as `alice > 3 late`. */
   readonly name: string
-  /** At least 1. */
+  /** Strength of the deviation. At least 1. */
   readonly value: number
-  /** For people. */
+  /** Description for people. */
   readonly text: string
 }
 
-/** A number from 0 to 1 for a text and a seed (FNV-1a, then a 32-bit mix). */
+/** Hashes a text and a seed to a number from 0 to 1 (FNV-1a, then a 32-bit mix). */
 const chance = (seed: number | string, text: string): number => {
   let hash = 0x811c9dc5
   const all = `${seed}:${text}`
@@ -24,23 +24,23 @@ const chance = (seed: number | string, text: string): number => {
 }
 
 export class Decisions {
-  /** Those that were taken, in order. */
+  /** The decisions that were taken, in order. */
   readonly taken: Array<Decision> = []
   readonly seed: number | string
   private readonly given: ReadonlyMap<string, number> | undefined
 
-  /** `given`: only these are taken. */
+  /** If `given` is set, takes only these decisions. */
   constructor(seed: number | string, given?: ReadonlyArray<Pick<Decision, "name" | "value">>) {
     this.seed = seed
     this.given = given && new Map(given.map(({ name, value }) => [name, value]))
   }
 
-  /** One of the values, the same for all runs of the seed: how much chance there is in them. */
+  /** Picks one of the values for all runs with the seed, such as the amount of randomness. */
   pick<A>(name: string, values: readonly [A, ...ReadonlyArray<A>]): A {
     return values[Math.floor(chance(this.seed, name) * values.length)] ?? values[0]
   }
 
-  /** 0 for the ordinary course, else from 1 to `most`. */
+  /** Returns 0 for the ordinary course, or a number from 1 to `most`. */
   decide(name: string, likelihood: number, most: number, text: (value: number) => string): number {
     const value = this.given === undefined ? this.drawn(name, likelihood, most) : (this.given.get(name) ?? 0)
     const decided = Math.min(value, most)

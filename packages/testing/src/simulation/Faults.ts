@@ -1,23 +1,27 @@
-/** How wires misbehave in a simulation. */
+/** Faults on the simulated connections. */
 import * as Duration from "effect/Duration"
 
-/** How likely each fault is, from 0 to 1. */
+/** Probability of each fault, from 0 to 1. */
 export interface SimulatedFaults {
-  /** That a message, a request or a piece of a response is late. What is behind it in its stream is late as well. Default 0.2. */
+  /**
+   * Probability of delaying a message, a request or a piece of a response, along with everything behind it in the same stream. Default 0.2.
+   */
   readonly late?: number | undefined
-  /** The longest delay. Default 1 second. */
+  /** Maximum delay. Default 1 second. */
   readonly maxDelay?: Duration.Input | undefined
-  /** That the connection breaks instead of delivering a message: both ends see it, and what was under way is lost. Default 0. */
+  /**
+   * Probability of breaking the connection instead of delivering a message. Both sides notice, and messages in transit are lost. Default 0.
+   */
   readonly cut?: number | undefined
-  /** That a reader is slow: it pauses before each message. Default 0. */
+  /** Probability of a slow reader, which pauses before every message. Default 0. */
   readonly slow?: number | undefined
-  /** That another ready fiber than the one that waits longest is next. Default: from 0 to 0.3, by the seed. */
+  /** Probability of running a ready fiber other than the longest-waiting one. Default: between 0 and 0.3, chosen by the seed. */
   readonly reorder?: number | undefined
-  /** That a handler pauses before an operation, as Effect's scheduler may let it. Default: from 0 to 0.2, by the seed. */
+  /** Probability of pausing a handler before an operation, as Effect's scheduler might. Default: between 0 and 0.2, chosen by the seed. */
   readonly preempt?: number | undefined
 }
 
-/** The faults with numbers for all. */
+/** Fills in each fault's default. */
 export interface Likelihoods {
   readonly late: number
   readonly maxDelay: number

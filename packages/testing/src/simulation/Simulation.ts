@@ -1,8 +1,9 @@
 /**
- * A whole application in one process, where one seed decides all that chance decides elsewhere: which fiber is next, when a handler pauses, how
- * late messages are, where connections break, and what Effect's `Random` gives. Time is that of a clock of its own.
+ * Runs a whole application in one process, with every random choice determined by a seed: which fiber runs next, when a handler pauses, how
+ * long messages are delayed, which connections break, and the values from Effect's `Random`. Time comes from a virtual clock.
  *
- * The same seed gives the same run. A run that fails is repeated with fewer and fewer decisions, until each that is left is needed.
+ * The same seed always produces the same run. A failing run is repeated with fewer and fewer random decisions until every remaining
+ * decision is needed for the failure.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -19,22 +20,22 @@ export type { SimulatedFaults as Faults } from "./Faults.ts"
 export type { App, Ends } from "./perform.ts"
 export type { RunFailure as Failure } from "./Stage.ts"
 
-/** What one run came to. */
+/** The result of a single run. */
 export interface SimulationOutcome {
   readonly seed: number | string
-  /** What chance decided, in order. */
+  /** The random decisions made, in order. */
   readonly decisions: ReadonlyArray<Decision>
-  /** What happened, in order: messages as they arrive, cuts, ends. Random ids are numbered. */
+  /** The events, in order: message arrivals, broken connections and endings. Random IDs are replaced by numbers. */
   readonly trace: ReadonlyArray<string>
-  /** What is wrong; undefined where nothing is. */
+  /** The failure, or `undefined` if the run succeeded. */
   readonly failure: RunFailure | undefined
 }
 
-/** A seed that fails, and the least that chance has to decide for it. */
+/** A failing seed, reduced to the fewest decisions that still make it fail. */
 export class Counterexample extends Data.TaggedError("Counterexample")<{
   readonly message: string
   readonly outcome: SimulationOutcome
-  /** The seed that failed first, and how many decisions it had. */
+  /** The first seed that failed, and the number of decisions in its run. */
   readonly found: { readonly seed: number | string; readonly decisions: number }
 }> {
   override [Inspectable.NodeInspectSymbol](): string {
@@ -42,18 +43,18 @@ export class Counterexample extends Data.TaggedError("Counterexample")<{
   }
 }
 
-/** Options of one run. */
+/** Options for a single run. */
 export interface RunOptions {
-  /** Default 1. */
+  /** The seed. Default 1. */
   readonly seed?: number | string | undefined
   readonly faults?: SimulatedFaults | undefined
-  /** Only these decisions are taken, all else takes the ordinary course. Default: those of the seed. */
+  /** Makes only these random decisions and takes the ordinary course otherwise. Default: the seed's own decisions. */
   readonly decisions?: ReadonlyArray<Pick<Decision, "name" | "value">> | undefined
 }
 
 /**
- * Runs an application once. The outcome has a failure where a check fails, a program dies, the run has no end, or a fiber of a
- * handler is left; also where a program fails though its connection was not cut.
+ * Runs an application once. The outcome contains a failure if a check fails, a program dies, the run never ends, a handler leaves a fiber
+ * running, or a program fails although its connection wasn't cut.
  *
  * @example
  * ```ts
@@ -94,21 +95,21 @@ export const run = <W, E, LE, LR>(
     }))
   })
 
-/** Options of a check. */
+/** Options for a check. */
 export interface CheckOptions {
-  /** The first seed; the others follow. Default 1. */
+  /** The first seed to try, followed by the next numbers. Default 1. */
   readonly seed?: number | undefined
-  /** Seeds that are tried at most. Default 100. */
+  /** Maximum number of seeds to try. Default 100. */
   readonly runs?: number | undefined
   readonly faults?: SimulatedFaults | undefined
-  /** Runs that making a counterexample smaller may take. Default 500. */
+  /** Maximum number of runs for shrinking a counterexample. Default 500. */
   readonly shrinks?: number | undefined
 }
 
-/** Fewer decisions, and smaller ones. */
+/** Returns shorter lists of decisions, and lists with weaker ones. */
 function* fewer({ decisions }: Pick<SimulationOutcome, "decisions">): Iterable<Pick<SimulationOutcome, "decisions">> {
   for (const some of shorter(decisions)) yield { decisions: some }
-  // Several may hide the effect of each other, so that none of them can be left out alone.
+  // Several decisions may mask each other, so that none of them can be dropped alone.
   if (decisions.length > 1) for (const decision of decisions) yield { decisions: [decision] }
   for (const [index, decision] of decisions.entries()) {
     for (const value of new Set([1, Math.floor(decision.value / 2), Math.floor((decision.value * 3) / 4)])) {
@@ -117,7 +118,7 @@ function* fewer({ decisions }: Pick<SimulationOutcome, "decisions">): Iterable<P
   }
 }
 
-/** The least that chance has to decide for a run to fail in the same way. */
+/** Finds the fewest decisions with which a run fails in the same way. */
 const shrink = <W, E, LE, LR>(app: App<W, E, LE, LR>, failed: SimulationOutcome, { faults, shrinks }: CheckOptions) =>
   Effect.gen(function* () {
     let best = failed
@@ -133,10 +134,10 @@ const shrink = <W, E, LE, LR>(app: App<W, E, LE, LR>, failed: SimulationOutcome,
     return best
   })
 
-/** Characters of a line of the trace. */
+/** Maximum characters in a line of the trace. */
 const shown = 160
 
-/** A run that failed, for people. */
+/** Formats a failed run for display. */
 export const text = ({ decisions, failure, seed, trace }: SimulationOutcome): string =>
   [
     failure?.message ?? "Nothing is wrong",
@@ -147,8 +148,8 @@ export const text = ({ decisions, failure, seed, trace }: SimulationOutcome): st
   ].join("\n")
 
 /**
- * Runs an application by many seeds, first once without any chance. Fails with the first that is wrong, as a `Counterexample` that is as small
- * as it gets. Gives the number of runs.
+ * Runs an application with many seeds, starting with a run without any randomness. Fails with a `Counterexample` for the first failing run,
+ * shrunk as far as possible. Returns the number of runs.
  */
 export const check = <W, E, LE, LR>(
   app: App<W, E, LE, LR>,

@@ -1,4 +1,4 @@
-/** One run of a simulation: its decisions, its driver, its trace, and what is known of its handlers. */
+/** One run of a simulation: its decisions, driver and trace, and the state of its handlers. */
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import { type Decision, Decisions } from "./Decisions.ts"
@@ -7,9 +7,12 @@ import { type SimulatedFaults, type Likelihoods, likelihoods } from "./Faults.ts
 import { isHandler } from "../engine/handlers.ts"
 import { Trace } from "./Trace.ts"
 
-/** Why a run is wrong. */
+/** Reasons why a run is wrong. */
 export interface RunFailure {
-  /** `invariant`: a check of the app. `client`: a program failed. `stuck`: it has no end. `leak`: a fiber of a handler is left. */
+  /**
+   * `invariant`: one of the app's checks failed. `client`: a program failed. `stuck`: the run does not end. `leak`: a handler's fiber is
+   * left.
+   */
   readonly kind: "invariant" | "client" | "stuck" | "leak"
   readonly message: string
 }
@@ -17,7 +20,7 @@ export interface RunFailure {
 interface Watched {
   readonly number: number
   operations: number
-  /** Operations that are not counted: those by which the fiber continues after it was preempted, so that the others keep their numbers. */
+  /** Operations that are not counted: the ones that resume a preempted fiber. The others keep their numbers. */
   uncounted: number
 }
 
@@ -29,7 +32,7 @@ export class Stage {
   failure: RunFailure | undefined
   /** Clients whose connection was cut. */
   readonly cut = new Set<string>()
-  /** Called where a check fails: nothing of the run is needed any more. */
+  /** Called when a check fails, because the rest of the run no longer matters. */
   onFailure: (() => void) | undefined
   private readonly handlers = new Map<Fiber.Fiber<unknown, unknown>, Watched>()
   private choices = 0
@@ -69,7 +72,7 @@ export class Stage {
     const operation = ++watched.operations
     const name = `handler ${number} operation ${operation}`
     const before = `before operation ${operation}`
-    // Half of them pause: what the handler has read may be old when it continues.
+    // Half of them pause, so that data the handler has read may be stale when it continues.
     const { maxDelay } = this.faults
     const pauseOf = (value: number) => Math.max(0, value - maxDelay)
     const text = (value: number) =>
@@ -78,17 +81,17 @@ export class Stage {
         : `handler ${number} lets other fibers go first ${before}`
     const value = this.decisions.decide(name, likelihood, 2 * maxDelay, text)
     if (value === 0) return false
-    // The end of its pause, and the operation that it paused before.
+    // The end of its pause, and the operation before which it paused.
     watched.uncounted = 2
     return pauseOf(value) || true
   }
 
-  /** Fibers of handlers that have not ended. */
+  /** Number of handler fibers that have not ended. */
   get running(): number {
     return [...this.handlers.keys()].filter((fiber) => fiber.pollUnsafe() === undefined).length
   }
 
-  /** Fails the run, once. */
+  /** Fails the run. Only the first call counts. */
   fail(kind: RunFailure["kind"], message: string): void {
     if (this.failure !== undefined) return
     this.failure = { kind, message }
@@ -97,7 +100,7 @@ export class Stage {
     this.onFailure?.()
   }
 
-  /** What chance does to the nth thing that arrives at `place`: undefined where the connection is cut instead. */
+  /** Decides what happens to the nth message that arrives at `place`. Returns `undefined` if the connection is cut instead. */
   arrival(place: string, number: number, what: string): Effect.Effect<"arrives" | "cut"> {
     return Effect.suspend(() => {
       const { cut, late, maxDelay, slow } = this.faults

@@ -1,6 +1,6 @@
-/** What happened in a run, line by line. The random ids of sessions, tasks and spans are numbered, so that equal runs have equal traces. */
+/** The events of a run, line by line. Random ids of sessions, tasks and spans are numbered, so that equal runs have equal traces. */
 
-/** UUIDs, the ids of traces and spans, and those of tasks. */
+/** Matches UUIDs and the ids of traces, spans and tasks. */
 const random =
   /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\b(?:[0-9a-f]{16}|[0-9a-f]{32})\b|(?<![\w-])t[\w-]{43}(?![\w-])/g
 
@@ -14,7 +14,7 @@ export class Trace {
     this.now = now
   }
 
-  /** What happens from now on is only the end of what runs. */
+  /** Marks that everything from now on belongs to the shutdown. */
   end(): void {
     this.isOver = true
   }

@@ -1,7 +1,6 @@
-/** HTTP without sockets: a `fetch` that calls the web handler of a server, whose exchanges are late, and which are cut, as a `Stage` decides. */
+/** HTTP without sockets: a `fetch` that calls a server's web handler. A `Stage` decides which exchanges are late or cut. */
 import * as McpServer from "@effect-mcp/server/McpServer"
-import * as RouterEndpoint from "@effect-mcp/server/internal/RouterEndpoint"
-import * as SseEndpoint from "@effect-mcp/server/internal/SseEndpoint"
+import { RouterEndpoint, SseEndpoint } from "@effect-mcp/server/internal/endpoints"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -10,15 +9,15 @@ import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import type { Stage } from "./Stage.ts"
 
-/** The address of the simulated server. */
+/** Address of the simulated server. */
 export const url = "http://localhost/mcp"
 
 type Handler = (request: Request) => Promise<Response>
 
-/** What serves at that address. */
+/** The handler that serves this address. */
 const endpoints = { http: RouterEndpoint.layer, sse: SseEndpoint.layer }
 
-/** The server of the context as a web handler, on the driver of the stage. */
+/** Turns the server in the context into a web handler on the driver of the stage. */
 export const handlerOf = (
   stage: Stage,
   transport: keyof typeof endpoints
@@ -38,7 +37,7 @@ export const handlerOf = (
 const textOf = (body: RequestInit["body"]): string =>
   typeof body === "string" ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : ""
 
-/** A `fetch` of one client. `checked` runs before each request and each piece of a response is handed over. */
+/** Creates a client's `fetch`. Calls `checked` before delivering each request and each piece of a response. */
 export const fetchOf = (stage: Stage, client: string, handler: Handler, checked: Effect.Effect<void>): typeof fetch => {
   const run = Effect.runPromiseWith(stage.driver.context)
   let exchanges = 0

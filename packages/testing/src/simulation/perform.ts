@@ -1,4 +1,4 @@
-/** Performs an application once: its server, its clients, and the wires between them, on one stage. */
+/** Runs an application once on a stage: its server, its clients, and the connections between them. */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Http from "@effect-mcp/client/Http"
 import * as Sse from "@effect-mcp/client/Sse"
@@ -21,37 +21,37 @@ import { fetchOf, handlerOf, url } from "./httpWire.ts"
 import type { Stage } from "./Stage.ts"
 import { pair } from "./wire.ts"
 
-/** How the programs of the clients ended, by name. */
+/** How each client program ended, by client name. */
 export type Ends = { readonly [client: string]: Exit.Exit<unknown, unknown> }
 
-/** An application: a server, and what its clients do. `W`: the services that the features, programs and checks share. */
+/** An application: a server and client programs. `W` holds the services shared by the features, programs and checks. */
 export interface App<W, E = never, LE = never, LR = never> {
-  /** The features of the server. */
+  /** The server's features. */
   readonly features: Layer.Layer<never, E, W | McpServer.Registries | RequestServices>
-  /** The program of each client, by name. They run at once. */
+  /** Client programs, by name. They all run concurrently. */
   readonly clients: {
     readonly [name: string]: (client: McpClient.Client) => Effect.Effect<unknown, unknown, W | Scope.Scope>
   }
-  /** Built anew for each run; also the `Elicitation`, `Sampling` and `Roots` of the clients. */
+  /** Built from scratch for each run. Also provides the clients' `Elicitation`, `Sampling` and `Roots`. */
   readonly world: Layer.Layer<W, LE, LR>
-  /** Must hold whenever a message arrives: fails where it does not. */
+  /** Invariant to check whenever a message arrives. Fail the effect if the invariant is violated. */
   readonly always?: Effect.Effect<unknown, unknown, W> | undefined
-  /** Must hold when all programs have ended, by the ends that they came to. */
+  /** Invariant to check after all programs have ended. Receives how each one ended. */
   readonly atEnd?: ((ends: Ends) => Effect.Effect<unknown, unknown, W>) | undefined
-  /** Default: the newest revision with sessions. */
+  /** Protocol revision to use. Default: the newest one that has sessions. */
   readonly revision?: Revision.Revision | undefined
   /**
-   * `http`: Streamable HTTP. `sse`: HTTP with SSE of 2024-11-05, for revisions with sessions. Both by the web handler of the server.
-   * Default `memory`.
+   * Transport to use. `http` is Streamable HTTP. `sse` is HTTP with SSE from 2024-11-05, for revisions that have sessions. Both use the
+   * server's web handler. Default `memory`.
    */
   readonly transport?: "memory" | "http" | "sse" | undefined
-  /** Options of the clients, such as whether they open a lost connection again. */
+  /** Client options, such as whether to reconnect. */
   readonly client?: McpTest.Options["client"]
-  /** Options of the server, such as limits. */
+  /** Server options, such as limits. */
   readonly server?: McpTest.Options["server"]
 }
 
-/** Performs the application to its end. What is wrong is `stage.failure`. */
+/** Runs the application to its end. `stage.failure` says what went wrong. */
 export const perform = <W, E, LE, LR>(
   app: App<W, E, LE, LR>,
   stage: Stage
@@ -85,7 +85,7 @@ export const perform = <W, E, LE, LR>(
 const judge = (stage: Stage, name: string, exit: Exit.Exit<unknown, unknown>): void => {
   if (Exit.isSuccess(exit)) return stage.trace.add(`${name} is done`)
   stage.trace.add(`${name} fails: ${reasonOf(exit.cause)}`)
-  // A program may fail where its connection was cut, but it must not die.
+  // A program may fail if its connection was cut, but it must not die.
   if (Cause.hasInterruptsOnly(exit.cause)) return
   if (Cause.hasDies(exit.cause) || !stage.cut.has(name)) stage.fail("client", `${name} fails: ${reasonOf(exit.cause)}`)
 }
@@ -106,7 +106,7 @@ const leaks = (stage: Stage): void => {
   if (running > 0) stage.fail("leak", `${running} fibers of handlers run on after all clients have ended`)
 }
 
-/** How a client of that name connects. */
+/** Connects the client with this name. */
 const connectorOf = <W, E, LE, LR>(app: App<W, E, LE, LR>, stage: Stage) =>
   Effect.gen(function* () {
     const context = yield* Effect.context<W>()

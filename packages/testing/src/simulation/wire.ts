@@ -1,4 +1,4 @@
-/** A connection in memory whose messages are late, and which is cut, as a `Stage` decides. */
+/** An in-memory connection. A `Stage` decides which messages are late and when it is cut. */
 import * as Memory from "@effect-mcp/core/Memory"
 import { type Inbound, type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -8,7 +8,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Stage } from "./Stage.ts"
 
-/** The text of what arrived, and a word for it. */
+/** The text that arrived, and a label for the trace. */
 const shown = (inbound: Inbound): { readonly text: string; readonly what: string } => {
   if (inbound._tag === "InvalidMessage") return { text: inbound.text ?? "", what: "what is no message" }
   if (inbound._tag === "RequestAborted") return { text: "", what: "an aborted request" }
@@ -23,7 +23,7 @@ const shown = (inbound: Inbound): { readonly text: string; readonly what: string
 const nameOf = (message: JsonRpc.Message): string =>
   "method" in message ? message.method : `the response to ${String(message.id)}`
 
-/** A pair of ends. `checked` runs before each message is handed over. */
+/** Creates the two ends. Calls `checked` before delivering each message. */
 export const pair = (
   stage: Stage,
   client: string,

@@ -1,4 +1,7 @@
-/** What happened outside of a handler in one run: what it holds, and what cannot be undone. Doubles write it, `Torture` reads it. */
+/**
+ * Records a handler's effects on the outside world during a run: resources it holds, and events that can't be undone. Test doubles write to
+ * the ledger, and `Torture` reads it.
+ */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -9,8 +12,8 @@ export interface LedgerEntry {
 }
 
 /**
- * The ledger of a run. A double that hands out connections says `acquired` and `released`; one that charges a card says `happened`, by a name
- * that may come once: `charge order-7`.
+ * The ledger for one run. A double that hands out connections calls `acquired` and `released`. A double that charges a card calls
+ * `happened` with a name that may occur only once, such as `charge order-7`.
  */
 export class Ledger extends Context.Service<
   Ledger,
@@ -18,14 +21,14 @@ export class Ledger extends Context.Service<
     readonly acquired: (name: string) => Effect.Effect<void>
     readonly released: (name: string) => Effect.Effect<void>
     readonly happened: (name: string) => Effect.Effect<void>
-    /** All entries so far, the oldest first. */
+    /** All entries so far, oldest first. */
     readonly entries: Effect.Effect<ReadonlyArray<LedgerEntry>>
   }
 >()("@effect-mcp/testing/Ledger") {
   static readonly layer: Layer.Layer<Ledger> = Layer.sync(Ledger, () => Ledger.of(ledgerOf([])))
 }
 
-/** A ledger that writes to an array. */
+/** Creates a ledger that writes to an array. */
 export const ledgerOf = (entries: Array<LedgerEntry>): Ledger["Service"] => {
   const write = (kind: LedgerEntry["kind"]) => (name: string) => Effect.sync(() => void entries.push({ kind, name }))
   return {
@@ -36,19 +39,19 @@ export const ledgerOf = (entries: Array<LedgerEntry>): Ledger["Service"] => {
   }
 }
 
-/** Says that a thing was acquired, which must be released before the run ends. */
+/** Records that a resource was acquired. It must be released before the run ends. */
 export const acquired = (name: string): Effect.Effect<void, never, Ledger> =>
   Effect.flatMap(Ledger, (ledger) => ledger.acquired(name))
 
-/** Says that a thing was released. */
+/** Records that a resource was released. */
 export const released = (name: string): Effect.Effect<void, never, Ledger> =>
   Effect.flatMap(Ledger, (ledger) => ledger.released(name))
 
-/** Notes an event that must not happen twice in a run. */
+/** Records an event that must not happen twice in the same run. */
 export const happened = (name: string): Effect.Effect<void, never, Ledger> =>
   Effect.flatMap(Ledger, (ledger) => ledger.happened(name))
 
-/** What is wrong with a ledger at the end of a run. */
+/** Returns the problems of a ledger at the end of a run. */
 export const audit = (entries: ReadonlyArray<LedgerEntry>): ReadonlyArray<string> => {
   const found: Array<string> = []
   const held = new Map<string, number>()

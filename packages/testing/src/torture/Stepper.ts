@@ -5,7 +5,7 @@ import * as Scope from "effect/Scope"
 import { Driver } from "../engine/Driver.ts"
 import { isHandler } from "../engine/handlers.ts"
 
-/** A place in a handler: before its nth operation, or where it waits for the nth time. Both count from 1. */
+/** A place in a handler: before its nth operation, or at its nth wait. Both count from 1. */
 export interface HandlerPlace {
   readonly kind: "operation" | "wait"
   readonly number: number
@@ -14,7 +14,7 @@ export interface HandlerPlace {
 export class Stepper {
   operations = 0
   waits = 0
-  /** Called once where the place is reached. The fiber continues with `driver.release`. */
+  /** Called once when the place is reached. The fiber continues with `driver.release`. */
   onReached: (() => void) | undefined
   readonly driver: Driver
   private readonly place: HandlerPlace | undefined
@@ -32,19 +32,19 @@ export class Stepper {
     this.isArmed = true
   }
 
-  /** Fibers of the handler that have not ended. */
+  /** Number of handler fibers that have not ended. */
   get running(): number {
     return [...this.fibers].filter((fiber) => fiber.pollUnsafe() === undefined).length
   }
 
-  /** Scopes that the handler ran in and that are open. */
+  /** Number of open scopes in which the handler ran. */
   get open(): number {
     return [...this.scopes].filter(({ state }) => state._tag !== "Closed").length
   }
 
   private reached(kind: HandlerPlace["kind"], number: number): boolean {
     if (this.place?.kind !== kind || this.place.number !== number) return false
-    // Not from inside of the fiber that stops.
+    // Scheduled outside the fiber that stops.
     this.driver.makeDispatcher().scheduleTask(() => this.onReached?.(), 0)
     return true
   }

@@ -1,10 +1,11 @@
 /**
- * Whether a call leaves the world in order whatever goes wrong: it runs again and again, in memory, each time with one fault at another place.
+ * Checks that a call cleans up after itself no matter what goes wrong. It runs the call in memory over and over, injecting one fault at a
+ * different place each time.
  *
- * It is cancelled, and its connection ends, before each operation of the handler's fibers and wherever they wait. Each call of a dependency
- * fails, before and after its effect. Each question is declined, dismissed, answered by an error and never. Where the call runs as a task,
- * its node dies before and after each write (`CrashPoints`). Every run has a clock and a scheduler of its own, so all runs are the same
- * again, and no time passes.
+ * The call is cancelled or disconnected at each wait and before each operation of the handler's fibers. Each dependency call fails, either
+ * before or after its effect. Each question is declined, dismissed, answered with an error, or never answered. If the call can run as a
+ * task, its node also crashes before or after each write (`CrashPoints`). Every run has its own clock and scheduler, so runs are repeatable
+ * and take no real time.
  */
 import type { Client } from "@effect-mcp/client/McpClient"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
@@ -32,92 +33,95 @@ export type { AnswerFault as Answer } from "./questions.ts"
 export type { HandlerPlace as Place } from "./Stepper.ts"
 export { type TortureRow as Row, table } from "./table.ts"
 
-/** What a torture that found nothing gives. */
+/** Result of a torture run that found nothing. */
 export interface Passed {
   readonly rows: ReadonlyArray<TortureRow>
   readonly runs: ReadonlyArray<TortureRun>
-  /** Whether a fault came at every place of the run without one: false where `maxPlaces` left some out, or a run took another way. */
+  /**
+   * True if a fault was injected at every place found in the faultless run. False if `maxPlaces` skipped some places, or if a run took a
+   * different path.
+   */
   readonly complete: boolean
 }
 
-/** Runs that left the world in disorder. The message is the table, and below it each finding with its fault and place. */
+/** Some runs left the world in disorder. The message contains a table, followed by each finding with its fault and place. */
 export class Broken extends Data.TaggedError("Broken")<{
   readonly message: string
   readonly rows: ReadonlyArray<TortureRow>
   readonly runs: ReadonlyArray<TortureRun>
-  /** As of `Passed`. */
+  /** Same as in `Passed`. */
   readonly complete: boolean
-  /** The first run with a finding. */
+  /** The first run that had a finding. */
   readonly first: TortureRun
 }> {
-  /** Without the runs, which are hundreds. */
+  /** Leaves out the runs, because there are hundreds. */
   override [Inspectable.NodeInspectSymbol](): string {
     return this.stack ?? this.message
   }
 }
 
-/** Options of a torture. */
+/** Options for a torture run. */
 export interface Options<W, X> {
-  /** The dependencies whose calls fail in turn. Default: none. */
+  /** Dependencies whose calls should fail, one after the other. Default: none. */
   readonly fails?: ReadonlyArray<Failing<W>> | undefined
-  /** What must hold of the world after each run; fails where it does not. */
+  /** Invariant of the world, checked after each run. Fail the effect if the invariant is violated. */
   readonly afterEach?: ((run: TortureRun) => Effect.Effect<unknown, X, W | Ledger>) | undefined
-  /** Default: all. */
+  /** Revisions to test. Default: all. */
   readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
-  /** How many fibers the handler may leave running on purpose. Default 0. */
+  /** Number of fibers the handler may leave running on purpose. Default 0. */
   readonly background?: number | undefined
   /**
-   * Operations at most, and waits at most, at which the call is cancelled and disconnected in each revision: evenly chosen where there are
-   * more. A whole number; the table says how many are left out. Default `all`.
+   * Maximum number of operations, and of waits, at which to cancel and disconnect the call in each revision. If there are more, an evenly
+   * spaced selection is tried and the table says how many were skipped. Must be a whole number. Default `all`.
    */
   readonly maxPlaces?: number | "all" | undefined
-  /** Options of the client, such as its timeout. */
+  /** Client options, such as a timeout. */
   readonly client?: McpTest.Options["client"]
-  /** Options of the server, such as limits. */
+  /** Server options, such as limits. */
   readonly server?: McpTest.Options["server"]
 }
 
-/** What is tortured: `tool`, `task` or `request` makes it. */
+/** A call to torture, created with `tool`, `task` or `request`. */
 export interface Subject<E, R> extends TortureCall<E, R> {
-  /** The handler by itself, where it runs as a task. */
+  /** The bare handler, if the call also runs as a task. */
   readonly handler?: Handler<Exclude<R, Registries | RequestServices>> | undefined
 }
 
-/** A call of a tool. */
+/** Creates a subject from a tool call. */
 export const tool = <E, R, I, O, F, H>(
   features: Layer.Layer<never, E, R>,
   contract: Tool.Tool<I, O, F, H>,
   input: NoInfer<I>
 ): Subject<E, R> => ({ features, call: (client) => client.callTool(contract, input) })
 
-/** A call of a tool that also runs as a task, whose node dies at each of its writes. */
+/** Creates a subject from a tool call that also runs as a task, whose node crashes at each write. */
 export const task = <E, R, I, O, F, H>(
   features: Layer.Layer<never, E, R>,
   contract: Tool.Tool<I, O, F, H>,
   input: NoInfer<I>
 ): Subject<E, R> => ({ ...tool(features, contract, input), handler: McpCheck.call(features, contract, input) })
 
-/** Any request of a client. */
+/** Creates a subject from any client request. */
 export const request = <E, R>(
   features: Layer.Layer<never, E, R>,
   call: (client: Client) => Effect.Effect<unknown, unknown>
 ): Subject<E, R> => ({ features, call })
 
-/** The places of a kind, evenly chosen where there are more than `most`. */
+/** Returns the places of a kind, chosen evenly if there are more than `most`. */
 const placesOf = (kind: "operation" | "wait", count: number, most: number) => {
   const tried = Math.min(count, most)
   return Array.from({ length: tried }, (_, index) => ({ kind, number: Math.floor((index * count) / tried) + 1 }))
 }
 
-/** What `maxPlaces` allows. Dies where it is no count: no run would have a fault then, and the torture would find nothing. */
+/** Validates `maxPlaces`. Dies if it is not a count, because then no run would have a fault and nothing would be found. */
 const mostOf = (maxPlaces: number | "all"): Effect.Effect<number> => {
   const most = maxPlaces === "all" ? Infinity : maxPlaces
   return most === Infinity || (Number.isInteger(most) && most >= 0)
     ? Effect.succeed(most)
-    : Effect.die(new RangeError(`maxPlaces is ${maxPlaces}; give a whole number of places, or "all"`))
+    : Effect.die(new RangeError(`maxPlaces is ${maxPlaces}; expected a whole number or "all"`))
 }
 
-/** The faults of a call, by what it does without one. */
+/** Lists the faults of a call, given its run without a fault. */
 const faultsOf = ({ calls, operations, questions, waits }: RunPlaces, most: number): ReadonlyArray<Fault> => {
   const places = [...placesOf("operation", operations, most), ...placesOf("wait", waits, most)]
   return [
@@ -133,12 +137,13 @@ const faultsOf = ({ calls, operations, questions, waits }: RunPlaces, most: numb
 }
 
 /**
- * Tortures a call. Each run has a fresh `world`: the services that the features need, and the client's `Elicitation`, `Sampling` and `Roots`.
- * Its doubles may write the `Ledger`: what it says was acquired must be released, and what happened must not happen twice.
+ * Tortures a call. Each run has a fresh `world`, which provides the services the features need and the client's `Elicitation`, `Sampling`
+ * and `Roots`. Its doubles may record entries in the `Ledger`: acquired resources must be released, and recorded events must not happen
+ * twice.
  *
- * After each run no fiber and no scope of the handler may be left, the server may keep no request, and the session must answer. Fails with
- * `Broken` where one of that does not hold, or where `afterEach` fails. Gives all runs: `complete` and the last line of their `table` say
- * whether every place was tried. Dies with a `RangeError` where `maxPlaces` is no count.
+ * After each run, no fiber or scope of the handler may be left, the server must not hold on to any request, and the session must still
+ * respond. Fails with `Broken` if any of this is violated or if `afterEach` fails. Returns all runs. `complete` and the last line of their
+ * `table` say whether every place was tried. Dies with a `RangeError` if `maxPlaces` is not a whole number.
  */
 export const run = <E, W, LE = never, LR = never, X = never>(
   subject: Subject<E, NoInfer<W> | Ledger | Registries | RequestServices>,

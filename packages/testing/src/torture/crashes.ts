@@ -1,4 +1,4 @@
-/** The runs of a handler as a task whose node dies. */
+/** Runs a handler as a task whose node dies. */
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -9,12 +9,14 @@ import type * as McpTest from "../McpTest.ts"
 import { audit, Ledger } from "./Ledger.ts"
 import type { Fault, TortureRun } from "./play.ts"
 
-/** A handler by itself. */
+/** A bare handler. */
 export type Handler<R> = Effect.Effect<unknown, unknown, R | RequestServices>
 
 const revision = "2026-07-28"
 
-/** Runs the handler as a task once for each of its writes, as `CrashPoints` does. What differs between them is a finding of the last run. */
+/**
+ * Runs the handler as a task once for each of its writes, like `CrashPoints`. A difference between runs becomes a finding of the last run.
+ */
 export const crashes = <W, LE, LR, X>(
   handler: Handler<NoInfer<W> | Ledger>,
   world: Layer.Layer<W, LE, LR>,

@@ -1,21 +1,21 @@
-/** Services of the world whose calls fail in turn, each before it has had an effect and after. */
+/** Services of the world whose calls fail in turn, before or after their effect. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/** When a call of a dependency fails. */
+/** When a dependency call fails, relative to its effect. */
 export type When = "before" | "after"
 
 /** Decides whether a call fails. */
 type Fault = (name: string) => When | undefined
 
-/** A service of the world that fails. */
+/** A service in the world whose calls fail. */
 export interface Failing<out I> {
-  /** The type of its tag: the world must have it. There is no value. */
+  /** The service's type, which the world must provide. There is no value at runtime. */
   readonly service?: I
   readonly wrapped: (world: Context.Context<never>, fault: Fault) => Context.Context<never>
 }
 
-/** The errors of all members of a service. */
+/** Errors of all members of a service. */
 type ErrorOf<S> = {
   [K in keyof S]: S[K] extends Effect.Effect<unknown, infer E, unknown>
     ? E
@@ -25,8 +25,8 @@ type ErrorOf<S> = {
 }[keyof S]
 
 /**
- * A dependency of a handler, each of whose calls is to fail once: its members that are effects, or functions that give one. `failure` is how;
- * default: a defect.
+ * Creates a handler dependency whose calls fail one after the other. Affects members that are effects and functions that return effects.
+ * `failure` is the failure to use. Default: a defect.
  *
  * @example
  * ```ts
@@ -66,5 +66,5 @@ export const failing = <I, S extends object>(
   }
 })
 
-/** The last part of the key of a service: `app/Bookings` is `Bookings`. */
+/** Returns the last part of a service's key: `Bookings` for `app/Bookings`. */
 const nameOf = (key: string): string => key.slice(key.lastIndexOf("/") + 1)

@@ -1,4 +1,4 @@
-/** One run of a call: with a server, a client and a world of its own, and at most one fault. */
+/** One run of a call, with its own server, client and world, and at most one fault. */
 import * as McpServer from "@effect-mcp/server/McpServer"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import type { Client } from "@effect-mcp/client/McpClient"
@@ -17,59 +17,62 @@ import { audit, type LedgerEntry, Ledger, ledgerOf } from "./Ledger.ts"
 import { type AnswerFault, questioned } from "./questions.ts"
 import { type HandlerPlace, Stepper } from "./Stepper.ts"
 
-/** What goes wrong in a run. */
+/** The fault injected into a run. */
 export type Fault =
   | { readonly _tag: "None" }
-  /** The client cancels its call, or its connection ends. */
+  /** The client cancels its call, or its connection closes. */
   | { readonly _tag: "Cancelled" | "Disconnected"; readonly place: HandlerPlace }
   /** The nth call of a dependency fails. */
   | { readonly _tag: "Failed"; readonly call: number; readonly when: When }
-  /** The nth question gets this in place of its answer. */
+  /** The nth question gets this instead of its answer. */
   | { readonly _tag: "Answered"; readonly question: number; readonly answer: AnswerFault }
   /** The node that runs the handler as a task dies. */
   | { readonly _tag: "Killed"; readonly write: number; readonly when: When }
 
-/** One run of the call. */
+/** A single run of the call. */
 export interface TortureRun {
   readonly revision: Revision.Version
   readonly fault: Fault
-  /** What had happened last when the fault came, such as `Pool.acquire`; undefined: nothing. */
+  /** The last event before the fault, such as `Pool.acquire`, or `undefined` if there was none. */
   readonly after: string | undefined
-  /** Whether the fault came: not where the handler takes another way each time. */
+  /** True if the fault was injected. False if the handler took a path that didn't reach it. */
   readonly struck: boolean
-  /** How the call ended for the client; undefined where it did not end. */
+  /** How the call ended for the client, or `undefined` if it never ended. */
   readonly exit: Exit.Exit<unknown, unknown> | undefined
-  /** What happened outside of the handler, in order. */
+  /** Effects on the outside world, in order. */
   readonly entries: ReadonlyArray<LedgerEntry>
-  /** What is wrong with the run; empty where it is right. */
+  /** Problems found in this run. Empty if there are none. */
   readonly found: ReadonlyArray<string>
-  /** Operations and waits of the handler in this run. Where its node died: before and after each write of the run without a death. */
+  /**
+   * Number of the handler's operations and waits in this run. If its node crashed: the number of places before and after each write in the
+   * run without a crash.
+   */
   readonly places: number
 }
 
-/** What a run without faults says of the places where faults may come. */
+/** Places for faults, as found by a run without faults. */
 export interface RunPlaces {
   readonly operations: number
   readonly waits: number
-  /** The dependencies that are called, in order. */
+  /** Called dependencies, in order. */
   readonly calls: ReadonlyArray<string>
-  /** The methods of the questions, in order. */
+  /** Methods of the questions, in order. */
   readonly questions: ReadonlyArray<string>
 }
 
-/** One run, and the places that it has for faults. */
+/** One run, and its places for faults. */
 export interface TorturePlay {
   readonly run: TortureRun
   readonly places: RunPlaces
 }
 
-/** What is played. */
+/** The call to play. */
 export interface TortureCall<E, R> {
   readonly features: Layer.Layer<never, E, R>
   readonly call: (client: Client) => Effect.Effect<unknown, unknown>
 }
 
-/** Options of a run that are those of all runs. */
+/** Options that all runs share. */
 interface Playing<W, X> {
   readonly fails: ReadonlyArray<Failing<W>>
   readonly afterEach: ((run: TortureRun) => Effect.Effect<unknown, X, W | Ledger>) | undefined
@@ -78,7 +81,7 @@ interface Playing<W, X> {
   readonly server: McpTest.Options["server"]
 }
 
-/** What happens in one run. */
+/** Events of one run. */
 class Course {
   readonly entries: Array<LedgerEntry> = []
   readonly calls: Array<string> = []
@@ -94,7 +97,7 @@ class Course {
     this.isStruck = fault._tag === "None"
   }
 
-  /** The fault comes now. */
+  /** Applies the fault now. */
   struck(): void {
     this.isStruck = true
     this.after = this.entries.at(-1)?.name
@@ -178,7 +181,10 @@ export const play = <W, E, R, LE, LR, X>(
   })
 }
 
-/** Calls, and has the fault come where it is reached. Completes when the call and what it left have ended, or the patience has. */
+/**
+ * Makes the call and applies the fault when its place is reached. Completes when the call and everything it left have ended, or time has
+ * run out.
+ */
 const calling = Effect.fnUntraced(function* (
   stepper: Stepper,
   course: Course,
@@ -194,7 +200,7 @@ const calling = Effect.fnUntraced(function* (
   yield* Effect.raceFirst(Fiber.await(called), Deferred.await(reached))
   if (Deferred.isDoneUnsafe(reached)) {
     course.struck()
-    // What strikes may wait for the end of the handler, which is held until the fault has arrived.
+    // The fault may wait for the end of the handler, which is held until the fault has happened.
     yield* Effect.forkChild(fault._tag === "Cancelled" ? Fiber.interrupt(called) : disconnect)
   }
   yield* driver.idle

@@ -1,4 +1,4 @@
-/** The client's user, model and folders, of whose answers one is another. */
+/** The client's user, model and folders, with one answer replaced. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
@@ -7,10 +7,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
-/** What a question gets in place of its answer. */
+/** Replacement for the answer to a question. */
 export type AnswerFault = "declined" | "dismissed" | "an error" | "no answer"
 
-/** The answers that a question may get, by its method. */
+/** Possible replacements for an answer, by the method of the question. */
 export const answersTo = (method: string): ReadonlyArray<AnswerFault> =>
   method === "elicitation/create"
     ? ["declined", "dismissed", "an error", "no answer"]
@@ -18,12 +18,12 @@ export const answersTo = (method: string): ReadonlyArray<AnswerFault> =>
       ? ["declined", "an error", "no answer"]
       : ["an error", "no answer"]
 
-/** Called with the method of each question. Undefined: the world answers. */
+/** Called with the method of each question. If it returns `undefined`, the world answers. */
 export type Ask = (method: string) => AnswerFault | undefined
 
 const broken = Effect.fail(McpError.internalError("The client cannot answer"))
 
-/** The world with those of its clients' services that it has, asked by `ask` first. */
+/** Wraps the client services of the world so that they call `ask` first. */
 export const questioned = <W>(world: Context.Context<W>, ask: Ask): Context.Context<W> => {
   let asked = world
   const elicitation = Option.getOrUndefined(Context.getOption(world, Elicitation.Elicitation))

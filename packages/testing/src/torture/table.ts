@@ -1,27 +1,27 @@
-/** What a torture found, for people. */
+/** Formats the findings of a torture for people. */
 import * as Exit from "effect/Exit"
 import type { Fault, TortureRun } from "./play.ts"
 
-/** The runs of one kind of fault in one revision. */
+/** The runs with one kind of fault in one revision. */
 export interface TortureRow {
   readonly revision: string
   /** `none`, `cancelled`, `disconnected`, `failed`, `answered` or `killed`. */
   readonly fault: string
   readonly runs: number
-  /** Places of this fault in the run without one: more than `runs` where `maxPlaces` left some out. */
+  /** Places for this fault in the run without one. More than `runs` if `maxPlaces` left some out. */
   readonly places: number
-  /** Runs whose fault came. It does not where the handler takes another way than in the run without one. */
+  /** Runs in which the fault happened. It does not if the handler takes another path than in the run without a fault. */
   readonly struck: number
   /** Runs with a finding. */
   readonly broken: number
-  /** Runs whose call succeeded; all others failed. */
+  /** Runs whose call succeeded. All others failed. */
   readonly succeeded: number
 }
 
-/** The faults that come at operations and waits. */
+/** Faults that happen at operations and waits. */
 const placed = ["Cancelled", "Disconnected"] as const
 
-/** The runs by revision and fault. Also those faults of which `maxPlaces` left out every place. */
+/** Groups the runs by revision and fault, including faults of which `maxPlaces` left out every place. */
 const groupsOf = (runs: ReadonlyArray<TortureRun>) => {
   const groups = new Map<
     string,
@@ -59,10 +59,10 @@ export const rowsOf = (runs: ReadonlyArray<TortureRun>): ReadonlyArray<TortureRo
     }
   })
 
-/** Whether a fault came at each place of the row. */
+/** True if a fault happened at each place of the row. */
 export const isComplete = ({ places, struck }: TortureRow): boolean => struck === places
 
-/** What the rows leave out, or that they leave out nothing. */
+/** Says how many places the rows leave out, or that they leave out none. */
 const coverage = (rows: ReadonlyArray<TortureRow>): ReadonlyArray<string> => {
   const left = rows.filter((row) => !isComplete(row))
   if (left.length === 0) return ["Every place was tried."]
@@ -72,13 +72,13 @@ const coverage = (rows: ReadonlyArray<TortureRow>): ReadonlyArray<string> => {
   })
 }
 
-/** `1st`, `2nd`, `3rd`, `4th`. */
+/** Returns `1st`, `2nd`, `3rd`, `4th`. */
 const nth = (n: number): string => {
   const end = n % 10 > 3 || Math.floor(n / 10) % 10 === 1 ? "th" : (["th", "st", "nd", "rd"][n % 10] ?? "th")
   return `${n}${end}`
 }
 
-/** A fault, as a person would say it. */
+/** Describes a fault for people. */
 export const faultText = (fault: Fault): string => {
   switch (fault._tag) {
     case "None":
@@ -97,7 +97,7 @@ export const faultText = (fault: Fault): string => {
   }
 }
 
-/** A run, in one line. */
+/** Describes a run in one line. */
 export const runText = ({ after, fault, found, revision }: TortureRun): string =>
   `${revision}, ${faultText(fault)}${after === undefined ? "" : ` (after ${after})`}: ${found.join("; ")}`
 
@@ -106,7 +106,7 @@ const pad = (cells: ReadonlyArray<string>, widths: ReadonlyArray<number>): strin
     .map((cell, index) => (index < 2 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)))
     .join("  ")
 
-/** The rows in columns, below them which places were left out, and what is broken: of equal findings the first. */
+/** Formats the rows in columns, followed by the places left out and the problems. Equal findings are listed once. */
 export const table = (runs: ReadonlyArray<TortureRun>): string => {
   const rows = rowsOf(runs)
   const cells = [

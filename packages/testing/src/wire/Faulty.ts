@@ -1,8 +1,8 @@
 /**
- * Transports with faults: messages are lost, arrive twice or late, or the transport breaks.
+ * Transports with injected faults: messages are lost, duplicated or delayed, or the transport breaks.
  *
- * The faults of a run follow from its seed alone, so a failing run can be repeated. Order is kept: a late message delays those behind it,
- * as on a real wire. Delays are by the Clock.
+ * The faults depend only on the seed, so a failing run can be repeated. Messages stay in order: as on a real connection, a delayed message
+ * holds up the messages behind it. Delays use the `Clock`.
  */
 import * as Memory from "@effect-mcp/core/Memory"
 import { type Inbound, type Transport, TransportError } from "@effect-mcp/core/Transport"
@@ -11,23 +11,23 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 
-/** How likely each fault is, per message that arrives: from 0 (default) to 1. */
+/** Probability of each fault per incoming message, from 0 (the default) to 1. */
 export interface Faults {
-  /** Any integer. The same seed gives the same faults. */
+  /** Any integer. The same seed always produces the same faults. */
   readonly seed: number
-  /** That the message is lost. */
+  /** Probability of dropping a message. */
   readonly drop?: number | undefined
-  /** That it arrives twice. */
+  /** Probability of delivering a message twice. */
   readonly duplicate?: number | undefined
-  /** That it arrives late. */
+  /** Probability of delaying a message. */
   readonly delay?: number | undefined
-  /** The longest delay of a late message. Default 1 second. */
+  /** Maximum delay. Default 1 second. */
   readonly maxDelay?: Duration.Input | undefined
-  /** That the transport breaks instead of delivering it. */
+  /** Probability of breaking the transport instead of delivering a message. */
   readonly cut?: number | undefined
 }
 
-/** Numbers from 0 to 1, the same for the same seed (a 32-bit mix of a counter). */
+/** Generates numbers from 0 to 1 from a seed (a 32-bit mix of a counter). */
 const generator = (seed: number): (() => number) => {
   let state = seed | 0
   return () => {
@@ -39,7 +39,7 @@ const generator = (seed: number): (() => number) => {
   }
 }
 
-/** The same transport with faults in what arrives. */
+/** Adds faults to the messages a transport receives. */
 export const transport = (self: Transport, faults: Faults): Transport => {
   const { cut = 0, delay = 0, drop = 0, duplicate = 0, maxDelay = "1 second" } = faults
   const longest = Duration.toMillis(Duration.fromInputUnsafe(maxDelay))
@@ -47,7 +47,7 @@ export const transport = (self: Transport, faults: Faults): Transport => {
     inbound: Inbound,
     random: () => number
   ): Effect.Effect<ReadonlyArray<Inbound>, TransportError> => {
-    // Each fault has a random number of its own, so changing one likelihood does not change the others.
+    // Each fault uses a separate random number, so that changing one probability does not affect the others.
     const [lost, twice, late, wait, broken] = [random(), random(), random(), random(), random()]
     if (broken < cut) return Effect.fail(new TransportError({ reason: "Read", message: "The wire was cut" }))
     const arrived = lost < drop ? [] : twice < duplicate ? [inbound, inbound] : [inbound]
@@ -66,7 +66,7 @@ export const transport = (self: Transport, faults: Faults): Transport => {
 }
 
 /**
- * A pair in memory with faults in both directions.
+ * Creates an in-memory transport pair with faults in both directions.
  *
  * @example
  * ```ts
@@ -96,7 +96,7 @@ export const pair = (
     transport(server, { ...faults, seed: faults.seed ^ 0x5bd1e995 })
   ])
 
-/** The same bytes in other pieces, of one to `maxBytes` (default 7) bytes. */
+/** Splits bytes into chunks of one to `maxBytes` (default 7) bytes. */
 export const split =
   (options: { readonly seed: number; readonly maxBytes?: number | undefined }) =>
   <E, R>(bytes: Stream.Stream<Uint8Array, E, R>): Stream.Stream<Uint8Array, E, R> =>

@@ -1,7 +1,7 @@
 /**
- * A transport whose other end is the test: it pushes lines, and takes what leaves as parsed JSON.
+ * A transport whose other end is controlled by the test, which pushes lines and takes outgoing messages as parsed JSON.
  *
- * Owns nothing of the protocol: any JSON, or any text, can be pushed. No operation waits by itself, so a test decides the order.
+ * It isn't aware of the protocol, so you can push any JSON or text. No operation waits on its own; the test decides the order of events.
  */
 import * as Framing from "@effect-mcp/core/Framing"
 import type { Inbound, Lane, Transport, TransportError } from "@effect-mcp/core/Transport"
@@ -13,33 +13,33 @@ import * as Latch from "effect/Latch"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 
-/** One message or batch that left. */
+/** An outgoing message or batch. */
 export interface SentMessage {
-  /** The parsed text. */
+  /** The message's parsed JSON. */
   readonly json: unknown
   readonly lane: Lane
   readonly relatedTo: JsonRpc.Id | undefined
 }
 
-/** A transport, and the test's end of it. */
+/** A transport together with the test's end of it. */
 export interface Scripted {
   readonly transport: Transport
-  /** Has one line arrive: a string unchanged, any other value as JSON. */
+  /** Delivers one line. Strings are sent as they are, and other values as JSON. */
   readonly push: (line: unknown) => Effect.Effect<void>
-  /** Waits for the next message that leaves. */
+  /** Waits for the next outgoing message. */
   readonly take: Effect.Effect<unknown>
-  /** All messages that have left, oldest first. */
+  /** All messages sent so far, oldest first. */
   readonly sent: Effect.Effect<ReadonlyArray<SentMessage>>
-  /** The other side ends the conversation in order. */
+  /** Closes the session cleanly from the other side. */
   readonly end: Effect.Effect<void>
-  /** The transport breaks, for reading and for writing. */
+  /** Breaks the transport in both directions. */
   readonly fail: (error: TransportError) => Effect.Effect<void>
-  /** The other side stops reading (`false`), or continues. Senders on the data lane wait meanwhile. */
+  /** Stops (`false`) or resumes reading on the other side. While reading is stopped, senders on the data lane wait. */
   readonly setWritable: (writable: boolean) => Effect.Effect<void>
 }
 
 /**
- * A new transport. It has no fibers, so it needs no scope.
+ * Creates a scripted transport. It starts no fibers, so it doesn't need a scope.
  *
  * @example
  * ```ts

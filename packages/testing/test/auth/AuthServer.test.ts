@@ -45,7 +45,7 @@ const authorizationUrl = (issuer: string, clientId: string, more: Headers = {}) 
     ...more
   })}`
 
-/** Signs in and trades the code. */
+/** Logs in and exchanges the code. */
 const login = Effect.fnUntraced(function* (client: AuthServer.RegisteredClient, more: Headers = {}) {
   const server = yield* AuthServer.AuthServer
   const back = yield* server.visit(authorizationUrl(server.issuer, client.clientId))
@@ -64,49 +64,45 @@ const verify = (token: string, jwks: Jose.JSONWebKeySet) =>
   Effect.promise(() => Jose.jwtVerify(token, Jose.createLocalJWKSet(jwks), { currentDate: new Date(0) }))
 
 describe("AuthServer", () => {
-  it.effect(
-    "The authorization server gives a token for the approved resource and scopes, for a code and its verifier",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* AuthServer.AuthServer
-        const client = yield* server.register()
-        const back = yield* server.visit(authorizationUrl(server.issuer, client.clientId))
-        assert.strictEqual(back.origin + back.pathname, "http://127.0.0.1:7777/callback")
-        assert.strictEqual(back.searchParams.get("state"), "state-1")
-        assert.strictEqual(back.searchParams.get("iss"), server.issuer)
-        const { body, status } = yield* login(client)
-        assert.strictEqual(status, 200)
-        assert.strictEqual(body.scope, "read write")
-        const { payload, protectedHeader } = yield* verify(body.access_token, yield* server.jwks)
-        assert.strictEqual(protectedHeader.typ, "at+jwt")
-        assert.deepInclude(payload, { iss: server.issuer, sub: "alice", aud: resource, client_id: client.clientId })
-        assert.strictEqual(yield* server.count("authorization_code"), 1)
-      }).pipe(Effect.provide(serve()))
+  it.effect("Exchanging a code with its verifier returns a token for the approved resource and scopes", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      const client = yield* server.register()
+      const back = yield* server.visit(authorizationUrl(server.issuer, client.clientId))
+      assert.strictEqual(back.origin + back.pathname, "http://127.0.0.1:7777/callback")
+      assert.strictEqual(back.searchParams.get("state"), "state-1")
+      assert.strictEqual(back.searchParams.get("iss"), server.issuer)
+      const { body, status } = yield* login(client)
+      assert.strictEqual(status, 200)
+      assert.strictEqual(body.scope, "read write")
+      const { payload, protectedHeader } = yield* verify(body.access_token, yield* server.jwks)
+      assert.strictEqual(protectedHeader.typ, "at+jwt")
+      assert.deepInclude(payload, { iss: server.issuer, sub: "alice", aud: resource, client_id: client.clientId })
+      assert.strictEqual(yield* server.count("authorization_code"), 1)
+    }).pipe(Effect.provide(serve()))
   )
 
-  it.effect(
-    "The authorization server refuses a wrong verifier, and a reused code together with the tokens of that code",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* AuthServer.AuthServer
-        const client = yield* server.register()
-        const wrong = yield* login(client, { code_verifier: "x".repeat(43) })
-        assert.strictEqual(wrong.body.error, "invalid_grant")
-        const back = yield* server.visit(authorizationUrl(server.issuer, client.clientId))
-        const code = { code: back.searchParams.get("code") ?? "" }
-        const first = yield* login(client, code)
-        const again = yield* login(client, code)
-        assert.strictEqual(again.body.error, "invalid_grant")
-        const refreshed = yield* post(`${server.issuer}/token`, {
-          grant_type: "refresh_token",
-          refresh_token: first.body.refresh_token,
-          client_id: client.clientId
-        })
-        assert.strictEqual(refreshed.body.error, "invalid_grant")
-      }).pipe(Effect.provide(serve()))
+  it.effect("A wrong verifier is rejected, and reusing a code revokes its tokens", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      const client = yield* server.register()
+      const wrong = yield* login(client, { code_verifier: "x".repeat(43) })
+      assert.strictEqual(wrong.body.error, "invalid_grant")
+      const back = yield* server.visit(authorizationUrl(server.issuer, client.clientId))
+      const code = { code: back.searchParams.get("code") ?? "" }
+      const first = yield* login(client, code)
+      const again = yield* login(client, code)
+      assert.strictEqual(again.body.error, "invalid_grant")
+      const refreshed = yield* post(`${server.issuer}/token`, {
+        grant_type: "refresh_token",
+        refresh_token: first.body.refresh_token,
+        client_id: client.clientId
+      })
+      assert.strictEqual(refreshed.body.error, "invalid_grant")
+    }).pipe(Effect.provide(serve()))
   )
 
-  it.effect("The authorization server rotates refresh tokens; a token that is used twice ends its family", () =>
+  it.effect("Refresh tokens are rotated, and reusing one revokes its family", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const client = yield* server.register()
@@ -125,7 +121,7 @@ describe("AuthServer", () => {
     }).pipe(Effect.provide(serve()))
   )
 
-  it.effect("The authorization server takes a secret only in the way that the client registered", () =>
+  it.effect("A secret is accepted only with the client's registered method", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const client = yield* server.register({ authMethod: "client_secret_basic", secret: "s" })
@@ -140,35 +136,33 @@ describe("AuthServer", () => {
     }).pipe(Effect.provide(serve()))
   )
 
-  it.effect(
-    "The authorization server takes an assertion of the client's key once, and only for itself as the audience",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* AuthServer.AuthServer
-        const { privateKey, publicKey } = yield* Effect.promise(() => Jose.generateKeyPair("ES256"))
-        const jwk = yield* Effect.promise(() => Jose.exportJWK(publicKey))
-        const client = yield* server.register({ authMethod: "private_key_jwt", jwks: { keys: [jwk] } })
-        const ask = (audience: string, jti: string) =>
-          Effect.flatMap(
-            Effect.promise(() =>
-              new Jose.SignJWT({ iss: client.clientId, sub: client.clientId, aud: audience, jti, exp: 60 })
-                .setProtectedHeader({ alg: "ES256" })
-                .sign(privateKey)
-            ),
-            (client_assertion) =>
-              post(`${server.issuer}/token`, {
-                grant_type: "client_credentials",
-                client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-                client_assertion
-              })
-          )
-        assert.strictEqual((yield* ask(server.issuer, "1")).status, 200)
-        assert.strictEqual((yield* ask(server.issuer, "1")).status, 401)
-        assert.strictEqual((yield* ask("https://other.example.com", "2")).status, 401)
-      }).pipe(Effect.provide(serve()))
+  it.effect("A client key's assertion is accepted once, and only for this server", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      const { privateKey, publicKey } = yield* Effect.promise(() => Jose.generateKeyPair("ES256"))
+      const jwk = yield* Effect.promise(() => Jose.exportJWK(publicKey))
+      const client = yield* server.register({ authMethod: "private_key_jwt", jwks: { keys: [jwk] } })
+      const ask = (audience: string, jti: string) =>
+        Effect.flatMap(
+          Effect.promise(() =>
+            new Jose.SignJWT({ iss: client.clientId, sub: client.clientId, aud: audience, jti, exp: 60 })
+              .setProtectedHeader({ alg: "ES256" })
+              .sign(privateKey)
+          ),
+          (client_assertion) =>
+            post(`${server.issuer}/token`, {
+              grant_type: "client_credentials",
+              client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+              client_assertion
+            })
+        )
+      assert.strictEqual((yield* ask(server.issuer, "1")).status, 200)
+      assert.strictEqual((yield* ask(server.issuer, "1")).status, 401)
+      assert.strictEqual((yield* ask("https://other.example.com", "2")).status, 401)
+    }).pipe(Effect.provide(serve()))
   )
 
-  it.effect("The authorization server exchanges an ID token for an ID-JAG, which a server that trusts it takes", () =>
+  it.effect("An ID token is exchanged for an ID-JAG, which a trusting server accepts", () =>
     Effect.gen(function* () {
       const idp = yield* AuthServer.AuthServer
       yield* Effect.gen(function* () {
@@ -199,37 +193,35 @@ describe("AuthServer", () => {
     }).pipe(Effect.provide(serve()))
   )
 
-  it.effect(
-    "The authorization server registers clients, describes itself at every well-known path, and rotates its keys",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* AuthServer.AuthServer
-        const origin = new URL(server.issuer).origin
-        const urls = [
-          `${origin}/.well-known/oauth-authorization-server/tenant1`,
-          `${origin}/.well-known/openid-configuration/tenant1`,
-          `${origin}/tenant1/.well-known/openid-configuration`
-        ]
-        for (const url of urls) assert.strictEqual((yield* getJson(url)).body.issuer, server.issuer)
-        const registered = yield* Effect.promise(async () => {
-          const response = await fetch(`${server.issuer}/register`, {
-            method: "POST",
-            headers: { "content-type": "application/json" },
-            body: JSON.stringify({ redirect_uris: ["http://localhost/cb"], application_type: "native" })
-          })
-          return await response.json()
+  it.effect("The server registers clients, serves every well-known path and rotates its keys", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      const origin = new URL(server.issuer).origin
+      const urls = [
+        `${origin}/.well-known/oauth-authorization-server/tenant1`,
+        `${origin}/.well-known/openid-configuration/tenant1`,
+        `${origin}/tenant1/.well-known/openid-configuration`
+      ]
+      for (const url of urls) assert.strictEqual((yield* getJson(url)).body.issuer, server.issuer)
+      const registered = yield* Effect.promise(async () => {
+        const response = await fetch(`${server.issuer}/register`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ redirect_uris: ["http://localhost/cb"], application_type: "native" })
         })
-        assert.isString(registered.client_id)
-        const before = yield* getJson(`${server.issuer}/jwks`)
-        yield* server.rotateKeys()
-        const after = yield* getJson(`${server.issuer}/jwks`)
-        assert.strictEqual(after.body.keys.length, before.body.keys.length + 1)
-        yield* server.rotateKeys({ keep: false })
-        assert.strictEqual((yield* getJson(`${server.issuer}/jwks`)).body.keys.length, 1)
-      }).pipe(Effect.provide(serve({ path: "/tenant1", discovery: ["oauth", "openid", "openid-appended"] })))
+        return await response.json()
+      })
+      assert.isString(registered.client_id)
+      const before = yield* getJson(`${server.issuer}/jwks`)
+      yield* server.rotateKeys()
+      const after = yield* getJson(`${server.issuer}/jwks`)
+      assert.strictEqual(after.body.keys.length, before.body.keys.length + 1)
+      yield* server.rotateKeys({ keep: false })
+      assert.strictEqual((yield* getJson(`${server.issuer}/jwks`)).body.keys.length, 1)
+    }).pipe(Effect.provide(serve({ path: "/tenant1", discovery: ["oauth", "openid", "openid-appended"] })))
   )
 
-  it.effect("The authorization server takes a client id that is the URL of its document", () =>
+  it.effect("A client id that is the URL of its metadata document is accepted", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const clientId = "https://client.example.com/metadata.json"
@@ -242,31 +234,29 @@ describe("AuthServer", () => {
     }).pipe(Effect.provide(serve()))
   )
 
-  it.effect(
-    "The authorization server introspects active tokens, and gives no details of expired or revoked tokens",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* AuthServer.AuthServer
-        const client = yield* server.register({ authMethod: "client_secret_post", secret: "s" })
-        const introspect = (token: string) =>
-          post(`${server.issuer}/introspect`, { token, client_id: client.clientId, client_secret: "s" })
-        const token = yield* server.issue({ subject: "carol", resources: [resource], scopes: ["read"] })
-        assert.deepInclude((yield* introspect(token)).body, {
-          active: true,
-          sub: "carol",
-          aud: resource,
-          scope: "read"
-        })
-        yield* TestClock.adjust("1 hour")
-        assert.deepStrictEqual((yield* introspect(token)).body, { active: false })
-        const other = yield* server.issue()
-        yield* server.revoke(other)
-        assert.deepStrictEqual((yield* introspect(other)).body, { active: false })
-        assert.deepStrictEqual((yield* introspect("made up")).body, { active: false })
-      }).pipe(Effect.provide(serve({ tokens: "opaque" })))
+  it.effect("Introspection returns active tokens, and no details of expired or revoked ones", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      const client = yield* server.register({ authMethod: "client_secret_post", secret: "s" })
+      const introspect = (token: string) =>
+        post(`${server.issuer}/introspect`, { token, client_id: client.clientId, client_secret: "s" })
+      const token = yield* server.issue({ subject: "carol", resources: [resource], scopes: ["read"] })
+      assert.deepInclude((yield* introspect(token)).body, {
+        active: true,
+        sub: "carol",
+        aud: resource,
+        scope: "read"
+      })
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual((yield* introspect(token)).body, { active: false })
+      const other = yield* server.issue()
+      yield* server.revoke(other)
+      assert.deepStrictEqual((yield* introspect(other)).body, { active: false })
+      assert.deepStrictEqual((yield* introspect("made up")).body, { active: false })
+    }).pipe(Effect.provide(serve({ tokens: "opaque" })))
   )
 
-  it.effect("The authorization server binds a token to a proven key, and asks for its nonce", () =>
+  it.effect("A token is bound to a proven key after a nonce challenge", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       yield* server.script({ dpopNonce: "n1" })
@@ -300,7 +290,7 @@ describe("AuthServer", () => {
     }).pipe(Effect.provide(serve()))
   )
 
-  it.effect("The authorization server gives wrong answers where its script says so", () =>
+  it.effect("A script makes the server give wrong answers", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const client = yield* server.register()
@@ -322,7 +312,7 @@ describe("AuthServer", () => {
     }).pipe(Effect.provide(serve()))
   )
 
-  it.effect("The authorization server may serve the root of a server's own origin, as 2025-03-26 had it", () =>
+  it.effect("The server can serve the root of a server's own origin, as in 2025-03-26", () =>
     Effect.gen(function* () {
       const app = Layer.merge(
         AuthServer.layerRoutes({ discovery: [] }),
@@ -340,7 +330,7 @@ describe("AuthServer", () => {
     })
   )
 
-  it("The metadata URL of a resource has the well-known suffix before the path", () => {
+  it("A resource's metadata URL has the well-known suffix before the path", () => {
     const { metadataUrl } = ProtectedResource
     const suffix = ".well-known/oauth-protected-resource"
     assert.strictEqual(metadataUrl("https://a.example/public/mcp"), `https://a.example/${suffix}/public/mcp`)

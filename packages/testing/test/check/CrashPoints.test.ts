@@ -1,4 +1,4 @@
-/** What `CrashPoints` says of handlers that are right, and of handlers that are not. */
+/** Results of `CrashPoints` for correct and incorrect handlers. */
 import { Elicitation, Once, Progress } from "@effect-mcp/core"
 import { CrashPoints } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -7,13 +7,13 @@ import { Context, Effect, Exit, Layer, Schema } from "effect"
 const step = (name: string) => Once.run(name, Schema.String, Effect.succeed(name))
 const both = Effect.zipWith(step("a"), step("b"), (a, b) => a + b)
 
-/** What the handler changes outside. */
+/** Side effects of the handler. */
 class Count extends Context.Service<Count, { count: number }>()("Count") {}
 const world = Layer.sync(Count, () => ({ count: 0 }))
 const counted = Effect.map(Count, (outside) => ++outside.count)
 
 describe("CrashPoints.forAll", () => {
-  it.effect("`CrashPoints` plays a handler without a death, and before and after each of its writes", () =>
+  it.effect("`CrashPoints` runs a handler without a crash, and with one before and after each write", () =>
     Effect.gen(function* () {
       const runs = yield* CrashPoints.forAll(both, Layer.empty)
       const points = [1, 2, 3].flatMap((write) => [
@@ -32,7 +32,7 @@ describe("CrashPoints.forAll", () => {
     })
   )
 
-  it.effect("`CrashPoints` plays the points of questions, sleeps, messages and parked tasks", () =>
+  it.effect("`CrashPoints` covers questions, sleeps, messages and parked tasks", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         yield* Progress.report(1, { message: "begun" })
@@ -41,20 +41,20 @@ describe("CrashPoints.forAll", () => {
         return yield* both
       })
       const runs = yield* CrashPoints.forAll(handler, Elicitation.layerAccept())
-      // The first node parks the task, and the second goes further.
+      // The first node parks the task, and the second continues it.
       assert.isAtLeast(runs.length, 1 + 2 * 4)
       for (const { exit } of runs) assert.deepStrictEqual(exit, Exit.succeed("ab"))
     })
   )
 
-  it.effect("`CrashPoints` takes a failure of the handler as its end like any", () =>
+  it.effect("`CrashPoints` accepts a handler's failure as an outcome", () =>
     Effect.gen(function* () {
       const runs = yield* CrashPoints.forAll(Effect.andThen(step("a"), Effect.fail("full")), Layer.empty)
       for (const { exit } of runs) assert.deepStrictEqual(exit, Exit.fail("full"))
     })
   )
 
-  it.effect("`CrashPoints` finds a result that code outside of steps makes", () =>
+  it.effect("`CrashPoints` detects a result produced outside steps", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(CrashPoints.forAll(Effect.andThen(step("a"), counted), world))
       assert.include(error, { _tag: "CrashMismatch" })
@@ -62,7 +62,7 @@ describe("CrashPoints.forAll", () => {
     })
   )
 
-  it.effect("`CrashPoints` plays a handler whose attempts name a step differently, and runs the newly named step", () =>
+  it.effect("`CrashPoints` supports a handler that renames a step between attempts, and runs the renamed step", () =>
     Effect.gen(function* () {
       const handler = Effect.flatMap(counted, (count) => Effect.as(step(`step ${count}`), "done"))
       const runs = yield* CrashPoints.forAll(handler, world)
@@ -70,7 +70,7 @@ describe("CrashPoints.forAll", () => {
     })
   )
 
-  it.effect("`CrashPoints` shows each world to a check of the test, which may fail", () =>
+  it.effect("`CrashPoints` passes each world to the test's check, which can fail", () =>
     Effect.gen(function* () {
       const handler = Once.run("count", Schema.Int, counted)
       const seen: Array<number> = []
@@ -85,7 +85,7 @@ describe("CrashPoints.forAll", () => {
     })
   )
 
-  it.effect("`CrashPoints` fails the run of a task that does not end in its time", () =>
+  it.effect("`CrashPoints` fails a task that does not end in time", () =>
     Effect.gen(function* () {
       const [run] = yield* CrashPoints.forAll(Effect.never, Layer.empty, { within: "1 minute" })
       assert.isTrue(run !== undefined && Exit.isFailure(run.exit))

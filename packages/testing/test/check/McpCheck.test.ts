@@ -1,11 +1,11 @@
-/** The check of handlers under every interpreter: what it lets pass, and what it finds. */
+/** `McpCheck` accepts correct handlers and reports incorrect ones under every interpreter. */
 import { Elicitation, Once, type RequestContext, Roots, Sampling, Tools } from "@effect-mcp/core"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { Tasks } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Ref, Schema } from "effect"
+import { Cause, Context, Effect, Exit, Latch, Layer, Ref, Schema } from "effect"
 import * as McpCheck from "../../src/check/McpCheck.ts"
 import { Bookings, BookTable, features } from "../features.ts"
 
@@ -22,10 +22,14 @@ const count = Effect.flatMap(
   Ref.updateAndGet((n) => n + 1)
 )
 const world = Layer.merge(user, Counter.layer)
+/** Opens when the user has been asked. */
+class Asked extends Context.Service<Asked, Latch.Latch>()("test/Asked") {
+  static readonly layer = Layer.effect(Asked, Latch.make())
+}
 const step = (name: string) => Once.run(name, Schema.Finite, count)
 
 describe("McpCheck.interpreters", () => {
-  it.effect("`McpCheck` lets a handler pass that asks in a row, at once, and takes steps in between", () =>
+  it.effect("`McpCheck` accepts a handler that asks in sequence, concurrently and between steps", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         const held = yield* step("hold")
@@ -48,27 +52,25 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect(
-    "`McpCheck` lets typed failures pass: of the handler, of the user, of a client that lacks a capability",
-    () =>
-      Effect.gen(function* () {
-        const failing = [
-          [Effect.andThen(ask("a"), Effect.fail(new Tools.ToolFailure({ message: "no" }))), user],
-          [ask("a"), Elicitation.layerDecline],
-          [ask("a"), Elicitation.layerCancel],
-          [Sampling.createMessage({ messages: [], maxTokens: 1 }), user],
-          [Roots.list, user]
-        ] as const
-        for (const [handler, world] of failing) {
-          const handled: Effect.Effect<unknown, unknown, Elicitation.Elicitation | Sampling.Sampling | Roots.Roots> =
-            handler
-          const runs = yield* McpCheck.interpreters(handled, world)
-          for (const { exit } of runs) assert.isTrue(Exit.isFailure(exit) && exit.cause.reasons[0]?._tag === "Fail")
-        }
-      })
+  it.effect("`McpCheck` accepts typed failures of the handler, the user and an incapable client", () =>
+    Effect.gen(function* () {
+      const failing = [
+        [Effect.andThen(ask("a"), Effect.fail(new Tools.ToolFailure({ message: "no" }))), user],
+        [ask("a"), Elicitation.layerDecline],
+        [ask("a"), Elicitation.layerCancel],
+        [Sampling.createMessage({ messages: [], maxTokens: 1 }), user],
+        [Roots.list, user]
+      ] as const
+      for (const [handler, world] of failing) {
+        const handled: Effect.Effect<unknown, unknown, Elicitation.Elicitation | Sampling.Sampling | Roots.Roots> =
+          handler
+        const runs = yield* McpCheck.interpreters(handled, world)
+        for (const { exit } of runs) assert.isTrue(Exit.isFailure(exit) && exit.cause.reasons[0]?._tag === "Fail")
+      }
+    })
   )
 
-  it.effect("`McpCheck` takes a call of a tool for a handler", () =>
+  it.effect("`McpCheck` accepts a tool call in place of a handler", () =>
     Effect.gen(function* () {
       const booking = McpCheck.call(features, BookTable, { restaurant: "Maaemo", guests: 2 })
       const runs = yield* McpCheck.interpreters(booking, Layer.merge(Bookings.layerTest, Elicitation.layerAccept()))
@@ -81,7 +83,7 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect("`McpCheck` runs the handler as a task of both generations, and as a task that it begins itself", () =>
+  it.effect("`McpCheck` runs the handler as a task of both generations, and as one it begins itself", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         const held = yield* step("hold")
@@ -98,7 +100,7 @@ describe("McpCheck.interpreters", () => {
           ["strict", 3],
           ["task 2025-11-25", 1],
           ["task 2026-07-28", 1],
-          // Two rounds until it begins, then the task.
+          // Two rounds, and then the task.
           ["begun", 3]
         ]
       )
@@ -109,7 +111,47 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect("`McpCheck` finds a handler with another result as a task", () =>
+  it.effect("`McpCheck` runs the handler as a task that a client without tasks follows by tools", () =>
+    Effect.gen(function* () {
+      const handler = Effect.gen(function* () {
+        const held = yield* step("hold")
+        const name = yield* ask("a")
+        yield* Effect.yieldNow
+        return [held, name, yield* ask("b"), yield* step("pay")]
+      })
+      // Answered with a handle immediately, or with the result.
+      for (const handles of [{ answerWithin: 0 }, true] as const) {
+        const runs = yield* McpCheck.interpreters(handler, world, { tasks: Tasks.layer({ handles }) })
+        assert.deepStrictEqual(
+          runs.slice(-2).map(({ interpreter, rounds }) => [interpreter, rounds]),
+          [
+            ["handles 2025-11-25", 1],
+            ["handles 2026-07-28", 1]
+          ]
+        )
+        for (const { exit, steps } of runs) {
+          assert.deepStrictEqual(exit, Exit.succeed([1, "a", "b", 2]))
+          assert.deepStrictEqual(steps, ["hold", "pay"])
+        }
+      }
+    })
+  )
+
+  it.effect("`McpCheck` cancels a task that a client without tasks follows", () =>
+    Effect.gen(function* () {
+      const never = Layer.unwrap(
+        Effect.map(Asked, ({ open }) => Elicitation.layer({ form: () => Effect.andThen(open, Effect.never) }))
+      )
+      const runs = yield* McpCheck.interpreters(ask("a"), Layer.provideMerge(never, Asked.layer), {
+        tasks: Tasks.layer({ handles: { answerWithin: 0 } }),
+        cancel: Effect.flatMap(Asked, (asked) => asked.await)
+      })
+      assert.strictEqual(runs.length, 8)
+      for (const { exit } of runs) assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
+    })
+  )
+
+  it.effect("`McpCheck` detects a handler whose result differs as a task", () =>
     Effect.gen(function* () {
       const handler = Effect.map(ClientInput, ({ task }) => task !== undefined)
       const found = yield* Effect.flip(McpCheck.interpreters(handler, Layer.empty, { tasks: Tasks.layer() }))
@@ -118,7 +160,7 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect("`McpCheck` finds a server whose tasks lose their results", () =>
+  it.effect("`McpCheck` detects a server whose tasks lose their results", () =>
     Effect.gen(function* () {
       const losing = Middleware.layer((request, next) =>
         request.method === "tools/call" ? Effect.andThen(next, Effect.fail(McpError.internalError("lost"))) : next
@@ -133,21 +175,21 @@ describe("McpCheck.interpreters", () => {
   type Handler = Effect.Effect<unknown, unknown, Counter | RequestContext.RequestServices>
   const broken: ReadonlyArray<readonly [what: string, handler: Handler, message: RegExp]> = [
     ["acts before it asks", Effect.tap(count, () => ask("a")), /2/],
-    ["asks another thing every time", Effect.flatMap(count, (n) => ask(`a${n}`)), /a1|rounds/],
+    ["asks a different question every time", Effect.flatMap(count, (n) => ask(`a${n}`)), /a1|rounds/],
     [
-      "takes other steps every time",
+      "takes different steps every time",
       Effect.andThen(
         Effect.flatMap(count, (n) => step(`s${n}`)),
         ask("a")
       ),
       /s1|steps/
     ],
-    ["asks the same twice at once", Effect.all([ask("a"), ask("a")], { concurrency: "unbounded" }), /key/],
+    ["asks the same question twice at once", Effect.all([ask("a"), ask("a")], { concurrency: "unbounded" }), /key/],
     ["asks inside a step", Once.run("ask", Schema.String, ask("a")), /step must not ask/],
-    ["takes two steps of one name", Effect.all([step("same"), step("same")]), /same/]
+    ["uses one step name twice", Effect.all([step("same"), step("same")]), /same/]
   ]
   for (const [what, handler, message] of broken) {
-    it.effect(`\`McpCheck\` finds a handler that ${what}`, () =>
+    it.effect(`\`McpCheck\` detects a handler that ${what}`, () =>
       Effect.gen(function* () {
         const found = yield* Effect.flip(McpCheck.interpreters(handler, world))
         assert(found._tag === "Mismatch")
@@ -157,7 +199,7 @@ describe("McpCheck.interpreters", () => {
     )
   }
 
-  it.effect("`McpCheck` fails as the world fails to be built", () =>
+  it.effect("`McpCheck` fails if the world fails to build", () =>
     Effect.gen(function* () {
       const nowhere = Layer.effect(Counter, Effect.fail("no database" as const))
       assert.strictEqual(yield* Effect.flip(McpCheck.interpreters(count, nowhere)), "no database")

@@ -1,4 +1,4 @@
-/** Users, models and tools by script. */
+/** Scripted users, models and tools. */
 import { Elicitation, type RequestContext, Tools } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -13,8 +13,8 @@ import { Bookings, features, Greet, Think } from "../features.ts"
 const textOf = (result: { readonly content: ReadonlyArray<object> }) =>
   result.content.map((block) => ("text" in block ? block.text : block))
 
-describe("a scripted user", () => {
-  it.effect("A scripted user answers in order, keeps the questions, and fails beyond the script", () =>
+describe("Scripted user", () => {
+  it.effect("A scripted user answers in order, records the questions and fails after the end of the script", () =>
     Effect.gen(function* () {
       const Name = Schema.Struct({ name: Schema.String })
       assert.deepStrictEqual(yield* Elicitation.form("first", Name), { name: "Ada" })
@@ -29,7 +29,7 @@ describe("a scripted user", () => {
     }).pipe(Effect.provide(ElicitationTest.layerScripted([{ name: "Ada" }, "decline", "cancel"])))
   )
 
-  it.effect("A scripted user whose answer has an action fails, and says that contents are listed", () =>
+  it.effect("A scripted answer with an action fails with a hint to list contents", () =>
     Effect.gen(function* () {
       const Name = Schema.Struct({ name: Schema.String })
       const error = yield* Effect.flip(Elicitation.form("first", Name))
@@ -63,14 +63,14 @@ describe("a scripted user", () => {
   }
 })
 
-describe("a scripted model", () => {
+describe("Scripted model", () => {
   for (const revision of Revision.all) {
-    it.effect(`A scripted model answers in order over the wire and keeps the prompts in ${revision.version}`, () =>
+    it.effect(`A scripted model answers in order over the wire and records the prompts in ${revision.version}`, () =>
       Effect.gen(function* () {
         const client = yield* McpTest.connect(features, revision)
         const think = (about: string) => client.callTool(Think, { about })
         assert.deepStrictEqual(textOf(yield* think("one")), ["I"])
-        // Where there is a session the tool hears of the refusal; where there is none, the client does not ask again.
+        // With a session, the tool learns of the refusal. Without one, the client does not send the request again.
         assert.deepInclude(
           yield* Effect.flip(think("two")),
           revision.era === "stateful" ? { _tag: "ToolFailure" } : { _tag: "McpError", code: McpError.UserRejected }
@@ -95,8 +95,8 @@ describe("a scripted model", () => {
 const provided = <A, E>(effect: Effect.Effect<A, E, RequestContext.RequestServices>): Effect.Effect<A, E> =>
   Effect.provideContext(effect, Context.empty() as Context.Context<RequestContext.RequestServices>)
 
-describe("stubbed tools", () => {
-  it.effect("Stubbed tools answer by name and by arguments, and keep the calls", () =>
+describe("Stubbed tools", () => {
+  it.effect("Stubbed tools answer by name and arguments, and record the calls", () =>
     Effect.gen(function* () {
       const tools = yield* Tools.Tools
       const call = (name: string, args: Record<string, unknown> = {}) =>

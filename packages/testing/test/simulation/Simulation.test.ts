@@ -1,4 +1,4 @@
-/** What `Simulation` repeats, finds and makes small. */
+/** `Simulation` repeats runs, finds failures and shrinks them. */
 import { Tool, Tools } from "@effect-mcp/core"
 import { Simulation } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -14,7 +14,7 @@ const counterexample = <E>(checking: Effect.Effect<number, E>) =>
 
 const Work = Tool.make("work", { description: "Works" })
 const working = <E, R>(handler: Effect.Effect<string, E, R>) => Tools.layer(Work, () => Effect.orDie(handler))
-/** What the handlers wrote, in order. */
+/** Values that the handlers wrote, in order. */
 class Log extends Context.Service<Log, Ref.Ref<ReadonlyArray<string>>>()("test/Log") {
   static readonly layer = Layer.effect(Log, Ref.make<ReadonlyArray<string>>([]))
 }
@@ -23,7 +23,7 @@ const written = Effect.flatMap(Log, (log) => Ref.get(log))
 
 describe("Simulation", () => {
   it.effect.each(cases)(
-    "A race of two handlers is found and shrinks to the one pause that it needs ($title)",
+    "A race between two handlers is found and shrinks to the one pause it needs ($title)",
     ({ revision, transport }) =>
       Effect.gen(function* () {
         const app = { ...bank("racy"), revision, transport }
@@ -34,20 +34,20 @@ describe("Simulation", () => {
         )
         assert.strictEqual(outcome.decisions.length, 1)
         assert.isAbove(found.decisions, 1)
-        // The least decisions give the same run again, and none give a right one.
+        // The minimal decisions reproduce the run, and without decisions the run is correct.
         const again = yield* Simulation.run(app, { seed: outcome.seed, decisions: outcome.decisions })
         assert.deepStrictEqual(again, outcome)
         assert.isUndefined((yield* Simulation.run(app, { decisions: [] })).failure)
       })
   )
 
-  it.effect.each(cases)("The same handlers one after the other pass every seed ($title)", ({ revision, transport }) =>
+  it.effect.each(cases)("The same handlers in sequence pass with every seed ($title)", ({ revision, transport }) =>
     Effect.map(Simulation.check({ ...bank("locked"), revision, transport }, { runs: 20 }), (runs) =>
       assert.strictEqual(runs, 21)
     )
   )
 
-  it.effect("HTTP with SSE is a GET that names the endpoint and carries each answer, and a POST for each message", () =>
+  it.effect("HTTP with SSE uses a GET for the endpoint and answers, and a POST for each message", () =>
     Effect.gen(function* () {
       const app = { ...bank("locked"), transport: "sse" } as const
       const { trace } = yield* Simulation.run(app, { decisions: [] })
@@ -62,7 +62,7 @@ describe("Simulation", () => {
     })
   )
 
-  it.effect("A cut GET of HTTP with SSE ends the session, and the client opens another", () =>
+  it.effect("A cut HTTP with SSE GET ends the session, and the client opens another", () =>
     Effect.gen(function* () {
       const app = {
         features: working(Effect.succeed("done")),
@@ -70,7 +70,7 @@ describe("Simulation", () => {
         transport: "sse",
         clients: { alice: (client) => Stream.runCollect(client.listTools) }
       } satisfies Simulation.App<never>
-      // The fourth piece is the answer to the list; a list may be asked for again.
+      // The fourth piece is the answer to the list, which may be requested again.
       const decisions = [{ name: "alice 1 < 4 cut", value: 1 }]
       const { failure, trace } = yield* Simulation.run(app, { faults: { cut: 0.01 }, decisions })
       assert.isUndefined(failure)
@@ -92,7 +92,7 @@ describe("Simulation", () => {
     atEnd: () => Effect.flatMap(written, ([first]) => (first === "alice" ? Effect.void : Effect.fail("bob was first")))
   } satisfies Simulation.App<Log>
 
-  it.effect("Another order of clients is found by late messages alone, and by the order of fibers alone", () =>
+  it.effect("A different client order is found by late messages alone, and by fiber order alone", () =>
     Effect.gen(function* () {
       const quiet = { late: 0, preempt: 0, reorder: 0 }
       assert.strictEqual(yield* Simulation.check(firstOf, { faults: quiet, runs: 5 }), 6)
@@ -103,7 +103,7 @@ describe("Simulation", () => {
     })
   )
 
-  it.effect("A check that must always hold is asked whenever a message arrives, and ends the run", () =>
+  it.effect("An invariant is checked on every message and ends the run when it fails", () =>
     Effect.gen(function* () {
       const app = {
         features: working(Effect.as(write("worked"), "done")),
@@ -119,7 +119,7 @@ describe("Simulation", () => {
     })
   )
 
-  it.effect("A program that fails is a failure, unless its connection was cut; a program that dies always is", () =>
+  it.effect("A failing program fails the run unless its connection was cut, and a defect always does", () =>
     Effect.gen(function* () {
       const app = (failing: Effect.Effect<never, string>) =>
         ({
@@ -141,7 +141,7 @@ describe("Simulation", () => {
     })
   )
 
-  it.effect("A promise of the platform may take its time where nothing else is left to do", () =>
+  it.effect("A platform promise can take its time if nothing else is left to run", () =>
     Effect.gen(function* () {
       const slowly = Effect.promise(() => new Promise<void>((resolve) => setTimeout(resolve, 5)))
       const app = {
@@ -155,7 +155,7 @@ describe("Simulation", () => {
     })
   )
 
-  it.effect("A run without an end releases its resources", () =>
+  it.effect("An endless run releases its resources", () =>
     Effect.gen(function* () {
       const held: Array<string> = []
       const holding = Effect.acquireRelease(
@@ -184,7 +184,7 @@ describe("Simulation", () => {
     })
   )
 
-  it.effect("Fibers that wait for each other are found, and fibers that outlive their clients", () =>
+  it.effect("Deadlocked fibers and fibers that outlive their clients are found", () =>
     Effect.gen(function* () {
       const app = (handler: Effect.Effect<string>) =>
         ({

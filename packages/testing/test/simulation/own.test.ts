@@ -1,4 +1,4 @@
-/** The server and the client of this project in a simulation, over every revision and all wires. */
+/** This project's server and client in a simulation, in every revision and over all wires. */
 import type { McpClient } from "@effect-mcp/client"
 import { Elicitation, Progress, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
 import { Revision } from "@effect-mcp/protocol"
@@ -20,7 +20,7 @@ const slow = Tools.layer(Slow, () =>
   })
 )
 
-/** Everything that a handler does: it asks each kind of question, reports progress, sleeps, throws dice, and waits until it is cancelled. */
+/** Tools that do everything a handler can do: ask each kind of question, report progress, sleep, use random numbers, and wait for cancellation. */
 const world = Layer.mergeAll(
   Bookings.layerTest,
   Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name: "Ada" } }) }),
@@ -61,8 +61,8 @@ const later = Tools.layer(Later, () =>
   Effect.as(Effect.andThen(Progress.report(1), Effect.sleep("20 seconds")), "done")
 )
 
-describe("The server and the client in a simulation", () => {
-  it.effect.each(cases)("A seed gives the same trace again, whatever its faults ($title)", ({ revision, transport }) =>
+describe("Server and client in a simulation", () => {
+  it.effect.each(cases)("The same seed produces the same trace with any faults ($title)", ({ revision, transport }) =>
     Effect.gen(function* () {
       const app = own(revision, transport)
       const faults = { late: 0.4, slow: 0.3, cut: 0.02 }
@@ -81,17 +81,17 @@ describe("The server and the client in a simulation", () => {
   )
 
   it.effect.each(cases)(
-    "Late messages, slow readers and any order of fibers break nothing ($title)",
+    "Late messages, slow readers and any fiber order break nothing ($title)",
     ({ revision, transport }) =>
       Simulation.check(own(revision, transport), { runs: 8, faults: { late: 0.5, slow: 0.3 } })
   )
 
-  it.effect.each(cases)("Cut connections leave nothing behind and hang no client ($title)", ({ revision, transport }) =>
+  it.effect.each(cases)("Cut connections leak nothing and hang no client ($title)", ({ revision, transport }) =>
     Simulation.check(own(revision, transport), { runs: 8, faults: { cut: 0.05 } })
   )
 
   it.effect.each(Revision.all.slice(-2))(
-    "Tasks end whatever is late, and a seed gives the same trace again ($version)",
+    "Tasks finish despite delays, and the same seed produces the same trace ($version)",
     (revision) =>
       Effect.gen(function* () {
         const app = {

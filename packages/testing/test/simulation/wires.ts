@@ -1,9 +1,9 @@
-/** Every revision over every wire of `Simulation` that has it. */
+/** Every combination of a revision and a wire of `Simulation`. */
 import { Revision } from "@effect-mcp/protocol"
 
 const wires = ["memory", "http", "sse"] as const
 
-/** Streamable HTTP is younger than the first revision; HTTP with SSE is for revisions with sessions. */
+/** The first revision has no Streamable HTTP. HTTP with SSE needs sessions. */
 const has = (transport: (typeof wires)[number], revision: Revision.Revision): boolean =>
   transport === "http"
     ? revision.version !== "2024-11-05"

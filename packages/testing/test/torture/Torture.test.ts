@@ -1,4 +1,4 @@
-/** What `Torture` finds in handlers with a fault, and that it lets their corrected forms pass. */
+/** `Torture` finds the fault in incorrect handlers and accepts their corrected forms. */
 import { Elicitation, Once, Prompt, Prompts, Tool, Tools } from "@effect-mcp/core"
 import { Revision } from "@effect-mcp/protocol"
 import { Middleware } from "@effect-mcp/server"
@@ -17,7 +17,7 @@ const broken = (running: ReturnType<typeof Torture.run<never, Pool | Shop | Elic
     return error
   })
 
-/** The kinds of faults that broke a run, and what was found. */
+/** The kinds of faults that broke a run, and the findings. */
 const kinds = ({ runs }: Torture.Broken) => {
   const all = runs.flatMap(({ fault, found }) => found.map((text) => `${fault._tag}: ${text}`))
   return [...new Set(all)].toSorted()
@@ -34,31 +34,29 @@ const leaking = Effect.gen(function* () {
 const correct = Effect.flatMap(Pool, (pool) => Effect.acquireUseRelease(pool.acquire, () => use, pool.release))
 
 describe("Torture.run", () => {
-  it.effect(
-    "`Torture` finds an unreleased connection where the handler is cancelled, disconnected, or its shop fails",
-    () =>
-      Effect.gen(function* () {
-        const found = yield* broken(Torture.run(paying(leaking), world, { fails: fails.slice(0, 1) }))
-        assert.deepStrictEqual(kinds(found), [
-          "Cancelled: connection is not released",
-          "Disconnected: connection is not released",
-          "Failed: connection is not released"
-        ])
-        assert.match(found.message, /2024-11-05 {2}cancelled +\d+ +- +\d+/)
-        assert.match(
-          found.message,
-          /2024-11-05, cancelled before step \d+ \(after connection\): connection is not released/
-        )
-        // Each revision breaks, and a run without a fault does not.
-        assert.strictEqual(
-          new Set(found.rows.filter((row) => row.broken > 0).map((row) => row.revision)).size,
-          Revision.all.length
-        )
-        assert.isTrue(found.rows.every((row) => row.fault !== "none" || (row.broken === 0 && row.succeeded === 1)))
-      })
+  it.effect("`Torture` detects a connection leak when the handler is cancelled, disconnected or its shop fails", () =>
+    Effect.gen(function* () {
+      const found = yield* broken(Torture.run(paying(leaking), world, { fails: fails.slice(0, 1) }))
+      assert.deepStrictEqual(kinds(found), [
+        "Cancelled: connection is not released",
+        "Disconnected: connection is not released",
+        "Failed: connection is not released"
+      ])
+      assert.match(found.message, /2024-11-05 {2}cancelled +\d+ +- +\d+/)
+      assert.match(
+        found.message,
+        /2024-11-05, cancelled before step \d+ \(after connection\): connection is not released/
+      )
+      // Each revision breaks, and a run without a fault does not.
+      assert.strictEqual(
+        new Set(found.rows.filter((row) => row.broken > 0).map((row) => row.revision)).size,
+        Revision.all.length
+      )
+      assert.isTrue(found.rows.every((row) => row.fault !== "none" || (row.broken === 0 && row.succeeded === 1)))
+    })
   )
 
-  it.effect("`Torture` lets the same handler pass that releases its connection whatever happens", () =>
+  it.effect("`Torture` accepts the same handler once it always releases its connection", () =>
     Effect.gen(function* () {
       const { rows, runs } = yield* Torture.run(paying(correct), world, { fails: fails.slice(0, 1) })
       assert.strictEqual(rows.length, Revision.all.length * 4)
@@ -73,7 +71,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` finds a charge that is repeated after its answer was lost, and none with a key", () =>
+  it.effect("`Torture` detects a charge repeated after a lost answer, unless it has a key", () =>
     Effect.gen(function* () {
       const charging = (key?: string) =>
         Effect.flatMap(Shop, (shop) => Effect.retry(shop.charge("order 7", key), { times: 1 }))
@@ -84,7 +82,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` finds a charge before a question that runs again with each round, and none in a step", () =>
+  it.effect("`Torture` detects a charge before a question that reruns every round, unless it is in a step", () =>
     Effect.gen(function* () {
       const charge = Effect.flatMap(Shop, (shop) => shop.charge("order 7"))
       const asking = <E, R>(charge: Effect.Effect<string, E, R>) =>
@@ -109,7 +107,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` finds a seat that is kept where the user declines", () =>
+  it.effect("`Torture` detects a seat kept after the user declines", () =>
     Effect.gen(function* () {
       const holding = Effect.gen(function* () {
         const pool = yield* Pool
@@ -124,7 +122,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` finds fibers that outlive their call, and allows them where the options say so", () =>
+  it.effect("`Torture` detects fibers that outlive their call, and allows them on request", () =>
     Effect.gen(function* () {
       const forking = paying(Effect.as(Effect.forkDetach(Effect.never), "started"))
       const found = yield* broken(Torture.run(forking, world, only))
@@ -133,7 +131,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` finds a scope that the handler opens and does not close", () =>
+  it.effect("`Torture` detects a scope that the handler opens but never closes", () =>
     Effect.gen(function* () {
       const opening = Effect.flatMap(Scope.make(), (scope) =>
         Scope.provide(Effect.as(Effect.addFinalizer(Effect.succeed), "opened"), scope)
@@ -143,7 +141,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` finds a handler that a cancel cannot end, and its fibers, scopes and requests", () =>
+  it.effect("`Torture` detects a handler that cannot be cancelled, with its fibers, scopes and requests", () =>
     Effect.gen(function* () {
       const answer = Effect.as(Elicitation.confirm("Sure?"), "sure")
       const stubborn = paying(Effect.catch(answer, () => Effect.uninterruptible(Effect.never)))
@@ -159,7 +157,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` finds a session that does not answer after its call", () =>
+  it.effect("`Torture` detects a session that stops answering after its call", () =>
     Effect.gen(function* () {
       let calls = 0
       const mute = Middleware.inbound(({ message }, next) => {
@@ -173,7 +171,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` cancels where the handler waits, and lets time pass for handlers that are not cancelled", () =>
+  it.effect("`Torture` cancels where the handler waits, and advances time for handlers that are not cancelled", () =>
     Effect.gen(function* () {
       const slow = Effect.gen(function* () {
         yield* Effect.sleep("10 seconds")
@@ -188,7 +186,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` holds the world against a check of the test, and shows its failure with the place", () =>
+  it.effect("`Torture` runs the test's check against the world and shows its failure with the place", () =>
     Effect.gen(function* () {
       const afterEach = ({ entries }: Torture.Run) =>
         entries.filter(({ kind }) => kind === "happened").length <= 1 ? Effect.void : Effect.fail("too many orders")
@@ -198,7 +196,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` tries any request, not only calls of tools", () =>
+  it.effect("`Torture` supports any request, not only tool calls", () =>
     Effect.gen(function* () {
       const review = Prompts.layer(Prompt.make("review"), () => Effect.as(Effect.orDie(leaking), "Review it"))
       const asked = Torture.request(review, (client) => client.getPromptByName("review"))
@@ -209,7 +207,7 @@ describe("Torture.run", () => {
 
   const long = paying(Effect.as(Effect.replicateEffect(Effect.flatMap(Pool, Effect.succeed), 100), "done"))
 
-  it.effect("`Torture` tries some of many places, from the first to the last, and says that others are left out", () =>
+  it.effect("`Torture` samples a range of places from first to last and reports that others are left out", () =>
     Effect.gen(function* () {
       const { complete, rows, runs } = yield* Torture.run(long, world, { ...only, maxPlaces: 10 })
       const places = runs.flatMap(({ fault }) => (fault._tag === "Cancelled" ? [fault.place.number] : []))
@@ -224,7 +222,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` says that it tried every place, by default and with `all`", () =>
+  it.effect("`Torture` reports that it tried every place, by default and with `all`", () =>
     Effect.gen(function* () {
       for (const maxPlaces of [undefined, "all", Infinity, 100_000] as const) {
         const { complete, rows, runs } = yield* Torture.run(paying(correct), world, { ...only, maxPlaces })
@@ -235,7 +233,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` says that faults did not come where the handler takes a shorter way", () =>
+  it.effect("`Torture` reports missing faults if the handler takes a shorter path", () =>
     Effect.gen(function* () {
       let calls = 0
       const shrinking = Effect.suspend(() => Effect.as(Effect.replicateEffect(Pool, calls++ === 0 ? 50 : 1), "done"))
@@ -247,17 +245,20 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` refuses a number of places that is no count", () =>
+  it.effect("`Torture` rejects a `maxPlaces` that is not a count", () =>
     Effect.gen(function* () {
       for (const maxPlaces of [Number.NaN, -1, 0.5, -Infinity]) {
         const exit = yield* Effect.exit(Torture.run(long, world, { ...only, maxPlaces }))
         assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
-        assert.include(String(Exit.isFailure(exit) ? Cause.squash(exit.cause) : ""), `maxPlaces is ${maxPlaces}; give`)
+        assert.include(
+          String(Exit.isFailure(exit) ? Cause.squash(exit.cause) : ""),
+          `maxPlaces is ${maxPlaces}; expected`
+        )
       }
     })
   )
 
-  it.effect("`Torture` kills the node of a task at each of its writes", () =>
+  it.effect("`Torture` kills a task's node at each of its writes", () =>
     Effect.gen(function* () {
       const step = (key: boolean) =>
         Effect.gen(function* () {
@@ -278,7 +279,7 @@ describe("Torture.run", () => {
     }).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
   )
 
-  it.effect("`Torture` says that it stopped at the first death after which a task ends otherwise", () =>
+  it.effect("`Torture` reports that it stopped at the first crash that changes a task's outcome", () =>
     Effect.gen(function* () {
       let attempts = 0
       const counting = Tools.layer(Pay, () => Effect.sync(() => `attempt ${++attempts}`))
@@ -288,7 +289,7 @@ describe("Torture.run", () => {
     }).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
   )
 
-  it.effect("`Torture` gives the same runs each time", () =>
+  it.effect("`Torture` repeats the same runs every time", () =>
     Effect.gen(function* () {
       const run = broken(Torture.run(paying(leaking), world, { fails }))
       const [first, second] = [yield* run, yield* run]
@@ -300,7 +301,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` fails as the world fails to be built", () =>
+  it.effect("`Torture` fails if the world fails to build", () =>
     Effect.gen(function* () {
       const nowhere = Layer.effect(Shop, Effect.fail("no database" as const))
       const call = Torture.tool(

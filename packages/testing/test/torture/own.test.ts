@@ -1,4 +1,4 @@
-/** The server of this project under torture: handlers that ask in every way are cancelled, cut off and refused at each of their steps. */
+/** This project's server under torture: handlers with every kind of question are cancelled, disconnected and refused at each step. */
 import { Elicitation, Roots, Sampling } from "@effect-mcp/core"
 import { Torture } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -22,7 +22,7 @@ const calls = [
   ["asks for folders", Torture.tool(features, Folders, {})]
 ] as const
 
-describe("The server under torture", () => {
+describe("Server under torture", () => {
   it.effect.each(calls)("A handler that %s leaves nothing behind", ([, subject]) =>
     Effect.gen(function* () {
       const { rows, runs } = yield* Torture.run(subject, world, { fails: [Torture.failing(Bookings)], maxPlaces: 50 })

@@ -1,4 +1,4 @@
-/** A shop with a pool of connections, as doubles that write the ledger. */
+/** Test doubles for a shop with a connection pool. They record everything in the ledger. */
 import { Elicitation, Tool, Tools } from "@effect-mcp/core"
 import { Torture } from "@effect-mcp/testing"
 import { Context, Data, Effect, Layer } from "effect"
@@ -19,7 +19,7 @@ export class Pool extends Context.Service<
   )
 }
 
-/** Charges once per key, where it is given one. */
+/** Charges once per key, if it has one. */
 export class Shop extends Context.Service<
   Shop,
   { readonly charge: (order: string, key?: string) => Effect.Effect<string, Busy> }
@@ -43,7 +43,7 @@ export const world = Layer.mergeAll(Pool.layer, Shop.layer, Elicitation.layerAcc
 
 export const Pay = Tool.make("pay", { description: "Pays an order" })
 
-/** The call of a tool with this handler. */
+/** Calls a tool with this handler. */
 export const paying = <R>(handler: Effect.Effect<string, unknown, R>) => {
   const failed = () => Effect.succeed("not paid")
   return Torture.tool(

@@ -1,4 +1,4 @@
-/** Wires that misbehave, and what still holds on them. */
+/** Faulty wires, and the guarantees that still hold. */
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import * as Memory from "@effect-mcp/core/Memory"
 import * as Peer from "@effect-mcp/core/Peer"
@@ -15,7 +15,7 @@ const numbers = (inbound: Iterable<Inbound>) =>
     each._tag === "Message" && "method" in each.message ? each.message.params?.n : each._tag
   )
 
-/** What arrives of `count` numbered messages, until the wire ends or breaks. */
+/** Returns which of `count` numbered messages arrive before the wire ends or breaks. */
 const arrivals = (faults: Faulty.Faults) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -41,14 +41,14 @@ const arrivals = (faults: Faulty.Faults) =>
 
 const all = Array.from({ length: count }, (_, n) => n)
 
-describe("faulty wires", () => {
-  it.effect("A faulty wire without faults behaves as the wire below", () =>
+describe("Faulty connections", () => {
+  it.effect("Without faults, a connection behaves like the underlying one", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* arrivals({ seed: 1 }), { numbers: all, broken: false })
     })
   )
 
-  it.effect("A faulty wire drops, doubles and delays by its seed alone, and keeps the order", () =>
+  it.effect("Drops, duplicates and delays depend only on the seed and keep the order", () =>
     Effect.gen(function* () {
       const faults = { seed: 7, drop: 0.2, duplicate: 0.2, delay: 0.2 }
       const { numbers } = yield* arrivals(faults)
@@ -64,7 +64,7 @@ describe("faulty wires", () => {
     })
   )
 
-  it.effect("A faulty wire delays by the Clock", () =>
+  it.effect("Delays use the Clock", () =>
     Effect.gen(function* () {
       const [client, server] = yield* Memory.pair()
       const late = Faulty.transport(server, { seed: 1, delay: 1, maxDelay: "10 seconds" })
@@ -79,7 +79,7 @@ describe("faulty wires", () => {
     })
   )
 
-  it.effect("A faulty wire breaks when it is cut", () =>
+  it.effect("Cutting a connection breaks it", () =>
     Effect.gen(function* () {
       const { numbers, broken } = yield* arrivals({ seed: 3, cut: 0.05 })
       assert.isTrue(broken)
@@ -89,7 +89,7 @@ describe("faulty wires", () => {
   )
 
   it.effect.prop(
-    "A faulty wire leaves no call without an end, and no handler running",
+    "Every call ends and no handler keeps running",
     { seed: Schema.Int, kind: Schema.Literals(["drop", "duplicate", "delay", "cut", "all"]) },
     ({ kind, seed }) =>
       Effect.gen(function* () {
@@ -125,7 +125,7 @@ describe("faulty wires", () => {
         yield* TestClock.adjust("1 minute")
         for (const call of calls) {
           const exit = yield* Fiber.join(call)
-          // A cut in one direction lets the other side say that it is closing.
+          // A cut in one direction still lets the other side announce that it is closing.
           if (Exit.isFailure(exit)) assert.include(["Closed", "Timeout", "McpError"], (yield* Effect.flip(exit))._tag)
         }
         assert.deepStrictEqual([a.outstanding(), b.outstanding(), running], [0, 0, 0])
@@ -135,9 +135,9 @@ describe("faulty wires", () => {
   )
 })
 
-describe("split bytes", () => {
+describe("Split bytes", () => {
   it.effect.prop(
-    "Split bytes are the same bytes in pieces of at most the given size",
+    "Splitting keeps the bytes, in pieces up to the given size",
     { seed: Schema.Int, text: Schema.String, maxBytes: Schema.Literals([1, 3, 100]) },
     ({ maxBytes, seed, text }) =>
       Effect.gen(function* () {

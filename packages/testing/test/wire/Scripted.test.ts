@@ -14,14 +14,14 @@ const serve = Effect.gen(function* () {
   return { ...wire, peer }
 })
 
-describe("scripted transports", () => {
-  it.effect("A scripted transport delivers pushed text, JSON or not, and hands out what leaves", () =>
+describe("Scripted transports", () => {
+  it.effect("A scripted transport delivers pushed text, JSON or not, and returns what was sent", () =>
     Effect.gen(function* () {
       const { push, take, sent } = yield* serve
       yield* push({ jsonrpc: "2.0", id: 1, method: "m", params: { x: [1] } })
       assert.deepStrictEqual(yield* take, { jsonrpc: "2.0", id: 1, result: { got: [1] } })
       yield* push("{nonsense")
-      assert.deepInclude(yield* take, { error: { code: -32700, message: "Parse error: this is not JSON" } })
+      assert.deepInclude(yield* take, { error: { code: -32700, message: "Parse error: not valid JSON" } })
       assert.deepStrictEqual(
         (yield* sent).map(({ lane }) => lane),
         ["control", "control"]
@@ -29,7 +29,7 @@ describe("scripted transports", () => {
     })
   )
 
-  it.effect("A scripted transport answers the peer's own requests as the test says", () =>
+  it.effect("A scripted transport answers the peer's own requests as configured", () =>
     Effect.gen(function* () {
       const { peer, push, take } = yield* serve
       const asking = yield* Effect.forkChild(peer.request("ask", { q: 1 }))
@@ -40,7 +40,7 @@ describe("scripted transports", () => {
     })
   )
 
-  it.effect("A scripted transport holds up senders of data while the other side does not read", () =>
+  it.effect("A scripted transport blocks data senders while the other side does not read", () =>
     Effect.gen(function* () {
       const { peer, sent, setWritable, take } = yield* serve
       yield* setWritable(false)
@@ -52,7 +52,7 @@ describe("scripted transports", () => {
     })
   )
 
-  it.effect("A scripted transport ends the connection of its peer in order", () =>
+  it.effect("A scripted transport closes its peer's connection cleanly", () =>
     Effect.gen(function* () {
       const { end, peer } = yield* serve
       yield* end
@@ -60,7 +60,7 @@ describe("scripted transports", () => {
     })
   )
 
-  it.effect("A scripted transport breaks the connection of its peer by the error of the test", () =>
+  it.effect("A scripted transport breaks its peer's connection with the test's error", () =>
     Effect.gen(function* () {
       const { fail, peer } = yield* serve
       yield* fail(new TransportError({ reason: "Read", message: "reset" }))
