@@ -1,0 +1,5 @@
+export * as Skill from "./model/Skill.ts"
+export * as SkillFiles from "./host/SkillFiles.ts"
+export * as Skills from "./server/Skills.ts"
+export * as SkillStore from "./host/SkillStore.ts"
+export { SkillsExtension } from "./model/SkillsExtension.ts"
