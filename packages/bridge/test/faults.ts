@@ -1,4 +1,4 @@
-/** Faults put in by hand, and the test that notices each. */
+/** Faults with the test that detects each. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const openApi = "packages/bridge/test/open-api/OpenApiTools.test.ts"
@@ -12,7 +12,7 @@ export const faults: ReadonlyArray<Fault> = [
     test: openApi
   },
   {
-    name: "an API leads the client elsewhere by a redirect",
+    name: "an API redirects the client to another place",
     file: "packages/bridge/src/open-api/OpenApiTools.ts",
     from: 'redirect: "manual"',
     to: 'redirect: "follow"',

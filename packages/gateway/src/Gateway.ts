@@ -1,13 +1,14 @@
 /**
- * A server that forwards every request to another server, the upstream server; each side speaks any revision.
+ * A server that forwards every request to another server, called the upstream server. Each side may use any protocol revision.
  *
- * Each client has its own conversation with the upstream server, which declares what that client declared. Questions, progress, logs,
- * notifications and cancellations cross in both directions. So do the messages of methods that the gateway does not know, untouched, and
- * the declarations of extensions: `Translation` says which of them cross between eras.
+ * Each client has its own connection to the upstream server, which sees that client's capabilities. Questions, progress, logs, notifications
+ * and cancellations are forwarded in both directions. Extension declarations and messages with unknown methods are forwarded unchanged;
+ * `Translation` decides which of them can cross between eras.
  *
- * A task of the upstream server is followed to its end, or becomes a task of the gateway where its caller can have tasks (`Tasks`).
+ * If the upstream server creates a task, the gateway follows it to its result. If the caller supports tasks, the gateway returns a task of
+ * its own instead (`Tasks`).
  *
- * Not relayed: notifications of clients without a session.
+ * Notifications from clients without a session are not forwarded.
  */
 import * as ClientExtension from "@effect-mcp/client/ClientExtension"
 import { Resume } from "@effect-mcp/client/Http"
@@ -15,7 +16,7 @@ import type * as McpClient from "@effect-mcp/client/McpClient"
 import type * as Extension from "@effect-mcp/core/Extension"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import { Roots } from "@effect-mcp/core/Roots"
-import { boundsOf } from "@effect-mcp/core/internal/Shares"
+import { boundsOf } from "@effect-mcp/core/internal/inFlight"
 import { Sampling } from "@effect-mcp/core/Sampling"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -42,61 +43,68 @@ export interface Options<E, R> extends Pick<
   ServerOptions,
   "askTimeout" | "drain" | "keepAlive" | "limits" | "logging" | "rateLimit" | "revisions" | "rounds"
 > {
-  /** Opens a connection to the upstream server: one for each client, and more as the pool of `capacity` needs them. */
+  /** Opens a connection to the upstream server. Called once per client, and again as the pool of `capacity` requires. */
   readonly connector: Effect.Effect<Transport, E, R>
-  /** Options of the clients of the upstream server. Default: those of `McpClient`, without validation of results. */
+  /** Options for the clients that connect to the upstream server. Default: the same as `McpClient`, but without result validation. */
   readonly client?: McpClient.Options | undefined
   /**
-   * Extensions that callers use through the gateway. All extensions cross; of these the gateway also knows which param the header `Mcp-Name`
-   * mirrors (2026-07-28 over HTTP): it refuses a request whose header differs, and adds the header where the caller has none. Default none.
+   * Extensions whose `Mcp-Name` header the gateway should handle (2026-07-28 over HTTP). All extensions are forwarded, but for these the
+   * gateway knows which param the header mirrors. It rejects a request whose header doesn't match and adds the header if the caller omitted
+   * it. Default none.
    */
   readonly extensions?: ReadonlyArray<Extension.Any> | undefined
   /**
-   * Tasks that the gateway makes for its callers of those of the upstream server: how long they are kept, and how many. They are in the memory
-   * of this process. Default: as `Tasks.layer`.
+   * Limits for the tasks the gateway creates on behalf of upstream tasks: how many to keep, and for how long. They are kept in this
+   * process's memory. Default: the same as `Tasks.layer`.
    */
   readonly tasks?: (Tasks.Options & Partial<TaskStore.StoreLimits>) | undefined
-  /** How long a conversation is kept after the last request without a session. Default 1 minute. */
+  /** How long to keep an upstream connection open after the last request without a session. Default 1 minute. */
   readonly idle?: Duration.Input | undefined
   /**
-   * Conversations with the upstream server at most. For one more, an idle one of the caller that holds the most is closed; if there is
-   * none, the request is refused. Default 256.
+   * Maximum number of connections to the upstream server. When the limit is reached, the gateway closes an idle connection of the caller that
+   * holds the most. If no connection is idle, it rejects the request. Default 256.
    */
   readonly capacity?: number | undefined
   /**
-   * How much of `capacity` and `maxWaiting` one caller may take, from 0 to 1: a principal, or else an address. Callers without either, as
-   * over stdio, are not limited. Default 0.5.
+   * Largest share of `capacity` and `maxWaiting` that a single caller may use, from 0 to 1. Callers are identified by principal, or else by
+   * address. Callers with neither, such as stdio clients, are not limited. Default 0.5.
    */
   readonly callerShare?: number | undefined
   /**
-   * How long a request waits for an upstream server that is lost, while the connection is opened again. A call that the server may have
-   * seen is not sent again: it fails at once, or after this time where its stream can be resumed (Streamable HTTP to 2025-11-25; the
-   * option `resume` of a connector comes first). Default 1 second.
+   * How long a request waits for a lost upstream connection to be reopened. A call the server may have already seen is not resent. It fails
+   * immediately, or after this time if its stream can be resumed (Streamable HTTP up to 2025-11-25; a connector's `resume` option takes
+   * precedence). Default 1 second.
    */
   readonly reconnectTimeout?: Duration.Input | undefined
-  /** How long a call that asked a question waits for the request's next round (2026-07-28). Default 10 minutes. */
+  /** How long a call that asked a question waits for the next round of its request (2026-07-28). Default 10 minutes. */
   readonly roundTimeout?: Duration.Input | undefined
   /**
-   * Calls that wait for a round at most. For one more, the call that has waited longest is cancelled, of the caller with most of them.
-   * Default 1024.
+   * Maximum number of calls waiting for their next round. When the limit is reached, the gateway cancels the longest-waiting call of the
+   * caller with the most waiting calls. Default 1024.
    */
   readonly maxWaiting?: number | undefined
   /**
-   * For an upstream server that another version may replace while clients stay: all lists are declared, and that they change; one that the
-   * upstream server lacks is empty. Default false: what the upstream server declares.
+   * Set this if the upstream server may be replaced by another version while clients stay connected. The gateway then declares every list
+   * and announces that it may change. Lists the upstream server doesn't have are empty. Default false: declares the same lists as the
+   * upstream server.
    */
   readonly changingLists?: boolean | undefined
-  /** Runs around every request but `initialize` and `ping`, before it is relayed. */
+  /**
+   * How to treat tools that some host cannot use. `project` rewrites their schemas into a form that every host accepts; calls are forwarded
+   * unchanged, because their arguments stay the same. `off` forwards all schemas unchanged. Default `off`.
+   */
+  readonly portability?: "project" | "off" | undefined
+  /** Runs around every request except `initialize` and `ping`, before the gateway forwards it. */
   readonly middleware?: Middleware.Middleware | undefined
 }
 
-/** How much the gateway holds at the moment, for tests and metrics. */
+/** Counts of open upstream connections and calls, for tests and metrics. */
 export class Gateway extends Context.Service<
   Gateway,
   {
-    /** Open conversations with the upstream server. */
+    /** Number of open connections to the upstream server. */
     readonly upstreams: () => number
-    /** Upstream requests that run or wait for a round. */
+    /** Number of upstream requests that are running or waiting for a round. */
     readonly calls: () => number
   }
 >()("@effect-mcp/gateway/Gateway") {}
@@ -111,7 +119,7 @@ const around =
     return outer(request, inner(request, next, proceed), relayed)
   }
 
-/** A connector that hangs would hold a conversation of its caller for ever. */
+/** Limits how long connecting may take. A connector that hangs would otherwise hold its caller's connection forever. */
 const bounded = <E>(
   connector: Effect.Effect<Transport, E, Scope.Scope>,
   duration: Duration.Input = "60 seconds"
@@ -125,9 +133,15 @@ const bounded = <E>(
   })
 
 const make = Effect.fnUntraced(function* <E extends { readonly message: string }, R>(options: Options<E, R>) {
-  const { callerShare = 0.5, changingLists = false, middleware, reconnectTimeout = "1 second" } = options
+  const {
+    callerShare = 0.5,
+    changingLists = false,
+    middleware,
+    portability = "off",
+    reconnectTimeout = "1 second"
+  } = options
   const captured = yield* Effect.context<Exclude<R, Scope.Scope>>()
-  // The gateway's own user, model, roots and extensions do not answer for its clients.
+  // The gateway's own user, model, roots and extensions must not answer for its clients.
   const services = Context.omit(
     Elicitation,
     Sampling,
@@ -137,7 +151,7 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
   const upstreams = yield* Upstreams.make(
     {
       id: globalThis.crypto.randomUUID(),
-      // `context` holds all that the connector requires.
+      // `context` has everything that the connector requires.
       connector: bounded(options.connector as Effect.Effect<Transport, E, Scope.Scope>, options.client?.timeout),
       client: { validateOutput: false, ...options.client },
       context,
@@ -156,7 +170,7 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
     requests.flatMap(({ method, nameParam }) => (nameParam === undefined ? [] : [[method, nameParam]]))
   )
 
-  const relay = Relay.make({ upstreams, calls, changingLists, reconnectTimeout, nameParams, tasks })
+  const relay = Relay.make({ upstreams, calls, changingLists, reconnectTimeout, nameParams, tasks, portability })
   return {
     middleware: middleware === undefined ? relay : around(middleware, relay),
     inbound: ClientNotifications.relay(upstreams),
@@ -181,9 +195,9 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
 })
 
 /**
- * The upstream server as an `McpServer`, to be served over any transport.
+ * Provides the upstream server as an `McpServer`, which you can serve over any transport.
  *
- * Requests fail with the upstream server's own `McpError`, or with -32603 where that server cannot be reached.
+ * Requests fail with the upstream server's own `McpError`, or with -32603 if the upstream server can't be reached.
  *
  * @example
  * ```ts
@@ -218,10 +232,10 @@ export const layer = <E extends { readonly message: string }, R>(
           keepAlive,
           limits,
           rateLimit,
-          // The upstream server decides which messages it sends.
+          // The upstream server decides which messages to send.
           logging: { level: "debug", perSecond: 1000, ...logging },
           revisions,
-          // The upstream server bounds its questions, so the state may carry as many answers as it takes.
+          // The upstream server limits its questions, so the state may carry as many answers as it needs.
           rounds: { rounds: 100, stateBytes: 1024 * 1024, ...rounds }
         })
       )

@@ -1,16 +1,17 @@
 /**
- * What differs between the two sides of a gateway: little, since both sides work with the same model.
+ * Translates between the two sides of a gateway. Few differences remain, because both sides use the same model.
  *
- * Declarations, progress tokens and request states belong to one side and are not passed on. Errors keep code, message and data,
- * except the one code whose number depends on the revision.
+ * Declarations, progress tokens and request states belong to one side and are not forwarded. Errors keep their code, message and data,
+ * except for the one code whose number depends on the revision.
  */
 import type { ClientError, InvalidResult } from "@effect-mcp/client/ClientError"
 import type { McpClient } from "@effect-mcp/client/McpClient"
-import * as Declaration from "@effect-mcp/client/internal/Declaration"
+import { Declaration } from "@effect-mcp/client/internal/relaying"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import { listKinds } from "@effect-mcp/protocol/MethodInfo"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ResultType from "@effect-mcp/protocol/ResultType"
@@ -18,56 +19,54 @@ import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 
 type Declared = Pick<ServerCapabilities, "experimental" | "extensions">
+type Members = { readonly [M in keyof Declared]: Declared[M] | undefined }
+
+/** MCP's own extensions whose messages are the same in both eras. Sessions also declare them in `extensions`. */
+const sameInBothEras: ReadonlySet<string> = new Set(["io.modelcontextprotocol/skills", "io.modelcontextprotocol/ui"])
 
 /**
- * What one side declares of extensions and experiments, for the other side. Within an era it stays as it is. Between eras an extension moves
- * to the member that declares it there; one of MCP itself (`io.modelcontextprotocol/...`) is left out, since its messages differ by era.
+ * Returns one side's declared extensions and experiments, for the other side. Within an era they are unchanged. Between eras, an extension
+ * moves to the member that declares it there. Other extensions of MCP itself (`io.modelcontextprotocol/...`) are left out, because their
+ * messages may differ by era.
  */
-export const declared = ({ experimental, extensions }: Declared, from: Revision, to: Revision): Declared => {
+export const declared = ({ experimental, extensions }: Members, from: Revision, to: Revision): Declared => {
   if (from.era === to.era) return withoutEmpty({ experimental, extensions })
   const all = Object.entries({ ...experimental, ...extensions })
   const moved = Object.fromEntries(all.filter(([id]) => Meta.isExtensionId(id) && !Meta.isReserved(id)))
   const experiments = Object.fromEntries(all.filter(([id]) => !Meta.isExtensionId(id)))
+  const same = Object.fromEntries(all.filter(([id]) => sameInBothEras.has(id)))
   return to.rules.extensions === "extensions"
-    ? withoutEmpty({ experimental: experiments, extensions: moved })
-    : withoutEmpty({ experimental: { ...experiments, ...moved } })
+    ? withoutEmpty({ experimental: experiments, extensions: { ...moved, ...same } })
+    : withoutEmpty({ experimental: { ...experiments, ...moved }, extensions: same })
 }
 
 const isFilled = (member: JsonObject | undefined): boolean => member !== undefined && Object.keys(member).length > 0
 
-const withoutEmpty = ({
-  experimental,
-  extensions
-}: { readonly [M in keyof Declared]: Declared[M] | undefined }): Declared => ({
+const withoutEmpty = ({ experimental, extensions }: Members): Declared => ({
   ...(experimental !== undefined && isFilled(experimental) ? { experimental } : undefined),
   ...(extensions !== undefined && isFilled(extensions) ? { extensions } : undefined)
 })
 
-/** The upstream server's capabilities, without its tasks: those that callers get are the gateway's (`Tasks`). */
+/** Returns the upstream server's capabilities without its tasks: callers see the gateway's own tasks (`Tasks`). */
 const capabilities = (upstream: ServerCapabilities, revision: Revision, downstream: Revision): ServerCapabilities => {
-  const { completions, logging, prompts, resources, tools } = upstream
+  const { experimental, extensions, tasks: _tasks, ...own } = upstream
   const { rules } = revision
-  // 2024-11-05 has completion without declaring it.
-  const undeclared = !rules.completionsDeclared && (prompts !== undefined || resources !== undefined)
+  // 2024-11-05 has completion without a declaration.
+  const undeclared = !rules.completionsDeclared && (own.prompts !== undefined || own.resources !== undefined)
   return {
-    ...(logging === undefined ? undefined : { logging }),
-    ...(tools === undefined ? undefined : { tools }),
-    ...(resources === undefined ? undefined : { resources }),
-    ...(prompts === undefined ? undefined : { prompts }),
-    ...(completions === undefined && !undeclared ? undefined : { completions: completions ?? {} }),
-    ...declared(upstream, revision, downstream)
+    ...own,
+    ...(undeclared ? { completions: own.completions ?? {} } : undefined),
+    ...declared({ experimental, extensions }, revision, downstream)
   }
 }
 
-/** The declarations of an upstream server that may be replaced by one with other lists. */
+/** Returns the declarations for an upstream server that may be replaced by a server with other lists. */
 export const withChangingLists = (declared: ServerCapabilities): ServerCapabilities => ({
   ...declared,
-  tools: { ...declared.tools, listChanged: true },
-  resources: { ...declared.resources, listChanged: true },
-  prompts: { ...declared.prompts, listChanged: true }
+  ...Object.fromEntries(listKinds.map((kind) => [kind, { ...declared[kind], listChanged: true }]))
 })
 
-/** What `initialize` and `server/discover` tell the gateway's clients of the upstream server. */
+/** Returns the upstream server's description, which `initialize` and `server/discover` send to the gateway's clients. */
 export const identity = (client: McpClient["Service"], downstream: Revision, changingLists: boolean) => ({
   capabilities: capabilities(
     changingLists ? withChangingLists(client.serverCapabilities) : client.serverCapabilities,
@@ -77,27 +76,27 @@ export const identity = (client: McpClient["Service"], downstream: Revision, cha
   ...(client.instructions === undefined ? undefined : { instructions: client.instructions })
 })
 
-/** The params of a request as they are passed on; its `_meta` apart, undefined where none of it is passed on. */
+/** Splits a request's params into the params to forward and their `_meta`, which is `undefined` if nothing in it is forwarded. */
 export const outgoing = <P extends object>(given: P): { readonly params: P; readonly meta: JsonObject | undefined } => {
   const { _meta, inputResponses: _responses, requestState: _state, task: _task, ...rest } = given as JsonObject
   const { progressToken: _token, ...entries } = isJsonObject(_meta) ? _meta : { progressToken: undefined }
   const meta = Declaration.without(entries)
-  // Only fields that are optional in every request were taken away.
+  // Only fields that are optional in every request were removed.
   return { params: rest as P, meta: Object.keys(meta).length === 0 ? undefined : meta }
 }
 
-/** The params of an unknown method as they are passed on: only what belongs to one side of the gateway is taken out. */
+/** Returns the params to forward for an unknown method. Removes only the fields that belong to one side of the gateway. */
 export const unknownParams = (given: JsonObject, { era }: Revision): JsonObject => {
   const { _meta, ...params } = given
   const { progressToken: _token, ...entries } = isJsonObject(_meta) ? _meta : { progressToken: undefined }
   const meta = Declaration.without(entries)
   const { inputResponses: _responses, requestState: state, ...rest } = params
-  // Without a state it is no later round, and what is named so belongs to the method.
+  // Without a state this is not a later round, and fields with these names belong to the method.
   const sent = era === "stateless" && typeof state === "string" ? rest : params
   return Object.keys(meta).length === 0 ? sent : { ...sent, _meta: meta }
 }
 
-/** A result on the wire of the upstream server. Kinds of results (`resultType`) exist in 2026-07-28 only. */
+/** Converts a result in the upstream server's wire form. Only 2026-07-28 has result types (`resultType`). */
 export const result = (
   method: string,
   wire: unknown,
@@ -116,7 +115,7 @@ export const result = (
   return Effect.succeed(EncodedResult.relayed(type, isJsonObject(unmarked) ? unmarked : {}))
 }
 
-/** Whether a result that was refused is one of a kind that an extension adds. */
+/** True if an invalid result has a type that an extension adds. */
 export const isOtherKind = (error: ClientError, { era }: Revision): error is InvalidResult =>
   error._tag === "InvalidResult" &&
   era === "stateless" &&
@@ -124,7 +123,7 @@ export const isOtherKind = (error: ClientError, { era }: Revision): error is Inv
 
 const notFoundCodes: ReadonlySet<number> = new Set([McpError.ResourceNotFound, McpError.InvalidParams])
 
-/** The downstream error for a failure of an upstream request. `uri` is the resource to read. */
+/** Converts an upstream request's failure to the downstream error. `uri` is the resource that was read. */
 export const toMcpError =
   (method: string, { rules }: Revision, uri?: string) =>
   (error: ClientError): McpError.McpError => {

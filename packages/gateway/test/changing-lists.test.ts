@@ -1,4 +1,4 @@
-/** A gateway whose upstream server may be replaced, and middleware around what a gateway relays. */
+/** A gateway whose upstream server may be replaced, and middleware around the requests it relays. */
 import { Memory, Tool, Tools } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Revision from "@effect-mcp/protocol/Revision"
@@ -26,22 +26,20 @@ const gateway = (upstream: Revision.Version, options: Partial<Gateway.Options<ne
     })
   )
 
-describe.each(pairs)("A gateway of $title", ({ downstream, upstream }) => {
-  it.effect(
-    "A gateway whose upstream server may be replaced declares all lists, and the lists that the server lacks are empty",
-    () =>
-      Effect.gen(function* () {
-        const client = yield* join(downstream)
-        assert.deepStrictEqual(client.serverCapabilities.prompts, { listChanged: true })
-        assert.isTrue(client.serverCapabilities.resources?.listChanged)
-        assert.deepStrictEqual(yield* Stream.runCollect(client.listPrompts), [])
-        assert.deepStrictEqual(yield* Stream.runCollect(client.listResources), [])
-        assert.deepStrictEqual(yield* Stream.runCollect(client.listResourceTemplates), [])
-        assert.strictEqual((yield* Stream.runCollect(client.listTools)).length, 1)
-      }).pipe(Effect.provide(gateway(upstream.version, { changingLists: true })))
+describe.each(pairs)("Gateways in $title", ({ downstream, upstream }) => {
+  it.effect("With a replaceable upstream server, all lists are declared and missing ones are empty", () =>
+    Effect.gen(function* () {
+      const client = yield* join(downstream)
+      assert.deepStrictEqual(client.serverCapabilities.prompts, { listChanged: true })
+      assert.isTrue(client.serverCapabilities.resources?.listChanged)
+      assert.deepStrictEqual(yield* Stream.runCollect(client.listPrompts), [])
+      assert.deepStrictEqual(yield* Stream.runCollect(client.listResources), [])
+      assert.deepStrictEqual(yield* Stream.runCollect(client.listResourceTemplates), [])
+      assert.strictEqual((yield* Stream.runCollect(client.listTools)).length, 1)
+    }).pipe(Effect.provide(gateway(upstream.version, { changingLists: true })))
   )
 
-  it.effect("A gateway declares what the upstream server declares unless its options say otherwise", () =>
+  it.effect("The upstream server's declarations are forwarded unless the options override them", () =>
     Effect.gen(function* () {
       const client = yield* join(downstream)
       assert.isUndefined(client.serverCapabilities.prompts)
@@ -49,29 +47,26 @@ describe.each(pairs)("A gateway of $title", ({ downstream, upstream }) => {
     }).pipe(Effect.provide(gateway(upstream.version, {})))
   )
 
-  it.effect(
-    "A gateway runs its middleware around what it relays, and the middleware may refuse or change a request",
-    () => {
-      const seen: Array<string> = []
-      return Effect.gen(function* () {
-        const client = yield* join(downstream)
-        const refused = yield* Effect.flip(client.raw.request("tools/call", { name: "closed", arguments: {} }))
-        assert.strictEqual(refused.message, "Closed today")
-        const called = yield* client.raw.request("tools/call", { name: "renamed", arguments: {} })
-        assert.deepInclude(called, { content: [{ type: "text", text: "Hello" }] })
-        assert.deepStrictEqual(seen.filter((method) => method === "tools/call").length, 2)
-      }).pipe(
-        Effect.provide(
-          gateway(upstream.version, {
-            middleware: (request, next, proceed) => {
-              seen.push(request.method)
-              if (request.method !== "tools/call") return next
-              if (request.params.name === "closed") return Effect.fail(McpError.invalidRequest("Closed today"))
-              return proceed({ ...request, params: { ...request.params, name: "hello" } })
-            }
-          })
-        )
+  it.effect("Middleware wraps relayed requests and can reject or change them", () => {
+    const seen: Array<string> = []
+    return Effect.gen(function* () {
+      const client = yield* join(downstream)
+      const refused = yield* Effect.flip(client.raw.request("tools/call", { name: "closed", arguments: {} }))
+      assert.strictEqual(refused.message, "Closed today")
+      const called = yield* client.raw.request("tools/call", { name: "renamed", arguments: {} })
+      assert.deepInclude(called, { content: [{ type: "text", text: "Hello" }] })
+      assert.deepStrictEqual(seen.filter((method) => method === "tools/call").length, 2)
+    }).pipe(
+      Effect.provide(
+        gateway(upstream.version, {
+          middleware: (request, next, proceed) => {
+            seen.push(request.method)
+            if (request.method !== "tools/call") return next
+            if (request.params.name === "closed") return Effect.fail(McpError.invalidRequest("Closed today"))
+            return proceed({ ...request, params: { ...request.params, name: "hello" } })
+          }
+        })
       )
-    }
-  )
+    )
+  })
 })

@@ -1,4 +1,4 @@
-/** Whatever one side of a gateway says reaches the other, in every pair of revisions that has the words for it. */
+/** Messages from one side of a gateway reach the other, in every pair of revisions that can express them. */
 import { Elicitation, Roots, Sampling } from "@effect-mcp/core"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { assert, describe, it } from "@effect/vitest"
@@ -27,7 +27,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   ) => it.effect(title, () => Effect.provide(Effect.scoped(body), Layer.fresh(layer(upstream))))
 
   test(
-    "A gateway passes on the upstream server's name, instructions and capabilities",
+    "The upstream server's name, instructions and capabilities are forwarded",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       assert.strictEqual(client.serverInfo.name, "behind")
@@ -60,7 +60,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "A gateway passes on results unchanged, and errors with code, message and data",
+    "Results are forwarded unchanged, and errors with code, message and data",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const sum = yield* client.callToolByName("add", { a: 1, b: 2 })
@@ -79,7 +79,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "A gateway passes on the client's name and a call's `_meta`, without the declaration of the other side",
+    "The client's name and a call's `_meta` are forwarded, without the other side's declarations",
     Effect.gen(function* () {
       const client = yield* join(downstream, { clientInfo: { name: "asker", version: "9" } })
       const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -94,7 +94,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "A gateway passes on progress in order and before the result",
+    "Progress is forwarded in order and before the result",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const events = yield* Stream.runCollect(client.callToolByNameStream("count"))
@@ -110,7 +110,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "A gateway passes on logs at the level that the client asked for",
+    "Logs are forwarded at the level set by the client",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const logs = yield* Queue.unbounded<unknown>()
@@ -129,8 +129,8 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
 
   test(
     asks
-      ? "A gateway passes on questions to the user, one after another, of a call that runs once"
-      : "A gateway asks no questions of the user that a side's revision lacks",
+      ? "A call's questions are forwarded to the user one after another, and the call runs once"
+      : "Questions missing from either side's revision are not asked",
     Effect.gen(function* () {
       const client = yield* Effect.provide(join(downstream), everyone)
       const result = yield* client.callToolByName("greet", { first: "Ada" }).pipe(Effect.result)
@@ -146,7 +146,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "A gateway passes on questions to the model and for the roots",
+    "Questions for the model and for roots are forwarded",
     Effect.gen(function* () {
       const client = yield* Effect.provide(join(downstream), everyone)
       assert.strictEqual(text(yield* client.callToolByName("think")), "model 7")
@@ -156,7 +156,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "A gateway asks its client nothing that the client did not declare",
+    "A client is not asked anything it did not declare",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const result = yield* Effect.result(client.callToolByName("think"))
@@ -165,7 +165,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "A gateway passes on the cancellation of a call",
+    "Cancelling a call is forwarded",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const { interrupted, started } = yield* Behind
@@ -178,7 +178,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "A gateway passes on the notification that a list has changed",
+    "List changes are forwarded",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const changes = yield* Queue.unbounded<void>()
@@ -186,7 +186,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
         Stream.runForEach(client.toolChanges, () => Queue.offer(changes, undefined)),
         { startImmediately: true }
       )
-      // Where changes are subscribed to, that takes a round trip.
+      // If changes need a subscription, that takes a round trip.
       yield* Effect.repeat(client.ping, { times: 3 })
       yield* client.callToolByName("grow")
       yield* Queue.take(changes)
@@ -195,7 +195,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "A gateway passes on updates of a resource that is watched",
+    "Updates of a watched resource are forwarded",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const { updates } = yield* Behind

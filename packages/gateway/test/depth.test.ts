@@ -1,4 +1,7 @@
-/** Depth of messages through a gateway: what is allowed arrives as it is, what is not is refused in front, and a cancel reaches the server behind. */
+/**
+ * Nesting depth through a gateway: allowed messages arrive unchanged, deeper ones are rejected by the gateway, and a cancellation reaches
+ * the upstream server.
+ */
 import { Memory, Tool, Tools } from "@effect-mcp/core"
 import * as Framing from "@effect-mcp/core/Framing"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -11,7 +14,7 @@ import * as Gateway from "../src/Gateway.ts"
 
 const arrays = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`
 
-describe.each(Revision.all)("A gateway in $version", (revision) => {
+describe.each(Revision.all)("Gateway depth in $version", (revision) => {
   const meta = {
     [Meta.protocolVersion]: revision.version,
     [Meta.clientInfo]: { name: "x", version: "0" },
@@ -21,65 +24,63 @@ describe.each(Revision.all)("A gateway in $version", (revision) => {
   const call = (id: number, name: string, value: string) =>
     `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${name}","arguments":{"value":${value}}${_meta}}}`
 
-  it.effect(
-    "A gateway relays values up to the depth limit, refuses deeper ones, and relays a cancel whatever its reason is",
-    () =>
-      Effect.gen(function* () {
-        const started = yield* Deferred.make<void>()
-        const interrupted = yield* Deferred.make<void>()
-        const input = { value: Schema.Json }
-        const features = Layer.mergeAll(
-          Tools.layer(Tool.make("echo", { description: "", input, output: input }), (value) => Effect.succeed(value)),
-          Tools.layer(Tool.make("hang", { description: "", input }), () =>
-            Effect.andThen(
-              Deferred.succeed(started, undefined),
-              Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
-            )
+  it.effect("Values up to the depth limit are relayed, deeper ones are rejected, and any cancellation is relayed", () =>
+    Effect.gen(function* () {
+      const started = yield* Deferred.make<void>()
+      const interrupted = yield* Deferred.make<void>()
+      const input = { value: Schema.Json }
+      const features = Layer.mergeAll(
+        Tools.layer(Tool.make("echo", { description: "", input, output: input }), (value) => Effect.succeed(value)),
+        Tools.layer(Tool.make("hang", { description: "", input }), () =>
+          Effect.andThen(
+            Deferred.succeed(started, undefined),
+            Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
           )
         )
-        const server = yield* Layer.build(Layer.fresh(McpServer.layer({ name: "behind", version: "0", features })))
-        const behind = Context.get(server, McpServer.McpServer)
-        const connector = Effect.gen(function* () {
-          const [client, end] = yield* Memory.pair()
-          yield* behind.connect(end)
-          return client
-        })
-        const front = yield* Layer.build(Layer.fresh(Gateway.layer({ connector })))
-        const { push, take, transport } = yield* Scripted.make
-        yield* Context.get(front, McpServer.McpServer).connect(transport)
-        const answer = Effect.fnUntraced(function* (id: number) {
-          for (;;) {
-            const message: any = yield* take
-            if (message.id === id && message.method === undefined) return message
-          }
-        })
-        if (revision.era === "stateful") {
-          yield* push({
-            jsonrpc: "2.0",
-            id: 0,
-            method: "initialize",
-            params: { protocolVersion: revision.version, capabilities: {}, clientInfo: { name: "x", version: "0" } }
-          })
-          yield* answer(0)
-          yield* push({ jsonrpc: "2.0", method: "notifications/initialized" })
-        }
-        yield* push(call(1, "echo", arrays(253)))
-        assert.strictEqual((yield* answer(1)).result?.content[0].text, `{"value":${arrays(253)}}`)
-        for (const depth of [257, 20_000]) {
-          yield* push(call(2, "echo", arrays(depth - 3)))
-          assert.deepStrictEqual((yield* answer(2)).error, {
-            code: -32600,
-            message: `The message is nested ${depth} levels deep; at most ${Framing.defaultMaxMessageDepth} are allowed`
-          })
-        }
-        yield* push(call(3, "hang", "1"))
-        yield* Deferred.await(started)
-        yield* push(
-          `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3,"reason":${arrays(20_000)}${_meta}}}`
-        )
-        yield* Deferred.await(interrupted)
-        yield* push(call(4, "echo", "4"))
-        assert.property(yield* answer(4), "result")
+      )
+      const server = yield* Layer.build(Layer.fresh(McpServer.layer({ name: "behind", version: "0", features })))
+      const behind = Context.get(server, McpServer.McpServer)
+      const connector = Effect.gen(function* () {
+        const [client, end] = yield* Memory.pair()
+        yield* behind.connect(end)
+        return client
       })
+      const front = yield* Layer.build(Layer.fresh(Gateway.layer({ connector })))
+      const { push, take, transport } = yield* Scripted.make
+      yield* Context.get(front, McpServer.McpServer).connect(transport)
+      const answer = Effect.fnUntraced(function* (id: number) {
+        for (;;) {
+          const message: any = yield* take
+          if (message.id === id && message.method === undefined) return message
+        }
+      })
+      if (revision.era === "stateful") {
+        yield* push({
+          jsonrpc: "2.0",
+          id: 0,
+          method: "initialize",
+          params: { protocolVersion: revision.version, capabilities: {}, clientInfo: { name: "x", version: "0" } }
+        })
+        yield* answer(0)
+        yield* push({ jsonrpc: "2.0", method: "notifications/initialized" })
+      }
+      yield* push(call(1, "echo", arrays(253)))
+      assert.strictEqual((yield* answer(1)).result?.content[0].text, `{"value":${arrays(253)}}`)
+      for (const depth of [257, 20_000]) {
+        yield* push(call(2, "echo", arrays(depth - 3)))
+        assert.deepStrictEqual((yield* answer(2)).error, {
+          code: -32600,
+          message: `The message is nested ${depth} levels deep; at most ${Framing.defaultMaxMessageDepth} are allowed`
+        })
+      }
+      yield* push(call(3, "hang", "1"))
+      yield* Deferred.await(started)
+      yield* push(
+        `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3,"reason":${arrays(20_000)}${_meta}}}`
+      )
+      yield* Deferred.await(interrupted)
+      yield* push(call(4, "echo", "4"))
+      assert.property(yield* answer(4), "result")
+    })
   )
 })

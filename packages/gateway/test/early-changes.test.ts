@@ -1,4 +1,4 @@
-/** List changes that the upstream server announces while its conversation is being opened. */
+/** List changes that the upstream server announces while its connection opens. */
 import { Memory } from "@effect-mcp/core"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -42,10 +42,10 @@ const eager = (when: "before the answer" | "initialize" | "notifications/initial
   })
 
 describe.each(["before the answer", "initialize", "notifications/initialized"] as const)(
-  "An upstream server that announces after %s",
+  "Upstream servers that announce after %s",
   (when) => {
     it.effect.each(Revision.stateful.map(({ version }) => version))(
-      "A session of %s hears of list changes announced while its conversation opens",
+      "A %s session is notified of list changes announced while its connection opens",
       (version) =>
         Effect.gen(function* () {
           const heard = yield* Queue.unbounded<string>()
@@ -98,7 +98,7 @@ const acknowledging = (acknowledged: Deferred.Deferred<void>) =>
     return client
   })
 
-describe("An upstream server of 2026-07-28", () => {
+describe("2026-07-28 upstream servers", () => {
   const joined = Effect.gen(function* () {
     const acknowledged = yield* Deferred.make<void>()
     const heard: Array<string> = []
@@ -121,7 +121,7 @@ describe("An upstream server of 2026-07-28", () => {
     })
   )
 
-  it.effect("A session hears that all lists may have changed if its upstream server acknowledges late", () =>
+  it.effect("A session is told that any list may have changed if its upstream server acknowledges late", () =>
     Effect.gen(function* () {
       const { acknowledged, fiber, heard } = yield* joined
       yield* TestClock.adjust("1 second")

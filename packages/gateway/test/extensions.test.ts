@@ -1,4 +1,4 @@
-/** Messages of methods that the gateway does not know cross it untouched, in every pair of revisions. */
+/** Messages with methods that the gateway does not know pass through it untouched, in every pair of revisions. */
 import { ClientExtension } from "@effect-mcp/client"
 import { Requester } from "@effect-mcp/client/Requester"
 import { Extension, Extensions, Memory, Progress, RequestContext } from "@effect-mcp/core"
@@ -50,7 +50,7 @@ const declared = ClientExtension.layer(Echo, {
   }
 })
 
-/** The gateway before a server with the extension, and what that server records. */
+/** The gateway before a server with the extension, and the messages that the server records. */
 const setup = Effect.fnUntraced(function* (
   upstream: Revision.Revision,
   options?: Partial<Gateway.Options<never, never>>
@@ -137,14 +137,14 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       )
     )
 
-  test("A gateway declares the extension of each side to the other", () =>
+  test("Each side's extension is declared to the other", () =>
     Effect.gen(function* () {
       const client = yield* join(downstream)
       assert.deepStrictEqual(yield* client.serverSettings(Echo), Option.some({ since: 7 }))
       assert.deepStrictEqual(Object.keys(client.serverCapabilities[downstream.rules.extensions] ?? {}), [Echo.id])
     }))
 
-  test("A gateway passes on params, _meta, results, errors and progress of an unknown request", () =>
+  test("An unknown request's params, _meta, results, errors and progress are forwarded", () =>
     Effect.gen(function* () {
       const { request } = yield* join(downstream)
       const said = yield* request(Echo.requests.say, { word: "hi" }, { meta: { "com.example/x": { y: 1 } } })
@@ -156,7 +156,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       assert.deepInclude(error, { code: 4711, message: "broken", data: { why: "so" } })
     }))
 
-  test("A gateway passes on an unknown question of the server, its answer, and its progress between sessions", () =>
+  test("A server's unknown question, its answer and its progress are forwarded between sessions", () =>
     Effect.gen(function* () {
       const { request } = yield* join(downstream)
       const inSessions = downstream.era === "stateful" && upstream.era === "stateful"
@@ -164,7 +164,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       assert.strictEqual((yield* Gateway.Gateway).calls(), 0)
     }))
 
-  test("A gateway passes on unknown notifications of the server beside a request, and alone where both sides have sessions", () =>
+  test("A server's unknown notifications are forwarded with a request, or on their own between sessions", () =>
     Effect.gen(function* () {
       const { notifications, request } = yield* join(downstream)
       const words = upstream.era === "stateful" ? ["beside", "alone"] : ["beside"]
@@ -179,7 +179,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       )
     }))
 
-  test("A gateway cancels the request upstream that its client cancels", ({ interrupted, started }) =>
+  test("A client's cancellation cancels the request upstream", ({ interrupted, started }) =>
     Effect.gen(function* () {
       const { request } = yield* join(downstream)
       const fiber = yield* Effect.forkChild(request(Echo.requests.hang, {}))
@@ -189,14 +189,14 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       assert.strictEqual((yield* Gateway.Gateway).calls(), 0)
     }))
 
-  test("A gateway refuses a method that neither side knows", () =>
+  test("A method unknown to both sides is rejected", () =>
     Effect.gen(function* () {
       const { raw } = yield* join(downstream)
       assert.propertyVal(yield* Effect.flip(raw.request("com.example/nothing")), "code", -32601)
     }))
 
   if (downstream.era === "stateful") {
-    test("A gateway passes on unknown notifications of a session's client", ({ heard }) =>
+    test("Unknown notifications from a session's client are forwarded", ({ heard }) =>
       Effect.gen(function* () {
         const { notify } = yield* join(downstream)
         yield* notify(Echo.notifications.heard, { word: "one" })
@@ -206,7 +206,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   }
 
   if (downstream.era === "stateless") {
-    test("A gateway passes on a kind of subscription that an extension adds, where the server has kinds", () =>
+    test("Custom subscriptions are forwarded if the server has subscriptions", () =>
       Effect.gen(function* () {
         const { listen } = yield* join(downstream)
         const events = listen(Echo.subscriptions.words, ["one", "secret", "two"], Echo.notifications.spoken)
@@ -224,7 +224,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   }
 
   if (upstream.era === "stateless") {
-    test("A gateway passes on a result of another kind where its client's revision has kinds, else refuses it by name", () =>
+    test("Custom result types are forwarded if the client's revision has them, and rejected otherwise", () =>
       Effect.gen(function* () {
         const { raw } = yield* join(downstream)
         const exit = yield* Effect.result(raw.request(Echo.requests.later.method))
@@ -239,25 +239,23 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   }
 })
 
-describe.each(Revision.stateless)("An extension that only the server has, in $version", (newest) => {
-  it.effect(
-    "A subscription of an extension that only the server has is refused by -32021, which names the extension",
-    () =>
-      Effect.scoped(
-        Effect.gen(function* () {
-          const { gateway } = yield* setup(newest)
-          const { raw } = yield* Effect.provide(join(newest), gateway)
-          const refused = yield* Effect.flip(Stream.runDrain(raw.listen({ [Echo.subscriptions.words.key]: ["one"] })))
-          assert.deepInclude(refused, {
-            code: -32021,
-            data: { requiredCapabilities: { extensions: { [Echo.id]: {} } } }
-          })
+describe.each(Revision.stateless)("Extensions known only to the server, in $version", (newest) => {
+  it.effect("A subscription to a server-only extension fails with -32021, naming the extension", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { gateway } = yield* setup(newest)
+        const { raw } = yield* Effect.provide(join(newest), gateway)
+        const refused = yield* Effect.flip(Stream.runDrain(raw.listen({ [Echo.subscriptions.words.key]: ["one"] })))
+        assert.deepInclude(refused, {
+          code: -32021,
+          data: { requiredCapabilities: { extensions: { [Echo.id]: {} } } }
         })
-      )
+      })
+    )
   )
 })
 
-describe.each(Revision.stateless)("The header Mcp-Name of an unknown method in $version", (newest) => {
+describe.each(Revision.stateless)("Mcp-Name of an unknown method in $version", (newest) => {
   const send = (
     headers: { readonly [name: string]: string } | undefined,
     options?: Partial<Gateway.Options<never, never>>
@@ -275,7 +273,7 @@ describe.each(Revision.stateless)("The header Mcp-Name of an unknown method in $
       })
     )
 
-  it.effect("The header Mcp-Name of an unknown method is compared with the param that a known extension names", () =>
+  it.effect("Mcp-Name is checked against the param defined by a known extension", () =>
     Effect.gen(function* () {
       const known = { extensions: [Echo] }
       assert.deepInclude((yield* send({ "mcp-name": "mine" }, known)).result, { word: "mine" })
@@ -285,7 +283,7 @@ describe.each(Revision.stateless)("The header Mcp-Name of an unknown method in $
     })
   )
 
-  it.effect("The header Mcp-Name is not compared for an extension that the gateway itself does not know", () =>
+  it.effect("Mcp-Name is not checked for an extension unknown to the gateway", () =>
     Effect.gen(function* () {
       assert.deepInclude((yield* send({ "mcp-name": "yours" })).result, { word: "mine" })
     })

@@ -1,9 +1,9 @@
-/** Faults put in by hand, and the test that notices each. */
+/** Faults of the gateway, each with the test that detects it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
-    name: "calls of the same subject of two issuers share a conversation",
+    name: "calls of the same subject of two issuers share a connection",
     file: "packages/gateway/src/upstream/Upstreams.ts",
     from: "JSON.stringify([callerKey(principal), revision.version,",
     to: "JSON.stringify([principal.subject, revision.version,",
@@ -17,7 +17,7 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/gateway/test/upstream/UpstreamCalls.test.ts"
   },
   {
-    name: "a call waits without bound for an upstream server that is lost",
+    name: "a call waits for ever for an upstream server that is lost",
     file: "packages/gateway/src/downstream/Relay.ts",
     from: "  maxTotal: Duration.infinity,\n  reconnectTimeout,",
     to: "  maxTotal: Duration.infinity,",
@@ -32,11 +32,18 @@ export const faults: ReadonlyArray<Fault> = [
     ids: ["tools.name.disambiguated"]
   },
   {
-    name: "mounted tools have the name of their server in theirs",
+    name: "mounted tools contain the name of their server",
     file: "packages/client/src/mount/Sources.ts",
     from: "list: listed(client.listTools)",
     to: "list: Effect.map(listed(client.listTools), (all) => all.map((tool) => ({ ...tool, name: client.serverInfo.name + tool.name })))",
     test: "packages/gateway/test/mounted.test.ts",
     ids: ["tools.name.not-by-server-name"]
+  },
+  {
+    name: "skills and views are lost between sessions and 2026-07-28",
+    file: "packages/gateway/src/Translation.ts",
+    from: "sameInBothEras.has(id)",
+    to: "id === undefined",
+    test: "packages/interop/test/official-extensions.test.ts"
   }
 ]

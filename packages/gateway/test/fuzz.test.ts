@@ -8,8 +8,8 @@ import { layer } from "./support/gateway.ts"
 
 const upstreams = [Revision.latestStateful, ...Revision.stateless]
 
-describe.each(upstreams)("A gateway in front of a server of $version", (upstream) => {
-  it.effect.each(Revision.all)("A gateway breaks no rule of the fuzzer in $version", (revision) =>
+describe.each(upstreams)("A gateway in front of a $version server", (upstream) => {
+  it.effect.each(Revision.all)("The fuzzer finds no violation in $version", (revision) =>
     Effect.gen(function* () {
       const runs = scaled(10, 1000)
       const report = yield* Fuzz.check(layer(upstream), { revisions: [revision], runs, time: "1 day", patience: 500 })

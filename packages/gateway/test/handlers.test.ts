@@ -1,4 +1,6 @@
-/** Handlers that ask in any order and several questions at once: through a gateway they get the same answers, and run once. */
+/**
+ * Handlers that ask in any order, several questions at once: through a gateway they get the same answers and run once.
+ */
 import { Elicitation, Memory, Once, type RequestContext, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -10,7 +12,7 @@ import * as Gateway from "../src/Gateway.ts"
 import { join } from "./support/gateway.ts"
 
 const Leaf = Schema.Literals(["form", "form", "sample", "roots", "once", "nothing"])
-/** Groups one after another; what is in a group runs at once. */
+/** Groups that run one after the other; the members of a group run concurrently. */
 const programs = Arbitrary.schema(
   Schema.Array(Schema.Array(Leaf).check(Schema.isMinLength(1), Schema.isMaxLength(4))).check(
     Schema.isMinLength(1),
@@ -48,7 +50,7 @@ const run = (
   }
 }
 
-/** A delay by the length of the question, so that answers do not come in the order of their questions. */
+/** A delay based on the length of the question, so that answers arrive out of order. */
 const later = (text: string) => Effect.sleep(text.length % 7)
 /** Moves the clock by a millisecond whenever no fiber can run. */
 const ticking = Effect.forkScoped(Effect.forever(Effect.andThen(quiesce, TestClock.adjust("1 millis"))))
@@ -69,8 +71,8 @@ const expected = (leaf: typeof Leaf.Type, name: string) =>
 const versions = ["2025-06-18", "2025-11-25", "2026-07-28"] as const
 const pairs = versions.flatMap((downstream) => versions.map((upstream) => ({ downstream, upstream })))
 
-describe.each(pairs)("A handler of $upstream, asked by a client of $downstream", ({ downstream, upstream }) => {
-  it.effect("A handler behind a gateway gets the answers to its questions, and does its steps once", () =>
+describe.each(pairs)("A handler on $upstream, asked by a $downstream client", ({ downstream, upstream }) => {
+  it.effect("A handler behind a gateway gets the answers to its questions and runs its steps once", () =>
     Effect.gen(function* () {
       const play = (program: typeof programs extends Arbitrary.Arbitrary<infer A> ? A : never) =>
         Effect.gen(function* () {

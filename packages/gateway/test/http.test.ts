@@ -1,4 +1,4 @@
-/** A server behind Streamable HTTP: what its wire says of a question or a log decides whose it is. */
+/** A server behind Streamable HTTP: the stream of a question or a log decides which request it belongs to. */
 import { NodeHttpServer } from "@effect/platform-node"
 import * as Http from "@effect-mcp/client/Http"
 import { Extension, Extensions, Memory, Peer } from "@effect-mcp/core"
@@ -40,33 +40,31 @@ const named = McpServer.layer({
 })
 
 layer(gateway("2026-07-28", named), { excludeTestServices: true })(
-  "A method that only the server behind HTTP knows, in 2026-07-28",
+  "A method known only to the server behind HTTP, in 2026-07-28",
   (it) => {
-    it.effect(
-      "The header Mcp-Name of a method that only the server knows is passed on, and refused by that server where it differs",
-      () =>
-        Effect.gen(function* () {
-          const { method } = Named.requests.get
-          const capabilities = { extensions: { [Named.id]: {} } }
-          const send = (name: string) =>
-            post(
-              method,
-              { name: "mine" },
-              {
-                capabilities,
-                envelope: {
-                  headers: { "mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": name }
-                }
+    it.effect("Mcp-Name of a method known only to the server is forwarded, and checked by that server", () =>
+      Effect.gen(function* () {
+        const { method } = Named.requests.get
+        const capabilities = { extensions: { [Named.id]: {} } }
+        const send = (name: string) =>
+          post(
+            method,
+            { name: "mine" },
+            {
+              capabilities,
+              envelope: {
+                headers: { "mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": name }
               }
-            )
-          assert.propertyVal((yield* send("mine")).result, "resultType", "complete")
-          assert.propertyVal((yield* send("yours")).error, "code", -32020)
-        })
+            }
+          )
+        assert.propertyVal((yield* send("mine")).result, "resultType", "complete")
+        assert.propertyVal((yield* send("yours")).error, "code", -32020)
+      })
     )
   }
 )
 
-/** One wire to the gateway, spoken to in 2026-07-28 by hand: each answer as it comes, and what is said beside the answers. */
+/** One manual wire to the gateway in 2026-07-28: each answer as it arrives, and the messages next to the answers. */
 const wire = Effect.gen(function* () {
   const { connect } = yield* McpServer.McpServer
   const [mine, theirs] = yield* Memory.pair()
@@ -90,9 +88,9 @@ const wire = Effect.gen(function* () {
   return { call, said }
 })
 
-// 2024-11-05 to 2025-06-18 are no different.
-layer(gateway("2025-11-25"), { excludeTestServices: true })("Calls of a conversation with a server over HTTP", (it) => {
-  it.effect("Concurrent calls of one conversation are each asked their own questions", () =>
+// 2024-11-05 to 2025-06-18 behave the same.
+layer(gateway("2025-11-25"), { excludeTestServices: true })("Calls on one connection to an HTTP server", (it) => {
+  it.effect("Concurrent calls on one connection each receive their own questions", () =>
     Effect.gen(function* () {
       const { call } = yield* wire
       const names = ["one", "two", "three"]
@@ -104,7 +102,7 @@ layer(gateway("2025-11-25"), { excludeTestServices: true })("Calls of a conversa
     })
   )
 
-  it.effect("Concurrent calls of one conversation each get their own logs", () =>
+  it.effect("Concurrent calls on one connection each receive their own logs", () =>
     Effect.gen(function* () {
       const { call, said } = yield* wire
       const { started } = yield* Behind

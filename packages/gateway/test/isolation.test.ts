@@ -1,4 +1,4 @@
-/** What belongs to one client of a gateway gets to no other; what ends leaves nothing behind. */
+/** Messages of one gateway client reach no other client, and whatever ends leaves nothing behind. */
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { Elicitation, Memory, Peer } from "@effect-mcp/core"
 import type { Principal } from "@effect-mcp/core"
@@ -29,10 +29,10 @@ const test = <A, E>(
 ) => it.effect(title, () => Effect.provide(body, Layer.fresh(layer(upstream, options))))
 
 describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream, upstream }))))(
-  "Sessions of $downstream.version before $upstream.version",
+  "$downstream.version sessions in front of $upstream.version",
   ({ downstream, upstream }) => {
     test(
-      "Sessions of a gateway get their own questions, however many run at once",
+      "Concurrent sessions receive their own questions",
       upstream,
       Effect.scoped(
         Effect.gen(function* () {
@@ -54,7 +54,7 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
     )
 
     test(
-      "Sessions of a gateway get their own logs",
+      "Sessions receive their own logs",
       upstream,
       Effect.scoped(
         Effect.gen(function* () {
@@ -82,7 +82,7 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
     )
 
     test(
-      "Sessions of a gateway that end leave no upstream conversation, call or subscription behind",
+      "Ended sessions leave no upstream connection, call or subscription behind",
       upstream,
       Effect.gen(function* () {
         yield* Effect.scoped(
@@ -106,9 +106,9 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
   }
 )
 
-describe.each(both)("Requests without a session, before $version", (upstream) => {
+describe.each(both)("Sessionless requests in front of $version", (upstream) => {
   test(
-    "Requests without a session get their own questions, although their senders cannot be told apart",
+    "Sessionless requests receive their own questions, even from indistinguishable senders",
     upstream,
     Effect.gen(function* () {
       const names = Array.from({ length: 8 }, (_, n) => `call ${n}`)
@@ -127,7 +127,7 @@ describe.each(both)("Requests without a session, before $version", (upstream) =>
   )
 
   test(
-    "Requests without a session get their own logs where they ask for logs",
+    "Sessionless requests receive their own logs on request",
     upstream,
     Effect.gen(function* () {
       const wanting = post("tools/call", { name: "talk" }, { meta: { [Meta.logLevel]: "info" } })
@@ -142,7 +142,7 @@ describe.each(both)("Requests without a session, before $version", (upstream) =>
   )
 
   test(
-    "Requests without a session share a conversation upstream, which is kept for later requests and then closed",
+    "Sessionless requests share an upstream connection, which is reused and later closed",
     upstream,
     Effect.gen(function* () {
       const plain = { capabilities: {} }
@@ -162,7 +162,7 @@ describe.each(both)("Requests without a session, before $version", (upstream) =>
   )
 
   test(
-    "Requests of different principals or declarations do not share a conversation upstream",
+    "Sessionless requests with different principals or declarations do not share an upstream connection",
     upstream,
     Effect.gen(function* () {
       const of = (subject: string): Principal.Principal["Service"] => ({ subject, scopes: [], claims: {} })
@@ -175,7 +175,7 @@ describe.each(both)("Requests without a session, before $version", (upstream) =>
   )
 
   test(
-    "A request without a session that is interrupted ends at the upstream server",
+    "Interrupting a sessionless request ends it at the upstream server",
     upstream,
     Effect.gen(function* () {
       const { interrupted, started } = yield* Behind
@@ -189,7 +189,7 @@ describe.each(both)("Requests without a session, before $version", (upstream) =>
   )
 
   test(
-    "A request without a session must say the same in its headers as in its arguments",
+    "A sessionless request must have matching headers and arguments",
     upstream,
     Effect.gen(function* () {
       const call = (headers: { readonly [name: string]: string }) =>
@@ -214,7 +214,7 @@ describe.each(both)("Requests without a session, before $version", (upstream) =>
   )
 })
 
-describe("A call that asks, of a client that answers in rounds", () => {
+describe("Calls that ask a client in rounds", () => {
   const first = post("tools/call", { name: "greet", arguments: { first: "Ada" } })
   const answer = ({ result }: Effect.Success<typeof first>) =>
     post("tools/call", {
@@ -227,7 +227,7 @@ describe("A call that asks, of a client that answers in rounds", () => {
     })
 
   test(
-    "A call that waits for answers is cancelled upstream once its client's time for a round is over",
+    "A waiting call is cancelled upstream if its client takes too long for a round",
     stateful,
     Effect.gen(function* () {
       const { calls } = yield* Behind
@@ -249,7 +249,7 @@ describe("A call that asks, of a client that answers in rounds", () => {
   )
 
   test(
-    "A call that has waited longest for its answers is given up when too many calls wait",
+    "The longest-waiting call is abandoned if too many calls wait",
     stateful,
     Effect.gen(function* () {
       const { calls } = yield* Behind
@@ -264,7 +264,7 @@ describe("A call that asks, of a client that answers in rounds", () => {
   )
 
   test(
-    "A call is answered once: a state that was used is not in progress any more",
+    "A call is answered once, and a used state is no longer in progress",
     stateful,
     Effect.gen(function* () {
       const second = yield* Effect.flatMap(first, answer)
@@ -275,7 +275,7 @@ describe("A call that asks, of a client that answers in rounds", () => {
   )
 
   test(
-    "A call that asks makes room by closing idle conversations, and is refused where there is no room",
+    "A call that asks makes room by closing idle connections, and is rejected if there is none",
     stateful,
     Effect.gen(function* () {
       yield* post("tools/list", {}, { capabilities: {} })
@@ -288,7 +288,7 @@ describe("A call that asks, of a client that answers in rounds", () => {
   )
 })
 
-it.effect("A session for which there is no room is refused, and opened once there is", () =>
+it.effect("A session is rejected while there is no room, and can open later", () =>
   Effect.gen(function* () {
     yield* Effect.scoped(
       Effect.gen(function* () {
@@ -302,9 +302,9 @@ it.effect("A session for which there is no room is refused, and opened once ther
   }).pipe(Effect.provide(Layer.fresh(layer(stateful, { capacity: 1 }))))
 )
 
-describe("Answers of a client that answers in rounds", () => {
+describe("Answers from clients that answer in rounds", () => {
   test(
-    "An answer in a round may be as large as a picture",
+    "An answer in a round can be as large as an image",
     stateful,
     Effect.gen(function* () {
       const picture = "x".repeat(500_000)
@@ -314,9 +314,9 @@ describe("Answers of a client that answers in rounds", () => {
   )
 })
 
-describe("An upstream server that goes away", () => {
+describe("Upstream servers that go away", () => {
   test(
-    "A server that goes away fails the calls that run, and is opened again for the next request",
+    "A lost server fails the running calls and is reopened for the next request",
     stateful,
     Effect.scoped(
       Effect.gen(function* () {
@@ -333,7 +333,7 @@ describe("An upstream server that goes away", () => {
     { client: { revisions: ["2025-11-25"], reconnect: false } }
   )
 
-  it.effect("A server that cannot be reached is reported in the error of each request", () =>
+  it.effect("An unreachable server is reported in each request's error", () =>
     Effect.gen(function* () {
       const reply = yield* post("tools/list", {})
       assert.deepInclude(reply.error, { code: -32603 })
@@ -346,10 +346,10 @@ describe("An upstream server that goes away", () => {
   )
 })
 
-it.effect("A question that belongs to no request in flight is refused at once, where there is no session to ask", () =>
+it.effect("A question that belongs to no request fails immediately if there is no session to ask", () =>
   Effect.gen(function* () {
     const refused = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
-    /** Asks for the roots as soon as it may, as some servers do. */
+    /** Asks for the roots as early as possible, as some servers do. */
     const connector = Effect.gen(function* () {
       const [client, server] = yield* Memory.pair()
       yield* Peer.make(server, {

@@ -15,7 +15,7 @@ const ofEachEra = pairs.filter(
   (pair) => newest.includes(pair.downstream.version) && newest.includes(pair.upstream.version)
 )
 
-/** Gateways of which each has the next one as its upstream server, and the last one the first. */
+/** Gateways in a ring: each has the next one as its upstream server. */
 const ring = Effect.fnUntraced(function* (gateways: number, upstream?: Revision.Revision) {
   const servers = Array.from({ length: gateways }, () => Deferred.makeUnsafe<McpServer.McpServer["Service"]>())
   const to = (index: number): Effect.Effect<Transport, never, Scope.Scope> =>
@@ -38,7 +38,7 @@ const ring = Effect.fnUntraced(function* (gateways: number, upstream?: Revision.
 
 describe.each([1, 3])("A ring of %i gateways", (gateways) => {
   describe.each(ofEachEra)("$title", ({ downstream, upstream }) => {
-    it.effect("A client that connects is told at once", () =>
+    it.effect("A connecting client fails immediately", () =>
       Effect.gen(function* () {
         const first = yield* ring(gateways, upstream)
         const error = yield* Effect.flip(Effect.provide(join(downstream), first))
@@ -48,7 +48,7 @@ describe.each([1, 3])("A ring of %i gateways", (gateways) => {
     )
   })
 
-  it.effect("A request without a session is told at once", () =>
+  it.effect("A sessionless request fails immediately", () =>
     Effect.gen(function* () {
       const { error } = yield* Effect.provide(post("tools/list", {}), yield* ring(gateways))
       assert.strictEqual(error.code, -31508)
@@ -56,7 +56,7 @@ describe.each([1, 3])("A ring of %i gateways", (gateways) => {
   )
 })
 
-describe.each(ofEachEra)("A gateway before a gateway, $title", ({ downstream, upstream }) => {
+describe.each(ofEachEra)("Chained gateways, $title", ({ downstream, upstream }) => {
   it.effect("A client reaches the server behind both", () =>
     Effect.gen(function* () {
       const behind = Context.get(yield* Layer.build(Layer.fresh(layer(upstream))), McpServer.McpServer)
@@ -72,7 +72,7 @@ describe.each(ofEachEra)("A gateway before a gateway, $title", ({ downstream, up
   )
 })
 
-it.effect("A connector that hangs fails its requests after the timeout of the client, and holds nothing", () =>
+it.effect("A stuck connector fails its requests after the client's timeout and holds nothing", () =>
   Effect.gen(function* () {
     const options = { connector: Effect.never, client: { timeout: "5 seconds" } } as const
     const gateway = yield* Layer.build(Gateway.layer(options))
@@ -85,7 +85,7 @@ it.effect("A connector that hangs fails its requests after the timeout of the cl
   })
 )
 
-describe.each([Revision.stateful[0]!, Revision.stateful.at(-1)!])("A chain in $version", ({ version }) => {
+describe.each([Revision.stateful[0]!, Revision.stateful.at(-1)!])("Gateway chains in $version", ({ version }) => {
   const initialize = (path: unknown) => ({
     protocolVersion: version,
     capabilities: {},
@@ -101,7 +101,7 @@ describe.each([Revision.stateful[0]!, Revision.stateful.at(-1)!])("A chain in $v
       return yield* Effect.result(peer.request("initialize", initialize(path)))
     })
 
-  it.effect("A chain of more than 16 gateways is refused", () =>
+  it.effect("A chain of more than 16 gateways is rejected", () =>
     Effect.gen(function* () {
       const ids = Array.from({ length: 16 }, (_, index) => `gateway ${index}`)
       const longest = yield* open(ids)

@@ -1,4 +1,6 @@
-/** An upstream server over HTTP that dies under a call whose stream could be resumed: the call ends, although no GET is answered. */
+/**
+ * An upstream HTTP server that dies during a call whose stream could be resumed: the call ends, although no GET is answered.
+ */
 import * as Http from "@effect-mcp/client/Http"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -9,7 +11,7 @@ import { FetchHttpClient } from "effect/http"
 import * as Gateway from "../src/Gateway.ts"
 import { Behind, behind, join } from "./support/gateway.ts"
 
-/** A `fetch` that reaches the upstream server until it dies: then open bodies end and requests are refused. */
+/** A `fetch` that reaches the upstream server until it dies; then open bodies end and requests fail. */
 const mortal = Effect.gen(function* () {
   const record = yield* Behind
   const served = behind.pipe(Layer.provide(Layer.succeed(Behind, record)))
@@ -50,9 +52,9 @@ const mortal = Effect.gen(function* () {
 })
 
 describe.each(["2025-11-25", "2026-07-28"] as const)(
-  "A gateway, %s, before a server that is resumed over HTTP",
+  "A gateway, %s, in front of a resumable HTTP server",
   (version) => {
-    it.live("A gateway ends a call with an error of the protocol soon after its HTTP server has died", () =>
+    it.live("A call ends with a protocol error soon after its HTTP server crashes", () =>
       Effect.gen(function* () {
         const { die, fetch, primed } = yield* mortal
         const gateway = yield* Layer.build(

@@ -1,4 +1,6 @@
-/** An upstream server that dies under many calls: each of them ends, with a typed error, whether or not the server comes back. */
+/**
+ * An upstream server that dies during many calls: each call ends with a typed error, whether or not the server returns.
+ */
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -14,7 +16,7 @@ import { Behind, behind, join } from "./support/gateway.ts"
 const versions = ["2025-11-25", "2026-07-28"] as const
 const pairs = versions.flatMap((downstream) => versions.map((upstream) => ({ downstream, upstream })))
 
-/** A gateway whose upstream server can die, and comes back when the latch opens. */
+/** A gateway whose upstream server can die, and returns when the latch opens. */
 const mortal = (upstream: Revision.Version) =>
   Effect.gen(function* () {
     const server = Context.get(yield* Layer.build(behind), McpServer.McpServer)
@@ -38,7 +40,7 @@ const mortal = (upstream: Revision.Version) =>
     return { alive, die, gateway: yield* Layer.build(gateway) }
   })
 
-/** A minute passes, second by second, in which the effect has to end. */
+/** Lets a minute pass, second by second, in which the effect must end. */
 const passing = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.raceFirst(
     effect,
@@ -49,46 +51,42 @@ const passing = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   )
 
 describe.each(pairs)(
-  "A gateway ($downstream before $upstream) whose upstream server dies",
+  "A gateway ($downstream in front of $upstream) whose upstream server crashes",
   ({ downstream, upstream }) => {
-    it.effect(
-      "A gateway ends each of 50 calls with an error of the protocol, although its server does not come back",
-      () =>
-        Effect.gen(function* () {
-          const { die, gateway } = yield* mortal(upstream)
-          const client = yield* Effect.provide(join(Revision.get(downstream)!), gateway)
-          const calls = yield* Effect.forEach(Array.from({ length: 50 }), () =>
-            Effect.forkChild(Effect.exit(client.callToolByName("hang")), { startImmediately: true })
-          )
-          yield* quiesce
-          assert.strictEqual(Context.get(gateway, Gateway.Gateway).calls(), 50)
-          yield* die
-          const exits = yield* passing(Effect.forEach(calls, Fiber.join))
-          for (const exit of exits)
-            assert.deepInclude(yield* Effect.flip(exit), { _tag: "McpError", code: McpError.InternalError })
-        }).pipe(Effect.provide(Behind.layer))
+    it.effect("All 50 calls end with a protocol error even though the server does not return", () =>
+      Effect.gen(function* () {
+        const { die, gateway } = yield* mortal(upstream)
+        const client = yield* Effect.provide(join(Revision.get(downstream)!), gateway)
+        const calls = yield* Effect.forEach(Array.from({ length: 50 }), () =>
+          Effect.forkChild(Effect.exit(client.callToolByName("hang")), { startImmediately: true })
+        )
+        yield* quiesce
+        assert.strictEqual(Context.get(gateway, Gateway.Gateway).calls(), 50)
+        yield* die
+        const exits = yield* passing(Effect.forEach(calls, Fiber.join))
+        for (const exit of exits)
+          assert.deepInclude(yield* Effect.flip(exit), { _tag: "McpError", code: McpError.InternalError })
+      }).pipe(Effect.provide(Behind.layer))
     )
 
-    it.effect(
-      "A gateway fails a call to a lost server after a second, and answers a call made when the server is back",
-      () =>
-        Effect.gen(function* () {
-          const { alive, die, gateway } = yield* mortal(upstream)
-          const client = yield* Effect.provide(join(Revision.get(downstream)!), gateway)
-          yield* client.callToolByName("add", { a: 1, b: 2 })
-          yield* die
-          const call = client.callToolByName("add", { a: 1, b: 2 })
-          const ref = { type: "ref/prompt", name: "review" } as const
-          const query = client.complete({ ref, argument: { name: "file", value: "" } })
-          const requests: ReadonlyArray<Effect.Effect<unknown, ClientError>> = [call, query]
-          for (const request of requests) {
-            const error = yield* passing(Effect.flip(request))
-            assert.deepInclude(error, { _tag: "McpError", code: McpError.InternalError })
-            assert.include(error.message, "there is no other yet")
-          }
-          yield* alive.open
-          assert.deepInclude(yield* client.callToolByName("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
-        }).pipe(Effect.provide(Behind.layer))
+    it.effect("A call to a lost server fails after a second, and calls work again once it returns", () =>
+      Effect.gen(function* () {
+        const { alive, die, gateway } = yield* mortal(upstream)
+        const client = yield* Effect.provide(join(Revision.get(downstream)!), gateway)
+        yield* client.callToolByName("add", { a: 1, b: 2 })
+        yield* die
+        const call = client.callToolByName("add", { a: 1, b: 2 })
+        const ref = { type: "ref/prompt", name: "review" } as const
+        const query = client.complete({ ref, argument: { name: "file", value: "" } })
+        const requests: ReadonlyArray<Effect.Effect<unknown, ClientError>> = [call, query]
+        for (const request of requests) {
+          const error = yield* passing(Effect.flip(request))
+          assert.deepInclude(error, { _tag: "McpError", code: McpError.InternalError })
+          assert.include(error.message, "has not been reopened yet")
+        }
+        yield* alive.open
+        assert.deepInclude(yield* client.callToolByName("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
+      }).pipe(Effect.provide(Behind.layer))
     )
   }
 )

@@ -1,4 +1,4 @@
-/** Features of another server, mounted into a server of one's own: what they ask goes to the caller, in every pair of revisions. */
+/** Features of another server mounted into your own: their questions go to the caller, in every pair of revisions. */
 import * as Sources from "@effect-mcp/client/Sources"
 import { Elicitation, Prompt, Prompts, Resources, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -20,7 +20,7 @@ const model = (name: string) =>
   Sampling.layer(() => Effect.succeed({ role: "assistant", content: { type: "text", text: "!" }, model: name }))
 const roots = (uri: string) => Roots.layerStatic([{ uri }])
 
-/** A server that mounts all of the server behind; `own` is what the process that mounts could answer itself. */
+/** A server that mounts the whole upstream server; `own` contains the answers of the mounting process itself. */
 const mounting = (
   upstream: Revision.Revision,
   own: Layer.Layer<Elicitation.Elicitation> | typeof Sources.layerCallers
@@ -42,7 +42,7 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
   const caller = (name: string) => Effect.provide(join(downstream), user(name), { local: true })
 
   it.effect(
-    "Mounted tools ask the caller, not the user of the process that mounts them",
+    "Mounted tools ask the caller, not the mounting process's user",
     () =>
       Effect.gen(function* () {
         const client = yield* caller("caller")
@@ -53,19 +53,17 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
     needs(asks, "one of the two revisions has no elicitation")
   )
 
-  it.effect(
-    "Mounted tools ask the caller's model and for the caller's roots when the process itself answers nothing",
-    () =>
-      Effect.gen(function* () {
-        const services = Layer.merge(model("caller's"), roots("file:///caller"))
-        const client = yield* Effect.provide(join(downstream), services)
-        assert.strictEqual(text(yield* client.callToolByName("b.think")), "caller's")
-        assert.strictEqual(text(yield* client.callToolByName("b.look")), "file:///caller")
-      }).pipe(Effect.provide(mounting(upstream, Sources.layerCallers)))
+  it.effect("Mounted tools ask for the caller's model and roots even if the process answers nothing", () =>
+    Effect.gen(function* () {
+      const services = Layer.merge(model("caller's"), roots("file:///caller"))
+      const client = yield* Effect.provide(join(downstream), services)
+      assert.strictEqual(text(yield* client.callToolByName("b.think")), "caller's")
+      assert.strictEqual(text(yield* client.callToolByName("b.look")), "file:///caller")
+    }).pipe(Effect.provide(mounting(upstream, Sources.layerCallers)))
   )
 
   it.effect(
-    "Mounted tools ask no user when the caller cannot be asked",
+    "Mounted tools ask nobody if the caller cannot be asked",
     () =>
       Effect.gen(function* () {
         const client = yield* join(downstream)
@@ -79,7 +77,7 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
     needs(upstream.rules.elicitation.form, "the revision of the server has no elicitation")
   )
 
-  it.effect("Mounted features keep the suggestions for the arguments of prompts and templates", () =>
+  it.effect("Mounted features keep their argument completions for prompts and templates", () =>
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const { values } = yield* client.complete({
@@ -99,7 +97,7 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
     }).pipe(Effect.provide(mounting(upstream, Sources.layerCallers)))
   )
 
-  it.effect("URIs of mounted resources have the prefix in lists, in what is read and nowhere else", () =>
+  it.effect("Mounted resource URIs are prefixed only in lists and read results", () =>
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const listed = yield* Stream.runCollect(client.listResources)
@@ -122,47 +120,45 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
 })
 
 describe.each(Revision.all)("Two servers mounted without a prefix, $version", (revision) => {
-  it.effect(
-    "Two mounted servers each answer for the tools and prompts that they list, and the first for what both list",
-    () =>
-      Effect.gen(function* () {
-        const serving = (title: string, names: ReadonlyArray<string>) =>
-          McpTest.connect(
-            Layer.mergeAll(
-              Layer.empty,
-              ...names.map((name) =>
-                Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(`${title} ${name}`))
-              ),
-              ...names.map((name) => Prompts.layer(Prompt.make(name), () => Effect.succeed(`${title} ${name}`)))
+  it.effect("Each mounted server answers for the features it lists, and the first for shared ones", () =>
+    Effect.gen(function* () {
+      const serving = (title: string, names: ReadonlyArray<string>) =>
+        McpTest.connect(
+          Layer.mergeAll(
+            Layer.empty,
+            ...names.map((name) =>
+              Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(`${title} ${name}`))
             ),
-            revision
-          )
-        const servers = [yield* serving("first", ["a", "both"]), yield* serving("second", ["b", "both"])]
-        const features = Layer.effectDiscard(
-          Effect.forEach(servers, (server) =>
-            Effect.gen(function* () {
-              yield* (yield* Tools.ToolRegistry).mount(Sources.tools(server))
-              yield* (yield* Prompts.PromptRegistry).mount(Sources.prompts(server))
-            })
-          )
+            ...names.map((name) => Prompts.layer(Prompt.make(name), () => Effect.succeed(`${title} ${name}`)))
+          ),
+          revision
         )
-        const client = yield* McpTest.connect(features, revision)
-        const names = ["a", "b", "both"]
-        const called = yield* Effect.forEach(names, (name) => Effect.map(client.callToolByName(name), text))
-        assert.deepStrictEqual(called, ["first a", "second b", "first both"])
-        const prompts = yield* Effect.forEach(names, (name) =>
-          Effect.map(client.getPromptByName(name), ({ messages }) =>
-            text({ content: messages.map((one) => one.content) })
-          )
+      const servers = [yield* serving("first", ["a", "both"]), yield* serving("second", ["b", "both"])]
+      const features = Layer.effectDiscard(
+        Effect.forEach(servers, (server) =>
+          Effect.gen(function* () {
+            yield* (yield* Tools.ToolRegistry).mount(Sources.tools(server))
+            yield* (yield* Prompts.PromptRegistry).mount(Sources.prompts(server))
+          })
         )
-        assert.deepStrictEqual(prompts, called)
-      })
+      )
+      const client = yield* McpTest.connect(features, revision)
+      const names = ["a", "b", "both"]
+      const called = yield* Effect.forEach(names, (name) => Effect.map(client.callToolByName(name), text))
+      assert.deepStrictEqual(called, ["first a", "second b", "first both"])
+      const prompts = yield* Effect.forEach(names, (name) =>
+        Effect.map(client.getPromptByName(name), ({ messages }) =>
+          text({ content: messages.map((one) => one.content) })
+        )
+      )
+      assert.deepStrictEqual(prompts, called)
+    })
   )
 })
 
-describe.each(Revision.all)("Two servers of one name mounted with prefixes, $version", (revision) => {
+describe.each(Revision.all)("Two servers with one name mounted with prefixes, $version", (revision) => {
   it.effect(
-    "Two mounted servers of one name keep their equal tools apart by prefixes",
+    "Prefixes keep equally named tools of two mounted servers apart",
     () =>
       Effect.gen(function* () {
         const serving = (title: string) =>
@@ -193,32 +189,28 @@ describe.each(Revision.all)("Two servers of one name mounted with prefixes, $ver
   )
 })
 
-describe("A question that names no call", () => {
-  it.effect(
-    "A question that names no call is refused while two callers have calls in flight, and no user is asked",
-    () =>
-      Effect.gen(function* () {
-        const { started } = yield* Behind
-        const first = yield* Effect.provide(join(Revision.latestStateful), user("first"), { local: true })
-        const second = yield* Effect.provide(join(Revision.latestStateful), user("second"), { local: true })
-        const waiting = yield* Effect.forkChild(first.callToolByName("b.hang"), { startImmediately: true })
-        yield* Deferred.await(started)
-        const result = yield* Effect.result(second.callToolByName("b.greet", { first: "first" }))
-        assert.include(JSON.stringify(result), "Several callers")
-        yield* Fiber.interrupt(waiting)
-      }).pipe(Effect.provide(mounting(Revision.latestStateful, user("process"))))
+describe("Questions that name no call", () => {
+  it.effect("A question without a call is rejected while two callers have calls in flight", () =>
+    Effect.gen(function* () {
+      const { started } = yield* Behind
+      const first = yield* Effect.provide(join(Revision.latestStateful), user("first"), { local: true })
+      const second = yield* Effect.provide(join(Revision.latestStateful), user("second"), { local: true })
+      const waiting = yield* Effect.forkChild(first.callToolByName("b.hang"), { startImmediately: true })
+      yield* Deferred.await(started)
+      const result = yield* Effect.result(second.callToolByName("b.greet", { first: "first" }))
+      assert.include(JSON.stringify(result), "Several callers")
+      yield* Fiber.interrupt(waiting)
+    }).pipe(Effect.provide(mounting(Revision.latestStateful, user("process"))))
   )
 
-  it.effect(
-    "A question that names no call reaches the caller while other calls over the same connection are in flight",
-    () =>
-      Effect.gen(function* () {
-        const { started } = yield* Behind
-        const client = yield* Effect.provide(join(Revision.latestStateful), user("caller"))
-        const waiting = yield* Effect.forkChild(client.callToolByName("b.hang"), { startImmediately: true })
-        yield* Deferred.await(started)
-        assert.strictEqual(text(yield* client.callToolByName("b.greet", { first: "first" })), "caller and caller")
-        yield* Fiber.interrupt(waiting)
-      }).pipe(Effect.provide(mounting(Revision.latestStateful, user("process"))))
+  it.effect("A question without a call reaches the caller while other calls share its connection", () =>
+    Effect.gen(function* () {
+      const { started } = yield* Behind
+      const client = yield* Effect.provide(join(Revision.latestStateful), user("caller"))
+      const waiting = yield* Effect.forkChild(client.callToolByName("b.hang"), { startImmediately: true })
+      yield* Deferred.await(started)
+      assert.strictEqual(text(yield* client.callToolByName("b.greet", { first: "first" })), "caller and caller")
+      yield* Fiber.interrupt(waiting)
+    }).pipe(Effect.provide(mounting(Revision.latestStateful, user("process"))))
   )
 })

@@ -1,4 +1,4 @@
-/** Pages that a user is to visit, between revisions that speak of them in different ways. */
+/** Pages for a user to visit, between revisions that describe them in different ways. */
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { Elicitation, Memory, Peer, Tool, Tools } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -11,7 +11,7 @@ import { join } from "./support/gateway.ts"
 
 const page = { mode: "url", elicitationId: "page-1", url: "https://example.com/login", message: "Log in first" }
 
-/** A server of 2025-11-25 that refuses its tool until a page was visited. */
+/** A server of 2025-11-25 that rejects calls of its tool until a page was visited. */
 const refusing = Effect.gen(function* () {
   const visited = yield* Deferred.make<void>()
   const refusals = yield* Queue.unbounded<void>()
@@ -41,8 +41,8 @@ const refusing = Effect.gen(function* () {
   return { connector, refusals, visited }
 })
 
-describe("A tool that is refused until a page was visited", () => {
-  it.effect("A tool that requires a visited page asks by rounds where the client's revision has no such refusals", () =>
+describe("Tools that require visiting a URL", () => {
+  it.effect("A required URL becomes a question in a round if the client's revision lacks such errors", () =>
     Effect.gen(function* () {
       const { connector, visited } = yield* refusing
       const asked: Array<unknown> = []
@@ -66,7 +66,7 @@ describe("A tool that is refused until a page was visited", () => {
     })
   )
 
-  it.effect("A tool that requires a visited page is refused, and the client is told when the page was visited", () =>
+  it.effect("A required URL fails the tool, and the client is notified of the visit", () =>
     Effect.gen(function* () {
       const { connector, refusals, visited } = yield* refusing
       const user = Elicitation.layer({ url: () => Effect.succeed({ action: "accept" }) })
@@ -79,7 +79,7 @@ describe("A tool that is refused until a page was visited", () => {
         )
         const entering = yield* Effect.forkChild(client.callToolByName("enter"))
         yield* Queue.take(refusals)
-        // After the refusal has arrived: completions of unknown URL elicitations are not passed on.
+        // After the error has arrived, because completions of unknown URL elicitations are not forwarded.
         yield* quiesce
         yield* Deferred.succeed(visited, undefined)
         assert.strictEqual(yield* Queue.take(done), page.elicitationId)
@@ -91,7 +91,7 @@ describe("A tool that is refused until a page was visited", () => {
   )
 })
 
-it.effect("A page without an id gets an id for a client whose revision knows pages by ids", () =>
+it.effect("A URL question without an id gets one if the client's revision requires ids", () =>
   Effect.gen(function* () {
     const tool = Tools.layer(Tool.make("visit", { description: "Has a page visited." }), () =>
       Effect.as(Elicitation.url({ message: "Look", url: "https://example.com/" }), "consented")

@@ -7,8 +7,8 @@ import { Context, Deferred, Effect, Fiber, Layer, Queue, Schema } from "effect"
 import * as Gateway from "../src/Gateway.ts"
 import { join } from "./support/gateway.ts"
 
-describe.each(["2025-11-25", "2026-07-28"] as const)("A question of a newer call, of a client of %s", (version) => {
-  it.effect("A question of a newer call that was sent with an older call is asked again when the older call ends", () =>
+describe.each(["2025-11-25", "2026-07-28"] as const)("Questions of newer calls, from a %s client", (version) => {
+  it.effect("A newer call's question sent with an older call is asked again when the older call ends", () =>
     Effect.gen(function* () {
       const running = yield* Deferred.make<void>()
       const end = yield* Deferred.make<void>()

@@ -1,4 +1,4 @@
-/** What a session with a gateway is told without asking, and what it subscribes to. */
+/** Unrequested notifications and subscriptions of a session with a gateway. */
 import { Memory, Peer, Tool, Tools } from "@effect-mcp/core"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -13,12 +13,12 @@ import { everything, post } from "./support/post.ts"
 
 const stateful = Revision.get("2025-11-25")!
 
-describe.each([stateful, Revision.get("2026-07-28")!])("A session before $version", (upstream) => {
+describe.each([stateful, Revision.get("2026-07-28")!])("Sessions in front of $version", (upstream) => {
   const test = <A, E>(title: string, body: Effect.Effect<A, E, any>) =>
     it.effect(title, () => Effect.provide(Effect.scoped(body), Layer.fresh(layer(upstream))) as Effect.Effect<A, E>)
 
   test(
-    "A session subscribes upstream once however often its client asks, until the client unsubscribes",
+    "A session subscribes upstream once, however often its client asks, until it unsubscribes",
     Effect.gen(function* () {
       const client = yield* join(stateful)
       const { updates } = yield* Behind
@@ -44,17 +44,17 @@ describe.each([stateful, Revision.get("2026-07-28")!])("A session before $versio
   )
 
   test(
-    "A session is refused a subscription to a resource that does not exist",
+    "A session cannot subscribe to a missing resource",
     Effect.gen(function* () {
       const client = yield* join(stateful)
       const error = yield* Effect.flip(client.subscribeResource("test://nowhere"))
-      // A server without sessions does not say why.
+      // A server without sessions does not report the reason.
       assert.deepInclude(error, { _tag: "McpError", code: upstream === stateful ? -32002 : -32601 })
     })
   )
 })
 
-it.effect("A message that a server sends outside of any request reaches the session", () =>
+it.effect("A server's message outside any request reaches the session", () =>
   Effect.gen(function* () {
     const connector = Effect.gen(function* () {
       const [client, server] = yield* Memory.pair()
@@ -95,7 +95,7 @@ it.effect("A message that a server sends outside of any request reaches the sess
   })
 )
 
-it.effect("A server of the other era only is spoken to in that era, which the gateway finds out once", () =>
+it.effect("A server from the other era is detected once and then used in that era", () =>
   Effect.gen(function* () {
     const add = Tools.layer(Tool.make("hello", { description: "Greets." }), () => Effect.succeed("hello"))
     const server = McpServer.layer({ name: "modern", version: "0", features: add, revisions: ["2026-07-28"] })
@@ -119,18 +119,20 @@ it.effect("A server of the other era only is spoken to in that era, which the ga
   })
 )
 
-/** Opens a state at once, where the real seal asks other threads: of two requests that were sent together the first is then the first. */
+/**
+ * Opens a state synchronously. The real seal uses other threads; here, the first of two concurrent requests stays first.
+ */
 const unsealed = Layer.succeed(StateSeal, {
   seal: (journal) => Effect.succeed(JSON.stringify(journal)),
   open: (state) => Effect.succeed({ journal: JSON.parse(state), jti: state, expires: Infinity })
 })
 
-describe("A request without a session", () => {
+describe("Sessionless requests", () => {
   const test = <A, E>(title: string, body: Effect.Effect<A, E, Layer.Success<ReturnType<typeof layer>>>) =>
     it.effect(title, () => Effect.provide(body, Layer.provide(Layer.fresh(layer(stateful)), unsealed)))
 
   test(
-    "A request that is sent twice with the same state is answered twice by the call that runs once",
+    "A retry with the same state is answered twice by a call that runs once",
     Effect.gen(function* () {
       const call = { name: "greet", arguments: { first: "Ada" } }
       const answers = ({ inputRequests, requestState }: any) => ({
@@ -153,7 +155,7 @@ describe("A request without a session", () => {
   )
 
   test(
-    "A request without a session is checked against the tools as they are now",
+    "A sessionless request is validated against the current tools",
     Effect.gen(function* () {
       const call = (name: string) =>
         post(
@@ -178,7 +180,7 @@ describe("A request without a session", () => {
   )
 
   test(
-    "A request without a session is refused a subscription of sessions",
+    "A sessionless request cannot use session subscriptions",
     Effect.gen(function* () {
       const { error } = yield* post("resources/subscribe", { uri: "test://news" })
       assert.strictEqual(error.code, -32601)
@@ -186,7 +188,7 @@ describe("A request without a session", () => {
   )
 })
 
-it.effect("A subscription says what it was granted, and ends with a result when the gateway does", () =>
+it.effect("A subscription reports its grant, and ends with a result when the gateway shuts down", () =>
   Effect.gen(function* () {
     const dispatch = McpServer.dispatch(yield* McpServer.McpServer)
     const messages = yield* Queue.unbounded<any>()

@@ -1,7 +1,7 @@
-/** An endpoint of an `HttpApi` as a tool: its schemas, and the call of its client. */
+/** Turns an `HttpApi` endpoint into a tool, with the endpoint's schemas and a call through the API's client. */
 import * as Tool from "@effect-mcp/core/Tool"
 import type * as Tools from "@effect-mcp/core/Tools"
-import { withoutServices } from "@effect-mcp/core/internal/ValueCodec"
+import { withoutServices } from "@effect-mcp/core/internal/codecs"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,21 +14,21 @@ import * as Schema from "effect/Schema"
 import * as Arguments from "../tool/Arguments.ts"
 import * as ServedCall from "../tool/ServedCall.ts"
 
-/** An endpoint as `HttpApi.reflect` gives it. */
+/** An endpoint as reported by `HttpApi.reflect`. */
 export interface Reflected {
   readonly group: { readonly identifier: string; readonly topLevel: boolean }
   readonly endpoint: HttpApiEndpoint.Top
   readonly mergedAnnotations: Context.Context<never>
   readonly errors: ReadonlyMap<number, ReadonlyArray<Schema.Top>>
-  /** Those with a body that is not a stream. */
+  /** Success schemas, without streamed bodies. */
   readonly successes: ReadonlyMap<number, ReadonlyArray<Schema.Top>>
 }
 
-/** An endpoint that cannot be a tool. */
+/** Returns the error for an endpoint that cannot be a tool. */
 const unsupported = ({ endpoint, group }: Reflected, reason: string): Error =>
   new Error(`${group.identifier}.${endpoint.identifier} cannot be a tool: ${reason}. Leave it out of \`endpoints\``)
 
-/** The values of a part as the handler has them: a number in a path is a number. */
+/** Returns the codec for a part's values, in the types the handler uses. A number in a path, for example, is decoded to a number. */
 const valuesOf = (schema: Schema.Top | undefined): Tool.DescribedCodec<unknown> | undefined =>
   schema === undefined ? undefined : Tool.codec(Schema.toType(withoutServices(schema)))
 
@@ -47,7 +47,7 @@ const payloadOf = (reflected: Reflected): Tool.DescribedCodec<unknown> | undefin
   return payload && Tool.codec(payload)
 }
 
-/** Arguments of a tool that become the parts of a request. */
+/** Returns the codec for the tool's arguments, which become the parts of a request. */
 const inputOf = (reflected: Reflected): Tool.DescribedCodec<Arguments.Placed> => {
   const { endpoint } = reflected
   const sections = [
@@ -81,7 +81,7 @@ const inputOf = (reflected: Reflected): Tool.DescribedCodec<Arguments.Placed> =>
   }
 }
 
-/** The bodies of its successes. */
+/** Returns the schemas for success bodies. */
 const successesOf = (reflected: Reflected): ReadonlyArray<Schema.Top> => {
   const successes = [...reflected.successes.values()].flat()
   if (successes.length < reflected.endpoint.success.size) {
@@ -91,7 +91,7 @@ const successesOf = (reflected: Reflected): ReadonlyArray<Schema.Top> => {
   return bodies.filter(({ ast }) => !HttpApiSchema.isNoContent(ast))
 }
 
-/** Whether a success has headers that its schema declares: then its value has the body beside them. */
+/** True if a success schema declares headers. In that case, its value holds the body next to the headers. */
 const hasHeaders = ({ successes }: Reflected): boolean =>
   [...successes.values()].flat().some((schema) => HttpApiSchema.isWithHeaders(schema))
 
@@ -100,14 +100,14 @@ const statusOf = (error: unknown): string => {
   return response === undefined ? "could not be called" : `answered with the status ${response.status}`
 }
 
-/** The name that the tool has unless the program gives another. */
+/** Returns the tool's default name. */
 export const nameOf = ({ endpoint, group }: Reflected): string =>
   Arguments.toolName(group.topLevel ? endpoint.identifier : `${group.identifier}_${endpoint.identifier}`)
 
-/** The client's call of an endpoint. */
+/** Calls an endpoint through the API's client. */
 export type EndpointCall = (request: Arguments.Placed) => Effect.Effect<unknown, unknown>
 
-/** Offers the endpoint as a tool. Throws for one that cannot be a tool. */
+/** Serves the endpoint as a tool. Throws if it cannot be a tool. */
 export const layer = (
   reflected: Reflected,
   given: ServedCall.Description,

@@ -1,8 +1,8 @@
 /**
- * The endpoints of an `HttpApi` as tools: the same schemas, errors and middleware.
+ * Serves `HttpApi` endpoints as tools, with the same schemas, errors and middleware.
  *
- * A call is a request of the API's own client, over the `HttpClient` of the context: to a server (`baseUrl`), or to the handlers in this
- * process (`layerInProcess`).
+ * Each call is made with the API's own client through the `HttpClient` in the context, either to a server (`baseUrl`) or to handlers in
+ * this process (`layerInProcess`).
  */
 import type { ToolRegistry } from "@effect-mcp/core/Tools"
 import type * as Tools from "@effect-mcp/core/Tools"
@@ -21,7 +21,7 @@ import * as Layer from "effect/Layer"
 import type * as ServedCall from "../tool/ServedCall.ts"
 import * as Endpoint from "./Endpoint.ts"
 
-/** The names of the endpoints of an API: `group.endpoint`, or `endpoint` in a group at the top. */
+/** Names of an API's endpoints: `group.endpoint`, or just `endpoint` in a top-level group. */
 export type EndpointName<Groups extends HttpApiGroup.Constraint> = Groups extends HttpApiGroup.Constraint
   ? HttpApiGroup.Endpoints<Groups> extends infer Endpoint
     ? Endpoint extends HttpApiEndpoint.Constraint
@@ -33,21 +33,21 @@ export type EndpointName<Groups extends HttpApiGroup.Constraint> = Groups extend
   : never
 
 export interface Options<Name extends string> {
-  /** Where the API is. Default: the URL that the `HttpClient` of the context adds. */
+  /** The API's base URL. Default: whatever URL the `HttpClient` in the context adds. */
   readonly baseUrl?: string | URL | undefined
   /**
-   * The endpoints that are tools, by name: `true`, or how the tool is described. Default: all with the method GET, unless they are
-   * annotated with `OpenApi.Exclude`.
+   * Endpoints to serve as tools, by name. The value is `true` or a tool description. Default: all GET endpoints except those annotated with
+   * `OpenApi.Exclude`.
    */
   readonly endpoints?: { readonly [name in Name]?: true | ServedCall.Description } | undefined
-  /** How the tools are offered. */
+  /** Options for the tools. */
   readonly tools?: Tools.Options | undefined
 }
 
 const nameOf = ({ endpoint, group }: Endpoint.Reflected): string =>
   group.topLevel ? endpoint.identifier : `${group.identifier}.${endpoint.identifier}`
 
-/** How the endpoint is described as a tool; undefined where it is none. */
+/** Returns the description of an endpoint's tool, or `undefined` if the endpoint is not a tool. */
 const chosen = (
   reflected: Endpoint.Reflected,
   endpoints: { readonly [name: string]: true | ServedCall.Description | undefined } | undefined
@@ -62,11 +62,12 @@ const chosen = (
 }
 
 /**
- * Serves endpoints of the API as tools, for as long as the layer lives. Path, query, payload and headers are the arguments of one object. The
- * body of a success is the structured content, or the text, of the result. An error that the endpoint declares is a result with `isError`,
- * typed for clients with the same schema; of any other error the client reads the status only, and the log has it.
+ * Serves the API's endpoints as tools for the lifetime of the layer. Path, query, payload and header fields are combined into one arguments
+ * object. A success body becomes the result's structured content or text. An error the endpoint declares becomes a result with `isError`,
+ * which clients using the same schema receive as a typed failure. For any other error, the client sees only the status and the error itself
+ * is logged.
  *
- * Throws for an endpoint with a stream, an upload or an upgrade, when the layer is built.
+ * Throws while building the layer if an endpoint uses a stream, an upload or an upgrade.
  *
  * @example
  * ```ts
@@ -121,7 +122,7 @@ export const layer = <Id extends string, Groups extends HttpApiGroup.Constraint>
 const membersOf = (value: unknown): ReadonlyMap<string, unknown> =>
   new Map(Object.entries(typeof value === "object" && value !== null ? value : {}))
 
-/** The member of the client for an endpoint. */
+/** Returns the client's function for an endpoint. */
 const callOf = (client: unknown, { endpoint, group }: Endpoint.Reflected): Endpoint.EndpointCall => {
   const members = membersOf(client)
   const own = group.topLevel ? members : membersOf(members.get(group.identifier))
@@ -130,7 +131,7 @@ const callOf = (client: unknown, { endpoint, group }: Endpoint.Reflected): Endpo
 }
 
 /**
- * An `HttpClient` whose requests go to the routes of this layer, in this process: no socket is opened, and all middleware runs.
+ * An `HttpClient` that sends requests straight to this layer's routes, within the process. All middleware runs, but no socket is opened.
  */
 export const layerInProcess = <A, E>(
   app: Layer.Layer<A, E, HttpRouter.HttpRouter>

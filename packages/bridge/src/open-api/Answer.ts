@@ -1,4 +1,4 @@
-/** The answer of an operation as the result of a tool: JSON is structured content, text and images are content. */
+/** Converts an operation's response to a tool result. JSON becomes structured content; text and images become content. */
 import * as Tools from "@effect-mcp/core/Tools"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -8,10 +8,10 @@ import * as Effect from "effect/Effect"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Stream from "effect/Stream"
 
-/** Characters of a failed answer that the model reads. */
+/** Maximum number of characters of an error response shown to the model. */
 const maxMessage = 1000
 
-/** The bytes of the body. Fails where there are more than allowed, without reading them. */
+/** Reads the body. Fails as soon as it exceeds the maximum size. */
 const bytesOf = (response: HttpClientResponse.HttpClientResponse, most: number) =>
   Effect.gen(function* () {
     const chunks: Array<Uint8Array> = []
@@ -49,7 +49,7 @@ const structured = (text: string): CallToolResult => {
   }
 }
 
-/** The result; fails with a `ToolFailure` for a status that is not 2xx, and for a body that is too large or of another kind. */
+/** Returns the tool result. Fails with a `ToolFailure` if the status is not 2xx, or if the body is too large or has an unsupported type. */
 export const resultOf = (response: HttpClientResponse.HttpClientResponse, where: string, maxBytes: number) =>
   Effect.gen(function* () {
     const [given = ""] = (response.headers["content-type"] ?? "").split(";")

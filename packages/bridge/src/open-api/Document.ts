@@ -1,24 +1,25 @@
 /**
- * An OpenAPI 3.1 document, read with bounds: it may be a stranger's.
+ * Reads an OpenAPI 3.1 document with limits, because it may be untrusted.
  *
- * Owns references within the document. Refuses references to other documents, and a document that is too large or too deep.
+ * Resolves references within the document. Rejects references to other documents, as well as documents that are too large or too deeply
+ * nested.
  */
 import type { JsonObject } from "@effect-mcp/protocol/JsonSchema"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Data from "effect/Data"
 
-/** The document cannot be used, or an operation of it that the program chose. */
+/** The document is unusable, or an operation chosen by the program is. */
 export class InvalidDocument extends Data.TaggedError("InvalidDocument")<{ readonly message: string }> {}
 
 export interface DocumentLimits {
-  /** Operations that become tools at most. Default 200. */
+  /** Maximum number of operations to turn into tools. Default 200. */
   readonly operations?: number | undefined
-  /** Values in the document at most, objects and lists included. Default 200 000. */
+  /** Maximum number of values in the document, including objects and arrays. Default 200 000. */
   readonly values?: number | undefined
-  /** Levels of objects and lists at most. Default 100. */
+  /** Maximum nesting depth of objects and arrays. Default 100. */
   readonly depth?: number | undefined
-  /** Characters of the input schemas of all tools together, at most. Default 4 million. */
+  /** Maximum total length of all tools' input schemas, in characters. Default 4 million. */
   readonly schemas?: number | undefined
 }
 
@@ -29,31 +30,31 @@ export const defaultLimits: Required<{ readonly [name in keyof DocumentLimits]: 
   schemas: 4_000_000
 }
 
-/** An operation of a path. */
+/** An operation on a path. */
 export interface Operation {
-  /** Its `operationId`, else its method and path. */
+  /** The `operationId`, or the method and path if there is none. */
   readonly id: string
-  /** In capitals. */
+  /** HTTP method in upper case. */
   readonly method: string
-  /** As the document has it: `/users/{id}`. */
+  /** Path as written in the document, such as `/users/{id}`. */
   readonly path: string
   readonly tags: ReadonlyArray<string>
   readonly summary: string | undefined
   readonly description: string | undefined
   readonly deprecated: boolean
-  /** Those of the path and its own. */
+  /** Parameters declared by the path and by the operation. */
   readonly parameters: ReadonlyArray<JsonObject>
   readonly requestBody: JsonObject | undefined
 }
 
 const methods = ["get", "put", "post", "delete", "options", "head", "patch"]
-/** References that lead from one to the next at most. */
+/** Maximum length of a chain of references. */
 const maxHops = 16
 
 const listOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
-/** Throws where the document has more values or levels than allowed. */
+/** Throws if the document has too many values or is nested too deeply. */
 const measure = (document: unknown, limits: DocumentLimits): void => {
   const { depth = defaultLimits.depth, values = defaultLimits.values } = limits
   let level: ReadonlyArray<unknown> = [document]
@@ -68,11 +69,11 @@ const measure = (document: unknown, limits: DocumentLimits): void => {
   }
 }
 
-/** What a pointer such as `#/components/parameters/limit` leads to. */
+/** Returns the value at a pointer such as `#/components/parameters/limit`. */
 export const pointed = (document: JsonObject, reference: string): unknown => {
   if (!reference.startsWith("#/")) {
     throw new InvalidDocument({
-      message: `The reference ${excerpt(reference)} leads out of the document: put what it means into the document`
+      message: `The reference ${excerpt(reference)} points outside the document: copy its target into the document`
     })
   }
   let value: unknown = document
@@ -80,18 +81,18 @@ export const pointed = (document: JsonObject, reference: string): unknown => {
     const key = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")
     const member = typeof value === "object" && value !== null ? Object.getOwnPropertyDescriptor(value, key) : undefined
     if (member === undefined) {
-      throw new InvalidDocument({ message: `The reference ${excerpt(reference)} leads nowhere` })
+      throw new InvalidDocument({ message: `The reference ${excerpt(reference)} has no target` })
     }
     value = member.value
   }
   return value
 }
 
-/** The object itself, or the one that its `$ref` leads to. */
+/** Returns the object itself, or the object its `$ref` points to. */
 const resolved = (document: JsonObject, value: unknown): JsonObject | undefined => {
   let found: unknown = value
   for (let hops = 0; isJsonObject(found) && typeof found["$ref"] === "string"; hops++) {
-    if (hops === maxHops) throw new InvalidDocument({ message: `The reference ${excerpt(found["$ref"])} does not end` })
+    if (hops === maxHops) throw new InvalidDocument({ message: `The reference ${excerpt(found["$ref"])} is circular` })
     found = pointed(document, found["$ref"])
   }
   return isJsonObject(found) ? found : undefined
@@ -126,13 +127,13 @@ const operationsOf = (document: JsonObject, path: string, item: JsonObject): Rea
     ]
   })
 
-/** All operations, in the order of the document. Throws `InvalidDocument`. */
+/** Returns all operations in document order. Throws `InvalidDocument`. */
 export const operations = (document: unknown, limits: DocumentLimits = {}): ReadonlyArray<Operation> => {
   measure(document, limits)
   const version = isJsonObject(document) ? textOf(document["openapi"]) : undefined
   if (!isJsonObject(document) || version === undefined || !version.startsWith("3.1")) {
     const given = version === undefined ? "it has no `openapi`" : `it is of ${excerpt(version)}`
-    throw new InvalidDocument({ message: `Expected an OpenAPI document of 3.1, as a parsed object, but ${given}` })
+    throw new InvalidDocument({ message: `Expected a parsed OpenAPI 3.1 document, but ${given}` })
   }
   const paths = isJsonObject(document["paths"]) ? document["paths"] : {}
   return Object.entries(paths).flatMap(([path, value]) => {

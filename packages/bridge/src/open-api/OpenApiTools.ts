@@ -1,9 +1,10 @@
 /**
- * The operations of an OpenAPI 3.1 document as tools, called at a base URL over the `HttpClient` of the context.
+ * Serves the operations in an OpenAPI 3.1 document as tools. Calls go to a base URL, through the `HttpClient` in the context.
  *
- * The document may be a stranger's: it is read with bounds, and no URL of it is called (`servers`, references, redirects). Names and
- * descriptions of its operations are shown to models as they are.
+ * The document may be untrusted. It is read with limits, and its URLs (`servers`, references, redirects) are never called. Operation names
+ * and descriptions are shown to models unchanged.
  */
+import { checkedBoolean, isPromiseLike } from "@effect-mcp/core/internal/calling"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -23,19 +24,19 @@ import * as OperationRequest from "./OperationRequest.ts"
 export { InvalidDocument, type DocumentLimits as Limits, type Operation } from "./Document.ts"
 
 export interface Options {
-  /** Where the API is: every request lies below it. */
+  /** The API's base URL. Every request goes to a URL under it. */
   readonly baseUrl: string | URL
   /**
-   * The operations that are tools: whether one is, or how its tool is described. Default: those with the method GET that are not deprecated.
-   * An operation that cannot be a tool is left out by default, and an error where it is chosen here.
+   * Chooses which operations become tools. Return a boolean or a tool description. Default: all GET operations that are not deprecated,
+   * skipping any that can't be a tool. If you choose such an operation here, building the layer fails.
    */
   readonly operations?: ((operation: Document.Operation) => boolean | ServedCall.Description) | undefined
-  /** Headers of every request, such as an API key. */
+  /** Headers to add to every request, such as an API key. */
   readonly headers?: { readonly [name: string]: string } | undefined
-  /** The largest answer, in bytes. Default 1 MiB. */
+  /** Maximum response size in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
   readonly limits?: Document.DocumentLimits | undefined
-  /** How the tools are offered. */
+  /** Options for the tools. */
   readonly tools?: Tools.Options | undefined
 }
 
@@ -43,7 +44,7 @@ type ToolLayer = Layer.Layer<never, never, Tools.ToolRegistry>
 
 const defaultBytes = 1024 * 1024
 
-/** What the model reads of an operation. */
+/** Returns an operation's tool description. */
 const descriptionOf = ({ description, method, path, summary }: Document.Operation): string =>
   [summary, description].filter((text) => text !== undefined && text !== "").join("\n\n") || `${method} ${path}`
 
@@ -54,7 +55,7 @@ interface Api {
   readonly http: HttpClient.HttpClient
 }
 
-/** Throws for an operation that cannot be a tool. */
+/** Returns an operation's tool. Throws if it cannot be a tool. */
 const toolOf = (
   api: Api,
   operation: Document.Operation,
@@ -92,9 +93,12 @@ const toolOf = (
   return { layer, name: tool.name, length: JSON.stringify(request.arguments.jsonSchema).length }
 }
 
+const isDescription = (chosen: boolean | ServedCall.Description): chosen is ServedCall.Description =>
+  typeof chosen === "object" && chosen !== null && !isPromiseLike(chosen)
+
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** The tools of all operations that are chosen. Throws `InvalidDocument`. */
+/** Returns tools for all chosen operations. Throws `InvalidDocument`. */
 const toolsOf = (api: Api): { readonly layers: ReadonlyArray<ToolLayer>; readonly left: ReadonlyArray<string> } => {
   const { operations: choose, limits } = api.options
   const most = limits?.operations ?? Document.defaultLimits.operations
@@ -105,10 +109,11 @@ const toolsOf = (api: Api): { readonly layers: ReadonlyArray<ToolLayer>; readonl
   const names = new Set<string>()
   for (const operation of Document.operations(api.document, limits)) {
     const chosen = choose === undefined ? operation.method === "GET" && !operation.deprecated : choose(operation)
-    if (chosen === false) continue
+    const given = isDescription(chosen) ? chosen : checkedBoolean("operations", chosen) ? {} : undefined
+    if (given === undefined) continue
     const made = Result.try({
       try: () => {
-        const tool = toolOf(api, operation, chosen === true ? {} : chosen)
+        const tool = toolOf(api, operation, given)
         if (names.has(tool.name)) throw new Error(`another operation has the name ${tool.name} as a tool`)
         return tool
       },
@@ -129,14 +134,14 @@ const toolsOf = (api: Api): { readonly layers: ReadonlyArray<ToolLayer>; readonl
     }
     if (layers.length + left.length > most) {
       throw new Document.InvalidDocument({
-        message: `More than ${most} operations are chosen: choose fewer by \`operations\`, or raise \`limits.operations\``
+        message: `More than ${most} operations are selected: select fewer with \`operations\`, or raise \`limits.operations\``
       })
     }
   }
   return { layers, left }
 }
 
-/** The client without redirects: an answer cannot lead elsewhere. */
+/** Returns the client without redirects, so that a response cannot lead elsewhere. */
 const withoutRedirects = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
   HttpClient.transform(client, (sent) =>
     Effect.updateContext(sent, (context: Context.Context<never>) =>
@@ -148,12 +153,12 @@ const withoutRedirects = (client: HttpClient.HttpClient): HttpClient.HttpClient 
   )
 
 /**
- * Serves operations of the document as tools, for as long as the layer lives. Parameters of path, query and headers, and the properties of
- * the body, are the arguments of one object, validated by the schemas of the document. JSON of an answer is the text, and the structured
- * content where it is an object; a status that is not 2xx is a result with `isError` and the begin of what the API said.
+ * Serves the document's operations as tools for the lifetime of the layer. Path, query and header parameters are combined with the body's
+ * properties into one arguments object, validated against the document's schemas. A JSON response becomes text, plus structured content if
+ * it is an object. If the status is not 2xx, the result has `isError` and contains the beginning of the response.
  *
- * Fails with `InvalidDocument` for a document that is not of 3.1, too large, or refers to others. The same holds for a chosen operation
- * that cannot be called.
+ * Fails with `InvalidDocument` if the document is not OpenAPI 3.1, is too large, or refers to other documents, or if a chosen operation
+ * can't be called.
  *
  * @example
  * ```ts

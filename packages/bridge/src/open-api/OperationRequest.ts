@@ -1,7 +1,7 @@
 /**
- * The request of an operation, made of the arguments of a tool.
+ * Builds an operation's request from a tool's arguments.
  *
- * Its URL lies below the base URL, whatever the document and the arguments say.
+ * The URL is always under the base URL, regardless of the document and the arguments.
  */
 import type { JsonObject } from "@effect-mcp/protocol/JsonSchema"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -14,7 +14,7 @@ import * as Schemas from "./Schemas.ts"
 
 export interface OperationRequest {
   readonly arguments: Arguments.Arguments
-  /** Throws for a value that cannot be in a path. */
+  /** Builds the request. Throws if a value can't be used in a path. */
   readonly make: (placed: Arguments.Placed) => HttpClientRequest.HttpClientRequest
 }
 
@@ -43,7 +43,7 @@ const bodyOf = (document: JsonObject, requestBody: JsonObject | undefined): Body
   return { part: { place: "body", jsonSchema, required }, isForm: type === form }
 }
 
-/** The parameters of a place as one object. */
+/** Combines the parameters in one location into a single object. */
 const partOf = (place: Parameter.ParameterPlace, parameters: ReadonlyArray<Parameter.Parameter>): Arguments.Part => {
   const definitions = parameters.flatMap(({ jsonSchema: { $defs } }) =>
     isJsonObject($defs) ? Object.entries($defs) : []
@@ -64,22 +64,22 @@ const partOf = (place: Parameter.ParameterPlace, parameters: ReadonlyArray<Param
   }
 }
 
-/** A header whose value HTTP can send. Throws without the value, which may be a secret. */
+/** Checks that a header can be sent over HTTP. The error omits the value, because it may be a secret. */
 const sendable = ([name, text]: readonly [string, string]): [name: string, text: string] => {
   if (/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) return [name, text]
   const message = `the value of the header ${name} cannot be sent: it has a line break, or letters beyond Latin-1`
   throw new Document.InvalidDocument({ message })
 }
 
-/** One segment of a path; `.` and `..` would lead elsewhere. */
+/** Encodes a path segment. Rejects `.` and `..`, which would escape the base URL. */
 const segment = (text: string): string => {
   if (text === "" || text === "." || text === "..") {
-    throw new Document.InvalidDocument({ message: `${JSON.stringify(text)} cannot be a part of a path` })
+    throw new Document.InvalidDocument({ message: `${JSON.stringify(text)} cannot be part of a path` })
   }
   return encodeURIComponent(text)
 }
 
-/** The URL of the operation below the base. Throws for a path that leads out of it. */
+/** Returns the operation's URL under the base. Throws if the path escapes the base. */
 const urlOf = (base: URL, path: string): URL => {
   const root = base.pathname.endsWith("/") ? base.pathname : `${base.pathname}/`
   const url = new URL(`${base.origin}${root}${path.replace(/^\//, "")}`)
@@ -95,7 +95,7 @@ const valuesOf = (placed: Arguments.Placed, place: string): JsonObject => {
   return isJsonObject(values) ? values : {}
 }
 
-/** Throws for an operation that cannot be called. */
+/** Prepares an operation for calls. Throws if it can't be called. */
 export const make = (document: JsonObject, operation: Document.Operation, base: URL): OperationRequest => {
   const parameters = operation.parameters.flatMap((parameter) => Parameter.make(document, parameter) ?? [])
   const inPlace = (place: Parameter.ParameterPlace) => parameters.filter((parameter) => parameter.place === place)
@@ -104,7 +104,7 @@ export const make = (document: JsonObject, operation: Document.Operation, base: 
     const own = inPlace(place)
     return own.length === 0 ? [] : [partOf(place, own)]
   })
-  // Refuses a path of the document that leads elsewhere, before any call.
+  // Rejects a path that escapes the base URL before any call is made.
   urlOf(base, operation.path.replaceAll(/\{[^}]*\}/g, "x"))
   const written = (placed: Arguments.Placed, place: Parameter.ParameterPlace) => {
     const values = valuesOf(placed, place)

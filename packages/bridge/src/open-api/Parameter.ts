@@ -1,4 +1,4 @@
-/** A parameter of an operation: where its value belongs, and how it is written there (OpenAPI 3.1, style values). */
+/** An operation parameter: its location and how its value is serialized there (OpenAPI 3.1, style values). */
 import type { JsonObject } from "@effect-mcp/protocol/JsonSchema"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Document from "./Document.ts"
@@ -11,11 +11,11 @@ export interface Parameter {
   readonly name: string
   readonly jsonSchema: JsonObject
   readonly required: boolean
-  /** The value as the pairs of a query, or as the one text of a path or header. */
+  /** Serializes the value as query pairs, or as a single string for a path or header. */
   readonly write: (value: unknown) => ReadonlyArray<readonly [name: string, text: string]>
 }
 
-/** Headers that are the business of the client, not of a document (OpenAPI 3.1, fixed fields of a parameter, and fetch). */
+/** Headers a document must not set, because only the client may set them (OpenAPI 3.1, fixed fields of a parameter, and fetch). */
 const reserved =
   /^(?:accept|accept-encoding|authorization|connection|content-.*|cookie2?|expect|host|keep-alive|origin|proxy-.*|referer|sec-.*|te|trailer|transfer-encoding|upgrade|via)$/i
 
@@ -57,7 +57,7 @@ const writerOf = (parameter: JsonObject, name: string, place: ParameterPlace): P
   }
 }
 
-/** The schema of its value: its own, or that of its media type. */
+/** Returns the schema of the parameter's value, from the parameter itself or from its media type. */
 const schemaOf = ({ content, description, schema }: JsonObject): unknown => {
   const [media] = isJsonObject(content) ? Object.values(content) : []
   const own = schema ?? (isJsonObject(media) ? media["schema"] : undefined)
@@ -65,7 +65,7 @@ const schemaOf = ({ content, description, schema }: JsonObject): unknown => {
   return noted ? { description, ...own } : own
 }
 
-/** Undefined for a header that a document does not decide about. Throws for what cannot be written. */
+/** Reads a parameter. Returns `undefined` for a header the document must not set. Throws if the value can't be serialized. */
 export const make = (document: JsonObject, parameter: JsonObject): Parameter | undefined => {
   const { in: place, name } = parameter
   if (typeof name !== "string" || name === "")

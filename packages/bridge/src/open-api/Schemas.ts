@@ -1,7 +1,7 @@
 /**
- * Schemas of an OpenAPI document as JSON Schemas of a tool: what they refer to is in `$defs`.
+ * Converts OpenAPI schemas to JSON Schemas for tools, with the schemas they reference in `$defs`.
  *
- * Keywords of OpenAPI alone and extensions (`x-...`) are left out. References out of the schemas of the document are refused.
+ * Drops OpenAPI-only keywords and extensions (`x-...`). Rejects references that point outside the document's schemas.
  */
 import type { JsonObject } from "@effect-mcp/protocol/JsonSchema"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
@@ -14,7 +14,7 @@ const data = new Set(["const", "default", "enum", "examples", "required", "type"
 /** Keywords whose properties are names, not keywords. */
 const named = new Set(["properties", "patternProperties", "$defs", "dependentSchemas"])
 const dropped = new Set(["discriminator", "example", "externalDocs", "xml"])
-/** Keywords that change what a reference means. */
+/** Keywords that change the meaning of references. */
 const refused = new Set(["$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$recursiveRef"])
 
 const nameOf = (reference: string): string => {
@@ -43,7 +43,7 @@ const converted = (value: unknown, used: Set<string>, isNames: boolean): unknown
   return Object.fromEntries(entries)
 }
 
-/** The schema with all that it refers to. A schema that only refers to another is that one. */
+/** Returns the schema along with all schemas it references. If the schema is just a reference, returns its target. */
 export const jsonSchema = (document: JsonObject, schema: unknown): JsonObject => {
   const $defs = new Map<string, JsonObject>()
   const used = new Set<string>()
@@ -56,7 +56,7 @@ export const jsonSchema = (document: JsonObject, schema: unknown): JsonObject =>
     typeof reference === "string"
       ? convert(Document.pointed(document, `${prefix}${nameOf(reference)}`))
       : convert(schema)
-  // The set grows while it is walked.
+  // The set grows during the iteration.
   for (const name of used) $defs.set(name, convert(Document.pointed(document, `${prefix}${name}`)))
   return $defs.size === 0 ? root : { ...root, $defs: Object.fromEntries($defs) }
 }

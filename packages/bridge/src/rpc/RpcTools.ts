@@ -1,11 +1,11 @@
 /**
- * The procedures of an `RpcGroup` as tools: the same schemas, errors and middleware.
+ * Serves `RpcGroup` procedures as tools, with the same schemas, errors and middleware.
  *
- * Each tool is chosen by name, since a procedure does not say whether it changes anything.
+ * You choose each tool by name, because a procedure doesn't declare whether it has side effects.
  */
 import * as Tool from "@effect-mcp/core/Tool"
 import type * as Tools from "@effect-mcp/core/Tools"
-import { withoutServices } from "@effect-mcp/core/internal/ValueCodec"
+import { withoutServices } from "@effect-mcp/core/internal/codecs"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as RpcClient from "effect/rpc/RpcClient"
@@ -17,15 +17,15 @@ import * as Arguments from "../tool/Arguments.ts"
 import * as ServedCall from "../tool/ServedCall.ts"
 
 export interface Options<Tag extends string> {
-  /** The procedures that are tools, by tag: `true`, or how the tool is described. */
+  /** Procedures to serve as tools, by tag. The value is `true` or a tool description. */
   readonly procedures: { readonly [tag in Tag]?: true | ServedCall.Description }
-  /** How the tools are offered. */
+  /** Options for the tools. */
   readonly tools?: Tools.Options | undefined
 }
 
 type Call = (tag: string, payload: unknown) => Effect.Effect<unknown, unknown>
 
-/** Arguments of a tool that are the payload: its properties, or one argument `payload`. */
+/** Returns the codec for the tool's arguments: the payload's properties, or a single argument named `payload`. */
 const inputOf = ({ payloadSchema }: Rpc.AnyWithProps): Tool.DescribedCodec<unknown> => {
   const { _tag } = payloadSchema.ast
   if (_tag === "Void" || _tag === "Undefined") {
@@ -41,7 +41,7 @@ const inputOf = ({ payloadSchema }: Rpc.AnyWithProps): Tool.DescribedCodec<unkno
   }
 }
 
-/** Throws for a procedure that is no tool. */
+/** Returns a procedure's tool. Throws if it cannot be a tool. */
 const toolOf = (
   rpc: Rpc.AnyWithProps,
   given: ServedCall.Description,
@@ -85,7 +85,7 @@ const toolsOf = (
   return Layer.mergeAll(Layer.empty, ...layers)
 }
 
-/** The tools of a flat client, which takes the tag of a procedure and its payload. */
+/** Returns the tools for a flat client, which is called with a procedure's tag and payload. */
 const toolsOver = <E, R>(
   client: Effect.Effect<unknown, E, R>,
   requests: ReadonlyMap<string, Rpc.Any>,
@@ -95,11 +95,11 @@ const toolsOver = <E, R>(
   Layer.unwrap(Effect.map(client, (call) => toolsOf(requests, call as Call, options)))
 
 /**
- * Serves procedures as tools, by their handlers in this process, for as long as the layer lives. The properties of the payload are the
- * arguments; a payload that is no object is the argument `payload`. Errors that a procedure or its middleware declares are typed for
- * clients with the same schema.
+ * Serves procedures as tools for the lifetime of the layer, using their handlers in this process. The payload's properties become the
+ * tool's arguments; a payload that is not an object becomes a single argument named `payload`. Clients using the same schema receive errors
+ * declared by a procedure or its middleware as typed failures.
  *
- * Throws for a procedure with a stream, when the layer is built.
+ * Throws while building the layer if a procedure streams its result.
  *
  * @example
  * ```ts
@@ -134,7 +134,7 @@ export const layer = <Rpcs extends Rpc.Any>(
   Tools.ToolRegistry | Rpc.ToHandler<Rpcs> | Rpc.Middleware<Rpcs> | Rpc.MiddlewareClient<Rpcs>
 > => toolsOver(RpcTest.makeClient(group, { flatten: true }), group.requests, options)
 
-/** The same for procedures of a server, over the `RpcClient.Protocol` of the context. */
+/** Like `layer`, but calls procedures on a server through the `RpcClient.Protocol` in the context. */
 export const layerClient = <Rpcs extends Rpc.Any>(
   group: RpcGroup.RpcGroup<Rpcs>,
   options: Options<Rpcs["_tag"]>

@@ -1,8 +1,8 @@
 /**
- * The parts of a request as the arguments of one tool: path, query, headers and body side by side.
+ * Combines the parts of a request, such as path, query, headers and body, into one set of tool arguments.
  *
- * An object is taken apart into its properties, anything else is one argument. Where two parts have one name, the later one has the name of
- * its part before it: `query_id`.
+ * Each property of an object part becomes an argument, and any other part becomes a single argument. If two parts use the same name, the
+ * later argument is prefixed with its part's name: `query_id`.
  */
 import { InvalidValue } from "@effect-mcp/core/Tool"
 import type { JsonObject } from "@effect-mcp/protocol/JsonSchema"
@@ -10,10 +10,10 @@ import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 
 export interface Part {
-  /** Where the values belong, such as `query`; also the name of an argument that is a whole part. */
+  /** Location of the values, such as `query`. If the part isn't an object, this is also the argument's name. */
   readonly place: string
   readonly jsonSchema: JsonObject
-  /** Whether a part that is one argument must be given. */
+  /** Whether to require the argument if the part isn't an object. */
   readonly required: boolean
 }
 
@@ -22,15 +22,15 @@ export type Placed = { readonly [place: string]: unknown }
 
 export interface Arguments {
   readonly jsonSchema: JsonObject
-  /** The values of each part; a part without values is left out, unless it is an object. */
+  /** Returns the values for each part. Parts without values are omitted, unless they are objects. */
   readonly place: (args: JsonObject) => Placed
-  /** The reverse. */
+  /** Inverse of `place`. */
   readonly gather: (placed: Placed) => JsonObject
 }
 
 interface Slot {
   readonly place: string
-  /** The property of an object; undefined where the argument is the whole part. */
+  /** Property of an object, or `undefined` if the argument is the whole part. */
   readonly key: string | undefined
 }
 
@@ -44,7 +44,7 @@ const isFlat = ({ jsonSchema }: Part): boolean => {
   )
 }
 
-/** The value with other names of definitions in its references. */
+/** Renames the definitions that a value refers to. */
 const renamed = (value: unknown, names: ReadonlyMap<string, string>): unknown => {
   if (Array.isArray(value)) return value.map((item: unknown) => renamed(item, names))
   if (!isJsonObject(value)) return value
@@ -56,7 +56,7 @@ const renamed = (value: unknown, names: ReadonlyMap<string, string>): unknown =>
   )
 }
 
-/** The parts with definitions that have one name only where they are one. */
+/** Merges the parts' definitions. Definitions share a name only if they are equal. */
 class Definitions {
   readonly all = new Map<string, unknown>()
 
@@ -77,7 +77,7 @@ class Definitions {
   }
 }
 
-/** The arguments of all parts. Throws where two arguments have one name even with the names of their parts. */
+/** Returns all parts' arguments. Throws if two arguments have the same name even after adding their parts' names. */
 export const make = (parts: ReadonlyArray<Part>): Arguments => {
   const definitions = new Definitions()
   const slots = new Map<string, Slot>()
@@ -133,11 +133,11 @@ export const make = (parts: ReadonlyArray<Part>): Arguments => {
   }
 }
 
-/** The values by place of what a client sent. */
+/** Decodes a client's arguments and returns the values by place. */
 export const placed = ({ place }: Arguments, wire: unknown): Effect.Effect<Placed, InvalidValue> =>
   isJsonObject(wire)
     ? Effect.succeed(place(wire))
     : Effect.fail(new InvalidValue({ message: "Expected a JSON object of arguments" }))
 
-/** A name with other characters than those of a tool replaced by `_`, at most 64 of them. */
+/** Returns a valid tool name: replaces other characters by `_` and keeps at most 64. */
 export const toolName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64)

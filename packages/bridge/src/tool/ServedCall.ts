@@ -1,11 +1,11 @@
 /**
- * A call that exists already, served as a tool: its output and its declared errors cross with their schemas.
+ * Serves an existing call as a tool, encoding its output and declared errors with their schemas.
  *
- * Of an error that is not declared the caller reads a sentence without details; the log has the error.
+ * If the call fails with an undeclared error, the caller receives a sentence without details and the error itself is logged.
  */
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
-import { withoutServices } from "@effect-mcp/core/internal/ValueCodec"
+import { withoutServices } from "@effect-mcp/core/internal/codecs"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type { ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import * as HttpClientError from "effect/http/HttpClientError"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
-/** How a tool is described, in place of what its call says. */
+/** A tool description, which overrides the description derived from the call. */
 export interface Description {
   readonly name?: string | undefined
   readonly description?: string | undefined
@@ -24,35 +24,35 @@ export interface Description {
 export interface ServedCall<I> extends Tool.Options {
   readonly name: string
   readonly input: Tool.DescribedCodec<I>
-  /** The schemas of its success; none for a call that gives nothing. */
+  /** Schemas for successful results. Empty if the call returns nothing. */
   readonly successes: ReadonlyArray<Schema.Top>
-  /** The schemas of the errors that it declares. */
+  /** Schemas for the errors the call declares. */
   readonly errors: ReadonlyArray<Schema.Top>
-  /** What the caller reads of any other error. */
+  /** Returns the message callers receive for any other error. */
   readonly undeclared: (error: unknown) => string
   readonly call: (input: I) => Effect.Effect<unknown, unknown>
 }
 
-/** One schema for all; undefined for none. The types of the layers refuse schemas that need services. */
+/** Returns one schema for all of them, or `undefined` if there are none. The layers' types reject schemas that need services. */
 export const oneOf = (schemas: ReadonlyArray<Schema.Top>): Schema.Codec<unknown, unknown> | undefined => {
   const [first, ...others] = schemas.map(withoutServices)
   return first !== undefined && others.length > 0 ? Schema.Union([first, ...others]) : first
 }
 
-/** Effects of the method, as the specification of HTTP has them (RFC 9110, 9.2). */
+/** Returns the effects of an HTTP method according to its specification (RFC 9110, 9.2). */
 export const annotationsOf = (method: string): ToolAnnotations => {
   const readOnlyHint = method === "GET" || method === "HEAD" || method === "OPTIONS"
   if (readOnlyHint) return { readOnlyHint }
   return { readOnlyHint, destructiveHint: true, idempotentHint: method === "PUT" || method === "DELETE" }
 }
 
-/** The messages of an error and its causes. */
+/** Returns the messages in an error and its causes. */
 const messagesOf = (error: unknown, depth = 4): ReadonlyArray<string> =>
   error instanceof Error && depth > 0 ? [error.message, ...messagesOf(error.cause, depth - 1)] : []
 
 /**
- * An error as the log shows it. An error of HTTP becomes one line, since it may quote a caller. The value of a header that the platform
- * refuses is left out.
+ * Formats an error for the log. An HTTP error becomes one line, because it may quote a caller. The value of a header that the platform
+ * rejects is omitted.
  */
 export const logged = (error: unknown): unknown => {
   if (!HttpClientError.isHttpClientError(error)) return error
@@ -62,7 +62,7 @@ export const logged = (error: unknown): unknown => {
   return excerpt([_tag, ...why].join(": "))
 }
 
-/** Serves the call for as long as the layer lives. A text is the content of its result, any other output its structured content. */
+/** Serves the call for the lifetime of the layer. Text becomes the result's content, and any other output its structured content. */
 export const layer = <I>(
   { call, errors, input, name, successes, undeclared, ...described }: ServedCall<I>,
   offered: Tools.Options | undefined

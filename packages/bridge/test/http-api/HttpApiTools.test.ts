@@ -92,8 +92,8 @@ const served = (options: Parameters<typeof HttpApiTools.layer<"users", typeof Ap
 const textOf = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   content.map((block) => ("text" in block ? block.text : block.type)).join()
 
-describe("an endpoint whose header HTTP cannot send", () => {
-  it.effect("A header of an argument that HTTP cannot send is neither shown nor logged", () =>
+describe("Endpoint headers that HTTP cannot send", () => {
+  it.effect("An invalid argument header is neither shown nor logged", () =>
     Effect.gen(function* () {
       const logged: Array<string> = []
       const logger = Logger.map(Logger.formatLogFmt, (line) => void logged.push(line))
@@ -110,10 +110,10 @@ describe("an endpoint whose header HTTP cannot send", () => {
   )
 })
 
-describe.each(Revision.all)("endpoints of an HttpApi as tools, $version", (revision) => {
+describe.each(Revision.all)("HttpApi endpoints as tools, $version", (revision) => {
   const isStructured = revision.rules.structuredOutput
 
-  it.effect("The tool of an endpoint takes path, query, payload and headers as one object, and gives the body", () =>
+  it.effect("An endpoint's tool accepts path, query, payload and headers as one object, and returns the body", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(served(), revision)
       const user = yield* client.callToolByName("users_byId", { id: 1, fields: ["a", "b"], query_id: "!" })
@@ -129,7 +129,7 @@ describe.each(Revision.all)("endpoints of an HttpApi as tools, $version", (revis
     })
   )
 
-  it.effect("The tool of an endpoint fails with its declared errors, typed for a client with the same schema", () =>
+  it.effect("An endpoint's tool fails with its declared errors, typed for a client with the same schema", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(served(), revision)
       const ById = Tool.make("users_byId", {
@@ -152,75 +152,71 @@ describe.each(Revision.all)("endpoints of an HttpApi as tools, $version", (revis
 })
 
 describe("HttpApi", () => {
-  it.effect(
-    "An HttpApi offers endpoints that only read, with the hints of their methods, unless endpoints are chosen",
-    () =>
-      Effect.gen(function* () {
-        const Reading = HttpApi.make("reading").add(
-          HttpApiGroup.make("top", { topLevel: true }).add(
-            HttpApiEndpoint.get("read", "/read", { success: User }),
-            HttpApiEndpoint.post("write", "/write", { success: User })
-          )
+  it.effect("An HttpApi offers read-only endpoints with method hints, unless endpoints are selected", () =>
+    Effect.gen(function* () {
+      const Reading = HttpApi.make("reading").add(
+        HttpApiGroup.make("top", { topLevel: true }).add(
+          HttpApiEndpoint.get("read", "/read", { success: User }),
+          HttpApiEndpoint.post("write", "/write", { success: User })
         )
-        const toolsOf = (features: Layer.Layer<never, never, Tools.ToolRegistry>) =>
-          Effect.flatMap(McpTest.connect(features, "2025-11-25"), ({ listTools }) => Stream.runCollect(listTools))
-        const inside = Layer.provide(
-          HttpApiTools.layer(Reading, { baseUrl: "http://127.0.0.1:1" }),
-          FetchHttpClient.layer
-        )
-        const tools = yield* toolsOf(inside)
-        assert.deepStrictEqual(
-          tools.map(({ annotations, name }) => [name, annotations]),
-          [["read", { readOnlyHint: true }]]
-        )
-        const chosen = yield* toolsOf(served({ endpoints: { "users.create": true, "users.remove": true } }))
-        assert.deepStrictEqual(
-          chosen.map(({ annotations, name }) => [name, annotations]),
-          [
-            ["users_create", { readOnlyHint: false, destructiveHint: true, idempotentHint: false }],
-            ["users_remove", { readOnlyHint: false, destructiveHint: true, idempotentHint: true }]
-          ]
-        )
-        assert.deepStrictEqual(chosen[0]?.inputSchema["required"], ["name", "tags", "x-source"])
-      })
+      )
+      const toolsOf = (features: Layer.Layer<never, never, Tools.ToolRegistry>) =>
+        Effect.flatMap(McpTest.connect(features, "2025-11-25"), ({ listTools }) => Stream.runCollect(listTools))
+      const inside = Layer.provide(
+        HttpApiTools.layer(Reading, { baseUrl: "http://127.0.0.1:1" }),
+        FetchHttpClient.layer
+      )
+      const tools = yield* toolsOf(inside)
+      assert.deepStrictEqual(
+        tools.map(({ annotations, name }) => [name, annotations]),
+        [["read", { readOnlyHint: true }]]
+      )
+      const chosen = yield* toolsOf(served({ endpoints: { "users.create": true, "users.remove": true } }))
+      assert.deepStrictEqual(
+        chosen.map(({ annotations, name }) => [name, annotations]),
+        [
+          ["users_create", { readOnlyHint: false, destructiveHint: true, idempotentHint: false }],
+          ["users_remove", { readOnlyHint: false, destructiveHint: true, idempotentHint: true }]
+        ]
+      )
+      assert.deepStrictEqual(chosen[0]?.inputSchema["required"], ["name", "tags", "x-source"])
+    })
   )
 
-  it.effect("An HttpApi is refused with an endpoint that streams", () =>
+  it.effect("An HttpApi with a streaming endpoint is rejected", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(McpTest.connect(served({ endpoints: { "users.watch": true } }), "2025-11-25"))
       assert.include(String(exit), "users.watch cannot be a tool: it answers with a stream")
     })
   )
 
-  it.live(
-    "An HttpApi is called at a base URL with the client's credentials, and the tool tells a refusal or a lost API",
-    () =>
-      Effect.gen(function* () {
-        const context = yield* Layer.build(
-          Layer.provideMerge(
-            HttpRouter.serve(app, { disableLogger: true, disableListenLog: true }),
-            NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })
-          )
+  it.live("An HttpApi is called at a base URL with the client's credentials, and reports a rejection or outage", () =>
+    Effect.gen(function* () {
+      const context = yield* Layer.build(
+        Layer.provideMerge(
+          HttpRouter.serve(app, { disableLogger: true, disableListenLog: true }),
+          NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })
         )
-        const { address } = Context.get(context, HttpServer.HttpServer)
-        assert(address._tag !== "UnixPathAddress")
-        const at = (baseUrl: string, sent: string) =>
-          HttpApiTools.layer(Api, { baseUrl, endpoints }).pipe(
-            Layer.provide(FetchHttpClient.layer),
-            Layer.provide(Layer.succeed(FetchHttpClient.RequestInit, { headers: { "x-key": sent } }))
-          )
-        const client = yield* McpTest.connect(at(`http://127.0.0.1:${address.port}`, "right"), "2026-07-28")
-        const { structuredContent } = yield* client.callToolByName("users_list", { limit: 1 })
-        assert.deepStrictEqual(structuredContent, [{ id: 0, name: "n" }])
-        const refused = yield* McpTest.connect(at(`http://127.0.0.1:${address.port}`, "wrong"), "2026-07-28")
-        const result = yield* refused.callToolByName("users_list", { limit: 1 })
-        assert.isTrue(result.isError)
-        assert.include(JSON.stringify(result._meta), "Denied")
-        const gone = yield* McpTest.connect(at("http://127.0.0.1:1", "right"), "2026-07-28")
-        assert.strictEqual(
-          textOf(yield* gone.callToolByName("users_list", { limit: 1 })),
-          "GET /users could not be called"
+      )
+      const { address } = Context.get(context, HttpServer.HttpServer)
+      assert(address._tag !== "UnixPathAddress")
+      const at = (baseUrl: string, sent: string) =>
+        HttpApiTools.layer(Api, { baseUrl, endpoints }).pipe(
+          Layer.provide(FetchHttpClient.layer),
+          Layer.provide(Layer.succeed(FetchHttpClient.RequestInit, { headers: { "x-key": sent } }))
         )
-      })
+      const client = yield* McpTest.connect(at(`http://127.0.0.1:${address.port}`, "right"), "2026-07-28")
+      const { structuredContent } = yield* client.callToolByName("users_list", { limit: 1 })
+      assert.deepStrictEqual(structuredContent, [{ id: 0, name: "n" }])
+      const refused = yield* McpTest.connect(at(`http://127.0.0.1:${address.port}`, "wrong"), "2026-07-28")
+      const result = yield* refused.callToolByName("users_list", { limit: 1 })
+      assert.isTrue(result.isError)
+      assert.include(JSON.stringify(result._meta), "Denied")
+      const gone = yield* McpTest.connect(at("http://127.0.0.1:1", "right"), "2026-07-28")
+      assert.strictEqual(
+        textOf(yield* gone.callToolByName("users_list", { limit: 1 })),
+        "GET /users could not be called"
+      )
+    })
   )
 })

@@ -14,7 +14,7 @@ interface Seen {
   readonly body: string
 }
 
-/** An API that answers with what it was asked, or as its path says. */
+/** An API that echoes the request, or answers as its path says. */
 const api: Effect.Effect<{ readonly base: string; readonly seen: Array<Seen> }, never, Scope.Scope> = Effect.gen(
   function* () {
     const seen: Array<Seen> = []
@@ -117,13 +117,13 @@ const served = (given: unknown, options: OpenApiTools.Options) =>
 const textOf = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   content.map((block) => ("text" in block ? block.text : block.type)).join()
 
-describe("a header that HTTP cannot send", () => {
+describe("Headers that HTTP cannot send", () => {
   const secret = "swordfish\r\nlevel=fatal"
 
   it.live.each([
     ["an argument", { "X-Trace": secret }, {}],
     ["an option", {}, { "x-key": secret }]
-  ] as const)("A header of %s that HTTP cannot send is neither shown nor logged", ([, args, headers]) =>
+  ] as const)("An invalid %s header is neither shown nor logged", ([, args, headers]) =>
     Effect.gen(function* () {
       const { base, seen } = yield* api
       const logged: Array<string> = []
@@ -141,8 +141,8 @@ describe("a header that HTTP cannot send", () => {
   )
 })
 
-describe.each(Revision.all)("operations of an OpenAPI document as tools, $version", (revision) => {
-  it.live("The tool of an operation writes its arguments into path, query, headers and body", () =>
+describe.each(Revision.all)("OpenAPI operations as tools, $version", (revision) => {
+  it.live("An operation's tool writes its arguments into path, query, headers and body", () =>
     Effect.gen(function* () {
       const { base, seen } = yield* api
       const features = served(document, { baseUrl: base, operations: all, headers: { "x-key": "mine" } })
@@ -162,25 +162,21 @@ describe.each(Revision.all)("operations of an OpenAPI document as tools, $versio
     })
   )
 
-  it.live(
-    "The tool of an operation refuses arguments that the document does not allow, or that lead out of the path",
-    () =>
-      Effect.gen(function* () {
-        const { base, seen } = yield* api
-        const client = yield* McpTest.connect(served(document, { baseUrl: base, operations: all }), revision)
-        const wrong = yield* Effect.result(client.callToolByName("getPet", { id: "1", limit: 11 }))
-        assert.include(JSON.stringify(wrong), "Invalid arguments")
-        const nested = yield* Effect.result(
-          client.callToolByName("putPet", { id: "1", name: "a", parent: { name: 7 } })
-        )
-        assert.include(JSON.stringify(nested), "Invalid arguments")
-        const out = yield* client.callToolByName("getPet", { id: ".." })
-        assert.isTrue(out.isError)
-        assert.lengthOf(seen, 0)
-      })
+  it.live("An operation's tool rejects arguments that the document forbids or that escape the path", () =>
+    Effect.gen(function* () {
+      const { base, seen } = yield* api
+      const client = yield* McpTest.connect(served(document, { baseUrl: base, operations: all }), revision)
+      const wrong = yield* Effect.result(client.callToolByName("getPet", { id: "1", limit: 11 }))
+      assert.include(JSON.stringify(wrong), "Invalid arguments")
+      const nested = yield* Effect.result(client.callToolByName("putPet", { id: "1", name: "a", parent: { name: 7 } }))
+      assert.include(JSON.stringify(nested), "Invalid arguments")
+      const out = yield* client.callToolByName("getPet", { id: ".." })
+      assert.isTrue(out.isError)
+      assert.lengthOf(seen, 0)
+    })
   )
 
-  it.live("The tool of an operation fails with the API's answer, and follows no redirect", () =>
+  it.live("An operation's tool fails with the API's answer and follows no redirect", () =>
     Effect.gen(function* () {
       const { base } = yield* api
       const options = { baseUrl: base, operations: all, maxBytes: 1000 }
@@ -216,7 +212,7 @@ describe("OpenAPI documents", () => {
     components
   })
 
-  it.effect("An OpenAPI document offers operations that only read by default, with their schemas", () =>
+  it.effect("An OpenAPI document offers read-only operations by default, with their schemas", () =>
     Effect.gen(function* () {
       const tools = yield* toolsOf(document)
       assert.deepStrictEqual(
@@ -244,7 +240,7 @@ describe("OpenAPI documents", () => {
     })
   )
 
-  it.effect("An OpenAPI document of another version than 3.1 is refused", () =>
+  it.effect("An OpenAPI document with a version other than 3.1 is rejected", () =>
     Effect.gen(function* () {
       assert.include(yield* refusal("openapi: 3.1.0"), "it has no `openapi`")
       assert.include(yield* refusal({ swagger: "2.0" }), "it has no `openapi`")
@@ -252,22 +248,20 @@ describe("OpenAPI documents", () => {
     })
   )
 
-  it.effect(
-    "An OpenAPI document is refused whose references lead outside, to no part, or to themselves without an end",
-    () =>
-      Effect.gen(function* () {
-        const path = { openapi: "3.1.0", paths: { "/a": { $ref: "http://127.0.0.1:1/evil.json" } } }
-        assert.include(yield* refusal(path), "leads out of the document")
-        const operations = () => true
-        assert.include(yield* refusal(withSchema({ $ref: "file:///etc/passwd" }), { operations }), "only references to")
-        assert.include(yield* refusal(withSchema({ $ref: "#/components/schemas/No" }), { operations }), "leads nowhere")
-        assert.include(yield* refusal(withSchema({ $id: "http://127.0.0.1:1/" }), { operations }), "$id")
-        const circle = { openapi: "3.1.0", paths: { "/a": { $ref: "#/paths/~1a" } } }
-        assert.include(yield* refusal(circle), "does not end")
-      })
+  it.effect("An OpenAPI document with external, dangling or circular references is rejected", () =>
+    Effect.gen(function* () {
+      const path = { openapi: "3.1.0", paths: { "/a": { $ref: "http://127.0.0.1:1/evil.json" } } }
+      assert.include(yield* refusal(path), "points outside the document")
+      const operations = () => true
+      assert.include(yield* refusal(withSchema({ $ref: "file:///etc/passwd" }), { operations }), "only references to")
+      assert.include(yield* refusal(withSchema({ $ref: "#/components/schemas/No" }), { operations }), "has no target")
+      assert.include(yield* refusal(withSchema({ $id: "http://127.0.0.1:1/" }), { operations }), "$id")
+      const circle = { openapi: "3.1.0", paths: { "/a": { $ref: "#/paths/~1a" } } }
+      assert.include(yield* refusal(circle), "is circular")
+    })
   )
 
-  it.effect("An OpenAPI document is refused where it is too large, too deep, or has too many operations", () =>
+  it.effect("An OpenAPI document that is too large, too deep or has too many operations is rejected", () =>
     Effect.gen(function* () {
       const deep = Array.from({ length: 200 }).reduce<unknown>((inner) => ({ inner }), {})
       assert.include(yield* refusal(withSchema(deep)), "deeper than 100 levels")
@@ -282,39 +276,48 @@ describe("OpenAPI documents", () => {
     })
   )
 
-  it.effect(
-    "An OpenAPI document gives each name to one tool: of two operations with similar names, the second is left out",
-    () =>
-      Effect.gen(function* () {
-        const get = (operationId: string) => ({ get: { operationId } })
-        const alike = { openapi: "3.1.0", paths: { "/a": get("list pets"), "/b": get("list/pets") } }
+  it.effect("The second of two operations with the same name is omitted", () =>
+    Effect.gen(function* () {
+      const get = (operationId: string) => ({ get: { operationId } })
+      const alike = { openapi: "3.1.0", paths: { "/a": get("list pets"), "/b": get("list/pets") } }
+      assert.deepStrictEqual(
+        (yield* toolsOf(alike)).map(({ description, name }) => [name, description]),
+        [["list_pets", "GET /a"]]
+      )
+      assert.include(yield* refusal(alike, { operations: () => true }), "another operation has the name list_pets")
+    })
+  )
+
+  it.effect("An OpenAPI document with an uncallable operation is rejected if selected, and omits it by default", () =>
+    Effect.gen(function* () {
+      const operations = () => true
+      for (const path of ["/../admin", "//evil.example/x", "/a?b=c", "no-slash", "/\\evil"]) {
+        assert.include(yield* refusal(withGet(path, {}), { operations }), "does not lie below", path)
+        const withText = { ...document, paths: { ...withGet(path, {}).paths, "/text": document.paths["/text"] } }
         assert.deepStrictEqual(
-          (yield* toolsOf(alike)).map(({ description, name }) => [name, description]),
-          [["list_pets", "GET /a"]]
+          (yield* toolsOf(withText)).map(({ name }) => name),
+          ["text"]
         )
-        assert.include(yield* refusal(alike, { operations: () => true }), "another operation has the name list_pets")
-      })
+      }
+      const message = yield* refusal(document, { operations: ({ id }) => id === "cookie" })
+      assert.include(message, "cookie cannot be a tool: its parameter c is in cookie, which is not supported")
+    })
   )
 
-  it.effect(
-    "An OpenAPI document is refused with a chosen operation that cannot be called; by default that operation is left out",
-    () =>
-      Effect.gen(function* () {
-        const operations = () => true
-        for (const path of ["/../admin", "//evil.example/x", "/a?b=c", "no-slash", "/\\evil"]) {
-          assert.include(yield* refusal(withGet(path, {}), { operations }), "does not lie below", path)
-          const withText = { ...document, paths: { ...withGet(path, {}).paths, "/text": document.paths["/text"] } }
-          assert.deepStrictEqual(
-            (yield* toolsOf(withText)).map(({ name }) => name),
-            ["text"]
-          )
-        }
-        const message = yield* refusal(document, { operations: ({ id }) => id === "cookie" })
-        assert.include(message, "cookie cannot be a tool: its parameter c is in cookie, which is not supported")
-      })
+  it.effect.each([
+    ["throws", () => assert.fail("thrown")],
+    ["returns a rejected promise", () => Promise.reject(new Error("rejected"))],
+    ["returns a promise", () => Promise.resolve(false)],
+    ["returns undefined", () => undefined],
+    ["returns a string", () => "yes"]
+  ] as ReadonlyArray<readonly [string, () => any]>)("An `operations` function that %s is rejected", ([, operations]) =>
+    Effect.gen(function* () {
+      const message = yield* refusal(document, { operations })
+      assert.match(message, /^thrown$|^operations returned .*, but a boolean was expected$/)
+    })
   )
 
-  it.effect("An OpenAPI document keeps properties with the names of inherited properties apart from those", () =>
+  it.effect("An OpenAPI document's properties are distinguished from inherited ones", () =>
     Effect.gen(function* () {
       const schema = JSON.parse(
         `{"type":"object","properties":{"__proto__":{"type":"integer"},"constructor":{"type":"string"}}}`

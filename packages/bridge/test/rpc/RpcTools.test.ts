@@ -52,8 +52,8 @@ const features = RpcTools.layer(Users, { procedures }).pipe(Layer.provide([handl
 const textOf = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   content.map((block) => ("text" in block ? block.text : block.type)).join()
 
-describe.each(Revision.all)("procedures of an RpcGroup as tools, $version", (revision) => {
-  it.effect("The tool of a procedure takes its payload and gives its success, with the same schemas", () =>
+describe.each(Revision.all)("RpcGroup procedures as tools, $version", (revision) => {
+  it.effect("A procedure's tool accepts its payload and returns its success, with the same schemas", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
       const GetUser = Tool.make("get_user", {
@@ -83,7 +83,7 @@ describe.each(Revision.all)("procedures of an RpcGroup as tools, $version", (rev
 })
 
 describe("RpcGroup", () => {
-  it.effect("A procedure is interrupted where the call of its tool is cancelled", () =>
+  it.effect("Cancelling a tool call interrupts its procedure", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(features, "2025-11-25")
       const call = yield* Effect.forkChild(client.callToolByName("Hang"))
@@ -93,7 +93,7 @@ describe("RpcGroup", () => {
     })
   )
 
-  it.effect("An RpcGroup is refused with a procedure that streams", () =>
+  it.effect("An RpcGroup with a streaming procedure is rejected", () =>
     Effect.gen(function* () {
       const streaming = RpcTools.layer(Users, { procedures: { Watch: true } }).pipe(Layer.provide([handlers, guard]))
       const exit = yield* Effect.exit(McpTest.connect(streaming, "2025-11-25"))
@@ -101,7 +101,7 @@ describe("RpcGroup", () => {
     })
   )
 
-  it.live("An RpcGroup of a server is called over HTTP, and its caller reads no details of failures there", () =>
+  it.live("A server's RpcGroup is called over HTTP and hides failure details from its caller", () =>
     Effect.gen(function* () {
       const app = RpcServer.layerHttp({ group: Users, path: "/rpc", protocol: "http" }).pipe(
         Layer.provide([handlers, guard, RpcSerialization.layerJson])

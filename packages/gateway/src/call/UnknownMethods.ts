@@ -1,6 +1,5 @@
 /**
- * Messages of methods that the gateway does not know, from the upstream server: questions and notifications. Params and answers are those
- * of the wire.
+ * Questions and notifications from the upstream server whose methods the gateway does not know. Params and answers are in wire form.
  */
 import type * as ClientMiddleware from "@effect-mcp/client/ClientMiddleware"
 import type { AskError } from "@effect-mcp/core/ClientInput"
@@ -16,7 +15,7 @@ import type { PutRelated, UpstreamCall } from "./UpstreamCall.ts"
 
 const noMeta: JsonObject = {}
 
-/** Answers the upstream server's questions of unknown methods by those of its client. */
+/** Answers the upstream server's questions with unknown methods by asking the client. */
 export const questions =
   (put: PutRelated): NonNullable<ClientMiddleware.Middleware["question"]> =>
   ({ method, params = {} }, next) => {
@@ -38,13 +37,13 @@ const toMcpError = (method: string, error: AskError | McpError.McpError): McpErr
     : McpError.internalError(error.message)
 }
 
-/** Passes a notification of the upstream server on: with the call that it belongs to, else to the client's session. */
+/** Forwards a notification from the upstream server with the call that it belongs to, or else to the client's session. */
 export const announce = (
   call: UpstreamCall<unknown> | undefined,
   session: RequestConnection | undefined,
   { method, params }: Pick<JsonRpc.Notification, "method" | "params">
 ): void => {
-  // A subscription passes on what arrives on its stream.
+  // The subscription forwards what arrives on its own stream.
   if (isJsonObject(params?._meta) && params._meta[Meta.subscriptionId] !== undefined) return
   if (call === undefined) session?.notify(method, params)
   else call.notify(method, params)

@@ -1,8 +1,9 @@
 /**
- * One request to the upstream server, and what arrives for it: progress, logs, questions, the result.
+ * A request to the upstream server, along with the messages that arrive for it: progress, logs, questions and the result.
  *
- * Runs in the gateway's scope, not in the fiber of the downstream request: a request that is answered in rounds (2026-07-28) leaves the
- * call waiting between them. Whatever is attached receives what arrives. While nothing is, questions are kept, and hints up to a bound.
+ * Runs in the gateway's scope instead of the downstream request's fiber, because a request answered in rounds (2026-07-28) leaves the call
+ * waiting in between. Messages go to the attached requests. While no request is attached, all questions are kept, but only a limited number
+ * of hints.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import type { AskError, AskOptions, ClientInput } from "@effect-mcp/core/ClientInput"
@@ -25,36 +26,36 @@ import * as Queue from "effect/Queue"
 
 type Input = ClientInput["Service"]
 
-/** Puts a question to a client. */
+/** Asks a client a question. */
 export type Put<A> = (input: Input, options: AskOptions) => Effect.Effect<A, AskError | McpError.McpError>
 
-/** Puts a question of the upstream server to the call or session that it belongs to. */
+/** Asks the upstream server's question in the call or session that it belongs to. */
 export type PutRelated = <A>(method: string, put: Put<A>) => ReturnType<Put<A>>
 
-/** What the downstream client receives while the call runs. */
+/** Messages that the downstream client receives while the call runs. */
 type Hint =
   | { readonly _tag: "Progress"; readonly progress: number; readonly options: ReportOptions }
   | { readonly _tag: "Log"; readonly message: LogMessageParams }
   | { readonly _tag: "Notification"; readonly method: string; readonly params: JsonRpc.Params | undefined }
-  /** The upstream server has made a task of the call. */
+  /** The upstream server has turned the call into a task. */
   | { readonly _tag: "Task" }
   | { readonly _tag: "End" }
 
-/** Hints that are kept while nothing is attached; the oldest are dropped. */
+/** Number of hints kept while no request is attached. The oldest are dropped first. */
 const maxHints = 256
 
 interface PendingQuestion {
-  /** Asks the downstream client, and passes its answer on; does nothing once the question is settled. */
+  /** Asks the downstream client and forwards its answer. Does nothing once the question is settled. */
   readonly ask: (input: Input) => Effect.Effect<void>
   readonly isSettled: () => boolean
   /** Fails the question with `CallEnded`. */
   readonly abandon: (isInterrupted: boolean) => void
 }
 
-/** The call ended before its question was answered. The question may belong to another call of the same conversation. */
+/** The call ended before its question was answered. The question may belong to another call on the same upstream connection. */
 export class CallEnded extends Data.TaggedError("CallEnded")<{ readonly isInterrupted: boolean }> {}
 
-/** The services of the downstream request that is attached to a call. */
+/** Services of the downstream request that is attached to a call. */
 interface RequestServices {
   readonly input: Input
   readonly progress: Progress["Service"]
@@ -62,24 +63,24 @@ interface RequestServices {
   readonly outbound: Outbound
 }
 
-/** The call that a fiber runs, where that is known: a server without sessions asks inside the call itself. */
+/** The call that a fiber runs, if known: a server without sessions asks inside the call itself. */
 export const CurrentCall = Context.Reference<UpstreamCall<unknown> | undefined>("@effect-mcp/gateway/CurrentCall", {
   defaultValue: () => undefined
 })
 
 export class UpstreamCall<A> {
   readonly id: string
-  /** The caller that it counts for; `undefined` if it has neither a name nor an address. */
+  /** The caller that the call counts against, or `undefined` if it has neither a name nor an address. */
   readonly caller: string | undefined
-  /** The fiber of the upstream request. */
+  /** The upstream request's fiber. */
   fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
-  /** The id of the upstream request on its wire. */
+  /** The upstream request's ID on the wire. */
   wireId: JsonRpc.Id | undefined = undefined
-  /** The arguments that travel in headers, too. Every round must say the same in both. */
+  /** Arguments that are also sent in headers. Both must agree in every round. */
   headerParams: ReadonlyArray<HeaderParam> = []
-  /** The id of the upstream server's task, once the call has become one. */
+  /** ID of the upstream server's task, once the call has become a task. */
   taskId: string | undefined = undefined
-  /** How many downstream requests are attached. */
+  /** Number of attached downstream requests. */
   attached = 0
   private readonly hints: Queue.Queue<Hint>
   private readonly questions: Array<PendingQuestion> = []
@@ -95,7 +96,7 @@ export class UpstreamCall<A> {
     this.hints = hints
   }
 
-  /** Called when the upstream server has made a task of the call. */
+  /** Called when the upstream server has turned the call into a task. */
   becomeTask(id: string): void {
     this.taskId = id
     Queue.offerUnsafe(this.hints, { _tag: "Task" })
@@ -107,11 +108,11 @@ export class UpstreamCall<A> {
   log(message: LogMessageParams): void {
     Queue.offerUnsafe(this.hints, { _tag: "Log", message })
   }
-  /** A notification of a method that the gateway does not know. */
+  /** Forwards a notification whose method the gateway does not know. */
   notify(method: string, params: JsonRpc.Params | undefined): void {
     Queue.offerUnsafe(this.hints, { _tag: "Notification", method, params })
   }
-  /** Ends the call. Attached requests receive the result after the hints before it. */
+  /** Ends the call. Attached requests receive the remaining hints and then the result. */
   end(exit: Exit.Exit<A, McpError.McpError>): void {
     this.result ??= exit
     for (const question of this.questions) question.abandon(Exit.hasInterrupts(exit))
@@ -119,8 +120,8 @@ export class UpstreamCall<A> {
   }
 
   /**
-   * Puts a question of the upstream server to whatever is attached, and waits for the answer. Interrupting it withdraws the question,
-   * with the reason of the interruption.
+   * Asks the attached requests a question from the upstream server and waits for the answer. Interrupting it withdraws the question, with
+   * the reason for the interruption.
    */
   ask<B>(
     method: string,
@@ -129,14 +130,14 @@ export class UpstreamCall<A> {
   ): Effect.Effect<B, AskError | McpError.McpError | CallEnded> {
     return Effect.suspend(() => {
       const answer = Deferred.makeUnsafe<B, AskError | McpError.McpError | CallEnded>()
-      /** Carries the reason. */
+      /** Completes with the reason. */
       const withdrawn = Deferred.makeUnsafe<Context.Context<never> | undefined>()
-      // Shown to the downstream client, and the same in every round.
+      // Visible to the downstream client, and the same in every round.
       const key = named ?? `${method}#${this.questions.length + 1}`
       const asking = (input: Input) =>
         Effect.matchCauseEffect(put(input, { key, onProgress }), {
           onSuccess: (value) => Deferred.succeed(answer, value),
-          // A round that ends interrupts the asking; the question stays pending for the next one.
+          // The end of a round interrupts this fiber. The question stays pending for the next round.
           onFailure: (cause) =>
             Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Deferred.failCause(answer, cause)
         })
@@ -157,7 +158,9 @@ export class UpstreamCall<A> {
     })
   }
 
-  /** Passes on what arrives to a downstream request until the call ends, or becomes a task that `onTask` answers; gives the result. */
+  /**
+   * Forwards messages to a downstream request until the call ends, or until it becomes a task that `onTask` answers. Returns the result.
+   */
   attach<R = never>(
     { input, ...outputs }: RequestServices,
     onTask?: Effect.Effect<A, McpError.McpError, R>
@@ -176,10 +179,10 @@ export class UpstreamCall<A> {
     const next: Effect.Effect<A, McpError.McpError, R> = Effect.flatMap(Queue.take(this.hints), (hint) => {
       if (hint._tag === "Task") return onTask ?? next
       if (hint._tag === "End") {
-        // For other attached requests: a retry whose first try still runs.
+        // For other attached requests, such as a retry whose first attempt is still running.
         Queue.offerUnsafe(this.hints, hint)
         const result = this.result ?? Effect.never
-        // In a write of its own: a client that reads both in one piece may take the result first, and drop the hints.
+        // Sent in a separate write: a client that reads both together may process the result first and drop the hints.
         return relayed ? Effect.andThen(Effect.yieldNow, result) : result
       }
       relayed = true
@@ -200,7 +203,7 @@ export class UpstreamCall<A> {
     return next
   }
 
-  /** Asks every pending question, and those still to come, each in a fiber of its own. */
+  /** Asks every pending and future question, each in its own fiber. */
   private askAll(input: Input): Effect.Effect<never> {
     let next = 0
     return Effect.suspend(() => {
@@ -217,7 +220,7 @@ export class UpstreamCall<A> {
   }
 }
 
-/** Runs `asking` until it ends or the question is withdrawn, which interrupts it with the reason. */
+/** Runs `asking` until it ends, or until the question is withdrawn, which interrupts it with the reason. */
 const untilWithdrawn = (
   asking: Effect.Effect<unknown, unknown>,
   withdrawn: Deferred.Deferred<Context.Context<never> | undefined>

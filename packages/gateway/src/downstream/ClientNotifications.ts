@@ -1,4 +1,4 @@
-/** Notifications of clients that the gateway does not know, passed on to the upstream server. */
+/** Forwards client notifications that the gateway does not know to the upstream server. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type * as Middleware from "@effect-mcp/server/Middleware"
@@ -9,7 +9,7 @@ import type { Upstreams } from "../upstream/Upstreams.ts"
 const isKnown = (method: string): boolean =>
   Object.hasOwn(MethodInfo.clientNotifications, method) || MethodInfo.ofServerNotification(method) !== undefined
 
-/** Passes notifications of the clients of sessions on, in their order. */
+/** Forwards notifications from clients with sessions, in order. */
 export const relay =
   (upstreams: Upstreams): Middleware.Inbound =>
   ({ envelope: { address }, message, outbound: { connection }, principal, session }, next) => {

@@ -1,19 +1,21 @@
 /**
- * `subscriptions/listen` (spec 2026-07-28: basic/patterns/subscriptions) on notifications of the upstream server.
+ * Answers `subscriptions/listen` requests (spec 2026-07-28: basic/patterns/subscriptions) based on the upstream server's notifications.
  *
- * The request's fiber is the subscription: it subscribes upstream, acknowledges, relays, and ends with a result when either server ends.
+ * The request's fiber is the subscription. It subscribes upstream, sends the acknowledgement, forwards notifications, and returns a result
+ * when either server ends the subscription.
  */
+import { changesOf } from "@effect-mcp/client/McpClient"
 import * as Extension from "@effect-mcp/core/Extension"
 import type { Message } from "@effect-mcp/core/Extensions"
-import { objectOf } from "@effect-mcp/core/internal/ExtensionMessages"
+import { objectOf } from "@effect-mcp/core/internal/codecs"
 import { type Outbound, RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import { listKinds } from "@effect-mcp/protocol/MethodInfo"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { type ListenResult, SubscriptionFilter } from "@effect-mcp/protocol/model/Subscriptions"
-import { maxPerSession } from "@effect-mcp/server/internal/Subscriptions"
 import { type TaskMaker, TasksExtension } from "@effect-mcp/tasks/internal/TaskMaker"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -23,15 +25,18 @@ import * as Tasks from "../tasks/Tasks.ts"
 import * as Translation from "../Translation.ts"
 import type { Upstream } from "../upstream/Upstream.ts"
 
+/** Maximum number of subscriptions per `subscriptions/listen`, which is the number that a server grants by default. */
+const maxSubscriptions = 1024
+
 const method = "subscriptions/listen"
 
-/** The part of a filter that extensions add. */
+/** Returns the part of a filter that extensions add. */
 const ownKinds = (filter: SubscriptionFilter): JsonObject =>
   Object.fromEntries(Object.entries(filter).filter(([key]) => !Object.hasOwn(SubscriptionFilter.fields, key)))
 
 /**
- * Subscribes upstream to kinds that the gateway does not know; gives what is granted of them. An upstream server with sessions has no such
- * kinds, and grants none.
+ * Subscribes upstream to kinds that the gateway does not know, and returns the granted kinds. An upstream server with sessions has no such
+ * kinds and grants none.
  */
 const listenOwn = Effect.fnUntraced(function* (
   { client }: Upstream,
@@ -52,7 +57,7 @@ const listenOwn = Effect.fnUntraced(function* (
   return Object.fromEntries(Object.entries(all).filter(([key]) => Object.hasOwn(filter, key)))
 })
 
-/** Follows tasks of the gateway; gives the ids of those that its caller has. */
+/** Follows the gateway's tasks, and returns the IDs of the tasks that the caller owns. */
 const listenToTasks = Effect.fnUntraced(function* (
   tasks: TaskMaker,
   ids: unknown,
@@ -76,7 +81,7 @@ const listenToTasks = Effect.fnUntraced(function* (
   return { [key]: granted }
 })
 
-/** Runs for as long as the subscription. Fails with the upstream server's refusal of a kind that an extension adds. */
+/** Runs for the lifetime of the subscription. Fails if the upstream server rejects a kind that an extension adds. */
 export const listen = Effect.fnUntraced(function* (
   tasks: TaskMaker,
   upstream: Upstream,
@@ -101,22 +106,19 @@ export const listen = Effect.fnUntraced(function* (
     ...(yield* listenOwn(upstream, kinds, notifyClient)),
     ...(yield* listenToTasks(tasks, hasTasks ? taskIds : undefined, notifyClient))
   }
-  const { prompts, resources, tools } = declared
-  const lists = [
-    ["toolsListChanged", tools, client.toolChanges, "notifications/tools/list_changed"],
-    ["promptsListChanged", prompts, client.promptChanges, "notifications/prompts/list_changed"],
-    ["resourcesListChanged", resources, client.resourceChanges, "notifications/resources/list_changed"]
-  ] as const
-  const granted = lists.filter(([name, declared]) => wanted[name] === true && declared?.listChanged === true)
-  for (const [, , changes, method] of granted) {
+  const granted = listKinds.filter(
+    (kind) => wanted[`${kind}ListChanged`] === true && declared[kind]?.listChanged === true
+  )
+  for (const kind of granted) {
     yield* Effect.forkScoped(
-      Stream.runForEach(changes, () => notifyClient(method)),
+      Stream.runForEach(changesOf(client, kind), () => notifyClient(`notifications/${kind}/list_changed`)),
       { startImmediately: true }
     )
   }
   // A change after the acknowledgement must reach the client.
   if (granted.length > 0) yield* Effect.ignore(client.changesReady)
-  const uris = resources?.subscribe === true ? [...new Set(wanted.resourceSubscriptions)].slice(0, maxPerSession) : []
+  const uris =
+    declared.resources?.subscribe === true ? [...new Set(wanted.resourceSubscriptions)].slice(0, maxSubscriptions) : []
   const watched = yield* Effect.forEach(
     uris,
     (uri) => {
@@ -137,7 +139,7 @@ export const listen = Effect.fnUntraced(function* (
   notify("notifications/subscriptions/acknowledged", {
     notifications: {
       ...own,
-      ...Object.fromEntries(granted.map(([name]) => [name, true])),
+      ...Object.fromEntries(granted.map((kind) => [`${kind}ListChanged`, true])),
       ...(followed.length > 0 ? { resourceSubscriptions: followed } : undefined)
     },
     _meta

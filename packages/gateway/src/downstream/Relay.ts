@@ -1,12 +1,11 @@
 /**
- * Middleware that answers every request from the upstream server.
+ * Middleware that answers every request with the help of the upstream server.
  *
- * Lists, completion and discovery are queries: a request and its answer. Tools, prompts and resources are calls, which may ask, report
- * and log. Subscriptions relay notifications.
+ * Lists, completion and discovery are queries, with a single request and response. Tools, prompts and resources are calls, which may ask
+ * questions, report progress and log. Subscriptions forward notifications.
  */
 import type * as McpClient from "@effect-mcp/client/McpClient"
-import { CurrentTaskHandling } from "@effect-mcp/client/internal/TaskHandling"
-import { areTold } from "@effect-mcp/client/internal/UrlElicitations"
+import { areTold, CurrentTaskHandling } from "@effect-mcp/client/internal/relaying"
 import { elicitationModes } from "@effect-mcp/core/ClientInput"
 import * as Extension from "@effect-mcp/core/Extension"
 import { callerKey, Principal } from "@effect-mcp/core/Principal"
@@ -24,6 +23,7 @@ import { CoreTasks, isMethod as isTaskMethod, type TaskMaker } from "@effect-mcp
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { listen } from "./Listening.ts"
+import { projected } from "./projected.ts"
 import * as Path from "../Path.ts"
 import * as Tasks from "../tasks/Tasks.ts"
 import * as Translation from "../Translation.ts"
@@ -55,17 +55,19 @@ const downstreamClient = Effect.map(
 export interface Options {
   readonly upstreams: Upstreams
   readonly calls: UpstreamCalls.UpstreamCalls
-  /** How long a request waits for an upstream server that is lost. */
+  /** How long a request waits for a lost upstream server. */
   readonly reconnectTimeout: Duration.Input
-  /** The param that the header `Mcp-Name` mirrors, by method, of extensions that the gateway knows. */
+  /** The param that the `Mcp-Name` header mirrors, by method, for the extensions that the gateway knows. */
   readonly nameParams: ReadonlyMap<string, string>
-  /** Makes the tasks of the gateway. */
+  /** Creates the gateway's tasks. */
   readonly tasks: TaskMaker
-  /** Whether all lists are declared; those that the upstream server lacks are empty. */
+  /** Whether to declare every list. Lists the upstream server doesn't have are empty. */
   readonly changingLists: boolean
+  /** Whether to project tool schemas for hosts. */
+  readonly portability: "project" | "off"
 }
 
-/** Answers every request but `initialize` and `ping`, which no middleware sees. */
+/** Answers every request except `initialize` and `ping`, which middleware never sees. */
 export const make =
   (relay: Options): Middleware.Middleware =>
   (request, next) =>
@@ -124,14 +126,14 @@ const answer = (relay: Options, request: Request, next: Middleware.Next): Answer
   }
 }
 
-/** Whether the method gives a list that the upstream server has not declared. */
+/** True if the method returns a list that the upstream server has not declared. */
 const lacksList = ({ revision, serverCapabilities }: McpClient.McpClient["Service"], method: string): boolean => {
   const info = MethodInfo.ofRequest(method)
-  if (info?.paginated !== true) return false
+  if (info?.list === undefined) return false
   return MethodInfo.missingCapability(info, serverCapabilities, revision.rules) !== undefined
 }
 
-/** A request that has an answer and nothing else. */
+/** Forwards a request that has an answer and no other messages. */
 const query = (
   relay: Options,
   { method, params }: Exclude<Request, Middleware.ExtensionRequest>,
@@ -145,11 +147,13 @@ const query = (
     if (relay.changingLists && lacksList(client, method)) return yield* next
     const { meta, params: sent } = Translation.outgoing(params ?? {})
     const result = yield* Effect.mapError(
-      // Method and params were decoded together; the correlation is lost on the way through the union.
+      // Method and params were decoded together; the union loses their correlation.
       client.request(method, sent as never, { reconnectTimeout, ...(meta === undefined ? undefined : { meta }) }),
       Translation.toMcpError(method, revision)
     )
-    return "tools" in result ? Tasks.listed(result, client, revision) : result
+    if (!("tools" in result)) return result
+    const listed = Tasks.listed(result, client, revision)
+    return relay.portability === "off" ? listed : yield* projected(listed)
   })
 
 const subscription = (
@@ -166,13 +170,13 @@ const subscription = (
     return {}
   })
 
-/** A request of a method of an extension: those of tasks are the gateway's own. */
+/** Answers an extension's request. The gateway itself answers task methods. */
 const own = (relay: Options, request: Middleware.ExtensionRequest, next: Middleware.Next): Answer =>
   Effect.flatMap(RequestContext, ({ revision }) =>
     isTaskMethod(request.method, revision) && relay.upstreams.tasks() !== "none" ? next : unknown(relay, request)
   )
 
-/** A request of a method that the gateway does not know: params and result are those of the wire. */
+/** Forwards a request whose method the gateway does not know. Params and result are in wire form. */
 const unknown = (relay: Options, { method, params }: Middleware.ExtensionRequest): Answer =>
   Effect.gen(function* () {
     const { calls, upstreams } = relay
@@ -181,7 +185,7 @@ const unknown = (relay: Options, { method, params }: Middleware.ExtensionRequest
     const headers = yield* nameHeader(relay, method, params)
     return yield* calls.run<Middleware.Result>({
       caller: callerKey(client.principal, client.address),
-      // Its server may ask, and send notifications: they must not reach another request.
+      // The upstream server may ask and notify. Those messages must not reach another request.
       acquire: upstreams.acquire(client, true),
       send: ({ client }, call) =>
         client.raw
@@ -198,8 +202,8 @@ const unknown = (relay: Options, { method, params }: Middleware.ExtensionRequest
   })
 
 /**
- * The header `Mcp-Name` of an unknown method. Where the gateway does not know which param it mirrors, the caller's header is passed on: an
- * upstream server over HTTP compares it.
+ * Returns the `Mcp-Name` header for an unknown method. If the gateway does not know which param it mirrors, it forwards the caller's
+ * header, because an upstream server over HTTP compares them.
  */
 const nameHeader = ({ nameParams }: Options, method: string, params: JsonObject) =>
   Effect.gen(function* () {
@@ -215,7 +219,7 @@ const nameHeader = ({ nameParams }: Options, method: string, params: JsonObject)
     return typeof name === "string" ? { [Headers.name]: Headers.encode(name) } : {}
   })
 
-/** The options of a request whose downstream client decides how long it waits. */
+/** Returns the options for a request whose downstream client decides how long to wait. */
 const callOptions = (
   { reconnectTimeout }: Pick<Options, "reconnectTimeout">,
   call: UpstreamCall<Middleware.Result>,
@@ -230,7 +234,7 @@ const callOptions = (
   ...(progress && { onProgress: ({ progress, ...event }) => call.progress(progress, event) })
 })
 
-/** A call of a tool: it may become a task. */
+/** Forwards a tool call, which may become a task. */
 const callTool = (relay: Options, request: RequestOf<"tools/call">): Answer =>
   Effect.gen(function* () {
     const { params } = request
@@ -250,12 +254,12 @@ const callTool = (relay: Options, request: RequestOf<"tools/call">): Answer =>
       : call(fate, (rest) => tasks.make(params, stored(relay, rest)))
   })
 
-/** The result of a call that has become a task, which is kept. */
+/** Returns the result of a call that has become a task, which stores it. */
 const stored = (relay: Options, result: Answer): Answer => Effect.flatMap(result, (result) => signed(relay, result))
 
 type OnTask = UpstreamCalls.Start<Middleware.Result, RequestServices>["onTask"]
 
-/** A request that may ask, report and log, for its caller; it may run when its request has been answered. */
+/** Forwards a request that may ask, report and log for its caller. It may still run after the request has been answered. */
 const calling = (relay: Options, request: Calling) =>
   Effect.gen(function* () {
     const { calls, reconnectTimeout, upstreams } = relay
@@ -304,11 +308,11 @@ const calling = (relay: Options, request: Calling) =>
       })
   })
 
-/** The level that a request of the stateless era asks for; its codec has decoded it. */
+/** Returns the level that a stateless request asks for. Its codec has already decoded it. */
 const logLevelOf = ({ meta, revision }: RequestContext["Service"]): LoggingLevel | undefined =>
   revision.era === "stateless" ? (meta[Meta.logLevel] as LoggingLevel | undefined) : undefined
 
-/** Asks the upstream server for the lowest level that any request of the conversation has asked for. */
+/** Asks the upstream server for the lowest log level that any request on the connection has asked for. */
 const requestLogs = (upstream: Upstream, level: LoggingLevel | undefined): Effect.Effect<void> =>
   Effect.suspend(() => {
     const known = upstream.logLevel
@@ -317,7 +321,7 @@ const requestLogs = (upstream: Upstream, level: LoggingLevel | undefined): Effec
     return Effect.ignore(upstream.client.setLogLevel(level))
   })
 
-/** Names the upstream server in the result where the downstream revision has that (2026-07-28), and nowhere else. */
+/** Adds the upstream server's identity to the result if the downstream revision has it there (2026-07-28). */
 const signed = (relay: Options, result: Middleware.Result): Answer =>
   Effect.gen(function* () {
     if (isEncodedResult(result)) {
@@ -341,7 +345,7 @@ const signedWire = <A extends object>(relay: Options, result: A & { readonly _me
     return Object.keys(meta).length === 0 ? unsigned : { ...unsigned, _meta: meta }
   })
 
-/** The check that headers agree with the arguments of a tool call (2026-07-28 over HTTP); undefined for every other request. */
+/** Returns the check that a tool call's headers agree with its arguments (2026-07-28 over HTTP), or `undefined` for every other request. */
 const agreement = (request: Calling, { envelope: { headers }, revision }: RequestContext["Service"]) => {
   if (request.method !== "tools/call" || headers === undefined || revision.era === "stateful") return undefined
   const { arguments: args, name } = request.params
@@ -357,16 +361,16 @@ const agreement = (request: Calling, { envelope: { headers }, revision }: Reques
 }
 
 interface Sending {
-  /** Whether the caller asked for progress. */
+  /** True if the caller asked for progress. */
   readonly progress: boolean
   readonly reconnectTimeout: Duration.Input
   readonly visiting: boolean
-  /** Whether a call of a tool may ask for a task that its caller did not ask for. */
+  /** True if a tool call may ask for a task even though its caller did not. */
   readonly byName: boolean
 }
 
 /**
- * Sends a call upstream with its params unchanged, except for a client's own tasks: arguments that travel in headers, too, and URLs to
+ * Sends a call upstream. Its params are unchanged, except for a client's own tasks, arguments that are also sent in headers, and URLs to
  * visit first (`visiting`), which the caller's revision cannot express.
  */
 const send = (

@@ -1,7 +1,7 @@
 /**
- * Questions of an upstream server's tasks (2025-11-25): each goes to the call that its task was made of, and to no other.
+ * Questions asked by the upstream server's tasks (2025-11-25). Each question goes only to the call that created its task.
  *
- * A question may arrive before the answer that makes the call a task is processed: it waits for that.
+ * If a question arrives before the response that turns the call into a task, it waits for that response.
  */
 import type { Middleware } from "@effect-mcp/client/ClientMiddleware"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -11,10 +11,10 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { CurrentCall, type UpstreamCall } from "../call/UpstreamCall.ts"
 
-/** How long a question waits for the call of its task. */
+/** How long a question waits for its task's call. */
 const patience = "10 seconds"
 
-/** A call that questions of a task wait for, each for its own time. */
+/** A call that a task's questions wait for, each with its own timeout. */
 interface Awaited {
   readonly call: Deferred.Deferred<UpstreamCall<unknown>>
   questions: number
@@ -27,7 +27,7 @@ const taskOf = (params: JsonObject | undefined): unknown => {
   return isJsonObject(related) ? related.taskId : undefined
 }
 
-/** Params without the id of the upstream server's task, which its own task replaces for a caller. */
+/** Removes the upstream server's task ID, because callers have one of the gateway's tasks instead. */
 export const withoutTask = <P extends { readonly _meta?: JsonObject } | undefined>(params: P): P => {
   if (params?._meta?.[relatedTask] === undefined) return params
   const { [relatedTask]: _related, ...meta } = params._meta
@@ -36,14 +36,14 @@ export const withoutTask = <P extends { readonly _meta?: JsonObject } | undefine
 
 export class TaskQuestions {
   private readonly calls: ReadonlySet<UpstreamCall<unknown>>
-  /** By the id of the task, for as long as a question waits. */
+  /** By task id, for as long as a question waits. */
   private readonly awaited = new Map<unknown, Awaited>()
 
   constructor(calls: ReadonlySet<UpstreamCall<unknown>>) {
     this.calls = calls
   }
 
-  /** Called when the upstream server has made a task of a call. */
+  /** Called when the upstream server has turned a call into a task. */
   begun(call: UpstreamCall<unknown>): void {
     const awaited = this.awaited.get(call.taskId)
     if (awaited !== undefined) Deferred.doneUnsafe(awaited.call, Effect.succeed(call))
@@ -65,7 +65,7 @@ export class TaskQuestions {
     })
   }
 
-  /** Around the questions of the conversation. */
+  /** Runs around the connection's questions. */
   readonly question: NonNullable<Middleware["question"]> = ({ params }, next) => {
     const id = taskOf(params)
     return id === undefined

@@ -1,8 +1,8 @@
 /**
- * Questions that the upstream server asks as tasks (2025-11-25), for a client of the gateway that runs such questions as tasks.
+ * Handles questions the upstream server asks as tasks (2025-11-25), for downstream clients that can run them as tasks.
  *
- * The task of the upstream server's question is the gateway's own, and lives as long as the conversation; its answer is that of the
- * client's task, for which the gateway asks. What the client did not declare is not declared on its behalf.
+ * The gateway runs the upstream question's task itself for as long as the connection lasts. It asks the client to run a task in turn and
+ * responds with the answer. It declares nothing the client did not declare.
  */
 import { layerMemory, type Receiver, TaskReceiver } from "@effect-mcp/client/TaskReceiver"
 import type { AskOptions, ClientDeclaration } from "@effect-mcp/core/ClientInput"
@@ -11,17 +11,17 @@ import { CoreTasks } from "@effect-mcp/tasks/internal/TaskMaker"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/** The task that the question which is answered asks for. */
+/** The task that the upstream server asked for in the question being answered. */
 const AskedTask = Context.Reference<AskOptions["task"]>("@effect-mcp/gateway/AskedTask", {
   defaultValue: () => undefined
 })
 
-/** Passes a question on, with the options by which it asks for a task where the question of the upstream server does. */
+/** Forwards a question. If the upstream server asked for a task, the options ask for one too. */
 export const asAsked = <A, E, R>(
   pass: (options: Pick<AskOptions, "task">) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> => Effect.flatMap(AskedTask, (task) => pass(task === undefined ? {} : { task }))
 
-/** Which questions a client runs as tasks. */
+/** Returns which questions a client runs as tasks. */
 const runsOf = ({ capabilities, revision }: ClientDeclaration) => {
   const requests = Extension.isIn(CoreTasks, revision) ? capabilities.tasks?.requests : undefined
   return {
@@ -30,7 +30,7 @@ const runsOf = ({ capabilities, revision }: ClientDeclaration) => {
   }
 }
 
-/** The receiver of tasks for a conversation on behalf of a client; none for a client that runs no questions as tasks. */
+/** Returns the task receiver for a client's upstream connection, or an empty context if the client runs no questions as tasks. */
 export const receiving = (client: ClientDeclaration): Effect.Effect<Context.Context<never>> => {
   const runs = runsOf(client)
   if (!runs.sampling && !runs.elicitation) return Effect.succeed(Context.empty())

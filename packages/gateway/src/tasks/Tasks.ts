@@ -1,8 +1,9 @@
 /**
- * Tasks through the gateway: a task of the upstream server becomes one of the gateway's own where its caller can have tasks, of either
- * generation. For any other caller it is followed to its end.
+ * Forwards tasks through the gateway. If the caller supports tasks of either generation, the upstream server's task becomes one of the
+ * gateway's tasks. Otherwise, the gateway follows the task until it ends.
  *
- * Owns which call becomes what. The gateway's task has its own id and owner; its handler is the call that follows the upstream task.
+ * Also decides whether each call becomes a task. The gateway's task has a separate ID and owner, and its handler is the call that follows
+ * the upstream task.
  */
 import type { McpClient } from "@effect-mcp/client/McpClient"
 import type { ClientDeclaration } from "@effect-mcp/core/ClientInput"
@@ -25,7 +26,7 @@ export type Support = NonNullable<ToolExecution["taskSupport"]>
 
 type Client = Pick<McpClient["Service"], "revision" | "serverCapabilities">
 
-/** How a server makes tasks of calls: as the core of 2025-11-25, by the extension, or not at all. */
+/** How a server turns calls into tasks: as the core of 2025-11-25, with the extension, or not at all. */
 export type TaskGeneration = "core" | "extension" | "none"
 
 export const generationOf = ({ revision, serverCapabilities }: Client): TaskGeneration => {
@@ -35,14 +36,14 @@ export const generationOf = ({ revision, serverCapabilities }: Client): TaskGene
 }
 
 /**
- * Whether calls of the client may become tasks of the upstream server. One of a revision without the extension cannot declare it: its calls
- * are followed to their end.
+ * True if the client's calls may become tasks on the upstream server. A client whose revision lacks the extension cannot declare it, so its
+ * calls are followed to their end.
  */
 export const mayHave = ({ capabilities, revision }: ClientDeclaration): boolean =>
   !Extension.isIn(TasksExtension, revision) ||
   Extension.settingsIn(TasksExtension, revision, capabilities) !== undefined
 
-/** The capabilities that a caller is told: those relayed, with the gateway's own tasks where the upstream server has some. */
+/** Returns the capabilities that a caller sees: the forwarded ones, plus the gateway's own tasks if the upstream server has tasks. */
 export const offered = (relayed: ServerCapabilities, client: Client, own: ServerCapabilities): ServerCapabilities => {
   if (generationOf(client) === "none") return relayed
   const settings = own.extensions?.[TasksExtension.id]
@@ -55,22 +56,22 @@ export const offered = (relayed: ServerCapabilities, client: Client, own: Server
 
 const optional = (tool: Tool): Tool => ({ ...tool, execution: { ...tool.execution, taskSupport: "optional" } })
 
-/** The tools as a caller lists them: for 2025-11-25 any call to a server of the extension may be a task. */
+/** Returns the tools as listed for a caller. In 2025-11-25, every call to a server with the extension may be a task. */
 export const listed = (result: ListToolsResult, client: Client, caller: Revision): ListToolsResult =>
   generationOf(client) === "extension" && Extension.isIn(CoreTasks, caller)
     ? { ...result, tools: result.tools.map(optional) }
     : result
 
-/** What a call of a tool becomes: a request, a task at once, or whichever the upstream server makes of it. */
+/** Outcome of a tool call: a request, a task from the start, or whichever the upstream server chooses. */
 export type Fate = "request" | "task" | "either"
 
-/** The upstream server, as far as the fate of a call needs it. */
+/** Facts about the upstream server that decide how a call is handled. */
 interface Upstream {
   readonly generation: TaskGeneration
   readonly taskSupport: (tool: string) => Effect.Effect<Support, McpError.McpError, Scope.Scope>
 }
 
-/** Fails where a tool and the call disagree on tasks. */
+/** Decides how a call is handled. Fails if the tool and the call disagree on tasks. */
 export const fateOf = (
   maker: TaskMaker.TaskMaker,
   { generation, taskSupport }: Upstream,
@@ -93,7 +94,7 @@ export const fateOf = (
     return taken === "asked" ? yield* TaskMaker.asksInVain(params.name) : "request"
   })
 
-/** The methods of tasks; they do not exist once the upstream server is known to have none. */
+/** The task methods. They do not exist once the upstream server is known to have no tasks. */
 export const methods = (
   maker: TaskMaker.TaskMaker,
   generation: () => TaskGeneration | undefined

@@ -1,5 +1,5 @@
 /**
- * What the upstream server lists of its tools, as far as calls need it: arguments that travel in headers, too (spec 2026-07-28:
+ * Facts from the upstream server's tool list that calls need: arguments that are also sent in headers (spec 2026-07-28:
  * basic/transports/streamable-http), and whether a call may be a task (2025-11-25).
  *
  * Reads the list when the first call needs it, and again after the list has changed.
@@ -30,12 +30,12 @@ export class ListedTools {
     this.scope = scope
   }
 
-  /** The arguments of one tool; none for a tool that is not listed, which the upstream server refuses. */
+  /** Returns a tool's header arguments. Empty for a tool that is not listed, which the upstream server rejects. */
   headers(tool: string): Effect.Effect<ReadonlyArray<HeaderParams.HeaderParam>, ClientError> {
     return Effect.map(this.of(tool), (listed) => listed?.headers ?? [])
   }
 
-  /** Whether a call of the tool may, or must, be a task. */
+  /** Returns whether a call to the tool may or must be a task. */
   taskSupport(tool: string): Effect.Effect<Support, ClientError> {
     return Effect.map(this.of(tool), (listed) => listed?.taskSupport ?? "forbidden")
   }

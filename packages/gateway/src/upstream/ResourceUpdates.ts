@@ -1,8 +1,9 @@
 /**
- * The resources of one conversation whose updates are passed on to the session of its downstream client.
+ * Resources on one upstream connection whose updates are forwarded to the session of its downstream client.
  *
- * Owns one watcher per subscribed URI. Refuses updates of a URI that was unsubscribed from, which a server may still send.
+ * Owns one watcher per subscribed URI. Drops updates of a URI after it was unsubscribed from, which a server may still send.
  */
+import { BoundedMap } from "@effect-mcp/core/internal/inFlight"
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import type { Client } from "@effect-mcp/client/McpClient"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
@@ -13,7 +14,7 @@ import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 
-/** How many URIs that were unsubscribed from are remembered, at most: clients choose them. */
+/** Maximum number of unsubscribed URIs to remember. Limited, because clients choose them. */
 const maxUnsubscribed = 1024
 
 interface Watched {
@@ -29,7 +30,7 @@ export const notify = (connection: RequestConnection, method: string, params?: {
 
 export class ResourceUpdates {
   private readonly watched = new Map<string, Watched>()
-  private readonly unsubscribed = new Set<string>()
+  private readonly unsubscribed = new BoundedMap<string, true>(maxUnsubscribed)
   private readonly client: Client
   private readonly scope: Scope.Scope
 
@@ -38,7 +39,7 @@ export class ResourceUpdates {
     this.scope = scope
   }
 
-  /** Notifies the session of every update of the resource, once this has returned. */
+  /** Starts to notify the session of every update to the resource. Every update after this returns is forwarded. */
   subscribe(connection: RequestConnection, uri: string): Effect.Effect<void, ClientError> {
     return Effect.suspend(() => {
       this.unsubscribed.delete(uri)
@@ -63,16 +64,14 @@ export class ResourceUpdates {
   unsubscribe(uri: string): Effect.Effect<void> {
     return Effect.suspend(() => {
       const fiber = this.watched.get(uri)?.fiber
-      if (this.watched.delete(uri)) this.unsubscribed.add(uri)
-      const [oldest] = this.unsubscribed
-      if (this.unsubscribed.size > maxUnsubscribed && oldest !== undefined) this.unsubscribed.delete(oldest)
-      // Without subscriptions no update arrives.
+      if (this.watched.delete(uri)) this.unsubscribed.set(uri, true)
+      // Without subscriptions, no updates arrive.
       if (this.watched.size === 0) this.unsubscribed.clear()
       return fiber === undefined ? Effect.void : Fiber.interrupt(fiber)
     })
   }
 
-  /** Runs for as long as the subscription; `established` completes with its first event. */
+  /** Runs for the lifetime of the subscription. `established` completes with its first event. */
   private relay(
     connection: RequestConnection,
     uri: string,

@@ -1,8 +1,8 @@
 /**
- * One conversation with the upstream server, on behalf of one downstream client.
+ * One connection to the upstream server, on behalf of one downstream client.
  *
- * Declares what that client declared. A question goes to the call that it belongs to: the call whose fiber asks, or whose exchange
- * carried it, else the oldest call that runs, else the client's session; without any it is refused. Logs go the same way.
+ * Declares that client's capabilities. A question goes to the call that it belongs to: the call whose fiber asks, or whose exchange carried
+ * it, else the oldest running call, else the client's session. Without any of these it is rejected. Logs are routed the same way.
  */
 import { Requester } from "@effect-mcp/client/Requester"
 import { ClientMiddleware } from "@effect-mcp/client/ClientMiddleware"
@@ -16,6 +16,7 @@ import type { Transport } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
+import { type ListKind, listKinds } from "@effect-mcp/protocol/MethodInfo"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -36,33 +37,33 @@ import * as Translation from "../Translation.ts"
 import * as UnknownMethods from "../call/UnknownMethods.ts"
 import { CurrentCall, type Put, type PutRelated, type UpstreamCall } from "../call/UpstreamCall.ts"
 
-/** The client on whose behalf the conversation is held. */
+/** The client that the connection is for. */
 export interface Downstream extends ClientInput.ClientDeclaration {
   readonly clientInfo: Implementation | undefined
   readonly connection: RequestConnection | undefined
-  /** The gateways that its conversation has passed. */
+  /** The gateways between the client and this one. */
   readonly path: Path.Path
 }
 
 export interface Options<E> {
-  /** Names this gateway in the paths of conversations. */
+  /** Identifies this gateway in the paths of connections. */
   readonly id: string
   readonly connector: Effect.Effect<Transport, E, Scope.Scope>
   readonly client: McpClient.Options
-  /** The services of the connector and of the client. */
+  /** The connector's and the client's services. */
   readonly context: Context.Context<never>
-  /** The revisions of downstream clients that the upstream server turned out not to speak. */
+  /** Revisions of downstream clients that the upstream server turned out not to support. */
   readonly unsupported: Set<Version>
 }
 
 export interface Upstream {
   readonly client: McpClient.McpClient["Service"]
   readonly tools: ListedTools
-  /** The calls that run, the oldest first. */
+  /** Running calls, oldest first. */
   readonly calls: Set<UpstreamCall<unknown>>
   readonly taskQuestions: TaskQuestions
   readonly updates: ResourceUpdates
-  /** The least level of log messages that its server was asked for; undefined before the first request for them. */
+  /** Lowest log level that the server was asked for, or `undefined` before the first such request. */
   logLevel: LoggingLevel | undefined
 }
 
@@ -75,7 +76,7 @@ type Ask = <M extends ClientInput.QuestionMethod>(
   params: Method.ServerRequests[M]["params"]
 ) => Effect.Effect<Method.ServerRequests[M]["result"], ClientInput.AskError | McpError.McpError>
 
-/** Puts a question to the call that it belongs to, else to the client's session. */
+/** Asks a question in the call that it belongs to, or else in the client's session. */
 type Route = <A>(
   relatedTo: JsonRpc.Id | undefined,
   method: string,
@@ -90,7 +91,7 @@ const routing =
       const call = current ?? callOf(calls, relatedTo)
       if (call !== undefined) {
         return Effect.catchTag(call.ask(method, put, options), "CallEnded", ({ isInterrupted }) =>
-          // Without a known call the related one was a guess: the next is tried. A caller that left is not asked again.
+          // Without a known call, the related one was a guess, so try the next. A caller that left is not asked again.
           current === undefined && !(isInterrupted && calls.size === 0)
             ? routing(calls, connection)(relatedTo, method, put, options)
             : Effect.fail(unrelated)
@@ -115,12 +116,12 @@ const related =
         })
       return Effect.ensuring(
         route(requester?.relatedTo, method, put, { key: requester?.key, onProgress }),
-        // Progress leaves in a write of its own: a server that reads it together with the answer may drop it.
+        // Progress goes in a separate write: a server that reads it together with the answer may drop it.
         Effect.suspend(() => (reported ? Effect.yieldNow : Effect.void))
       )
     })
 
-/** The call with that id on the wire, else the oldest that runs. */
+/** Returns the call with this ID on the wire, or else the oldest running call. */
 const callOf = (
   calls: ReadonlySet<UpstreamCall<unknown>>,
   id: JsonRpc.Id | undefined
@@ -130,7 +131,7 @@ const callOf = (
   return oldest
 }
 
-/** The services that a client's declaration amounts to. Each passes its questions on. */
+/** Returns the services that correspond to a client's declaration. Each forwards its questions. */
 const relays = (ask: Ask, downstream: Downstream): Context.Context<never> => {
   const { capabilities, connection, revision } = downstream
   const map = new Map<string, unknown>()
@@ -159,13 +160,13 @@ const relays = (ask: Ask, downstream: Downstream): Context.Context<never> => {
   return Context.makeUnsafe(map)
 }
 
-/** In 2025-11-25 a URL elicitation has an id. A server without sessions gives none, and never announces its completion. */
+/** Adds the id that a URL elicitation needs in 2025-11-25. A server without sessions sends none and never announces completion. */
 const withElicitationId = <P extends { readonly elicitationId?: string | undefined }>(params: P): P =>
   params.elicitationId === undefined ? { ...params, elicitationId: globalThis.crypto.randomUUID() } : params
 
 /**
- * Opens the conversation in the downstream client's revision or an older one, since what an era cannot express is lost on the way
- * through it. Where the server speaks none of those, in the newest revision that it speaks.
+ * Opens the connection in the downstream client's revision or an older one, because values that an era cannot express are lost in
+ * translation. If the server supports none of them, uses the newest revision that it supports.
  */
 const openAlike = <A extends { readonly revision: Revision.Revision }, E, R>(
   { client, unsupported }: Pick<Options<never>, "client" | "unsupported">,
@@ -185,7 +186,7 @@ const openAlike = <A extends { readonly revision: Revision.Revision }, E, R>(
     )
   })
 
-/** Opens a conversation in the scope. */
+/** Opens a connection in the scope. */
 export const open = Effect.fnUntraced(function* <E>(
   options: Options<E>,
   downstream: Downstream
@@ -206,7 +207,7 @@ export const open = Effect.fnUntraced(function* <E>(
   )
   const session = connection?.input === undefined ? undefined : connection
   const announcesCompletion = knowsCompletions(downstream)
-  /** Methods of the notifications that arrived, for those from before the relays run. */
+  /** Methods of the notifications that have arrived, including those that arrive before the relays run. */
   const arrived = new Set<string>()
   // Called in the reader, so that a notification reaches the call before the answer that follows it.
   const onAnnouncement: McpClient.Options["onAnnouncement"] = ({ method, params }, relatedTo) => {
@@ -235,7 +236,7 @@ export const open = Effect.fnUntraced(function* <E>(
       ...(clientInfo === undefined ? undefined : { clientInfo })
     })
   const client = yield* openAlike(options, downstream, openIn).pipe(
-    // The services of the first request are left out: the conversation outlives it.
+    // The first request's services are left out, because the connection outlives it.
     Effect.updateContext((_request: Context.Context<never>) => Context.add(services, Scope.Scope, scope))
   )
   if (session !== undefined) yield* relayListChanges(client, session, arrived)
@@ -245,40 +246,34 @@ export const open = Effect.fnUntraced(function* <E>(
 
 /**
  * Notifies a session of changed lists, even if the upstream server has not declared that it announces them. `arrived` has the methods of
- * the notifications that came while the conversation was opened.
+ * the notifications that came while the connection was being opened.
  */
 const relayListChanges = Effect.fnUntraced(function* (
   client: McpClient.McpClient["Service"],
   connection: RequestConnection,
   arrived: ReadonlySet<string>
 ): Effect.fn.Return<void, never, Scope.Scope> {
-  const lists = [
-    [client.toolChanges, "notifications/tools/list_changed"],
-    [client.resourceChanges, "notifications/resources/list_changed"],
-    [client.promptChanges, "notifications/prompts/list_changed"]
-  ] as const
-  for (const [changes, method] of lists) {
+  const changed = (kind: ListKind) => notify(connection, `notifications/${kind}/list_changed`)
+  for (const kind of listKinds) {
     yield* Effect.forkScoped(
-      Stream.runForEach(changes, () => notify(connection, method)),
+      Stream.runForEach(McpClient.changesOf(client, kind), () => changed(kind)),
       { startImmediately: true }
     )
-    if (arrived.has(method)) yield* Effect.forkScoped(notify(connection, method))
+    if (arrived.has(`notifications/${kind}/list_changed`)) yield* Effect.forkScoped(changed(kind))
   }
   const ready = yield* Effect.forkScoped(Effect.result(client.changesReady), { startImmediately: true })
   if (Option.isSome(yield* Effect.timeoutOption(Fiber.join(ready), changesTimeout))) return
-  // The client may read lists before the upstream server announces their changes: then it has to read them again.
+  // The client may read lists before the upstream server starts to announce changes. It then has to read them again.
   yield* Effect.forkScoped(
     Effect.flatMap(Fiber.join(ready), (announced) =>
-      Result.isFailure(announced)
-        ? Effect.void
-        : Effect.forEach(lists, ([, method]) => notify(connection, method), { discard: true })
+      Result.isFailure(announced) ? Effect.void : Effect.forEach(listKinds, changed, { discard: true })
     )
   )
 })
 
-/** How long `initialize` waits until the upstream server announces changes of its lists. */
+/** How long `initialize` waits for the upstream server to start announcing list changes. */
 const changesTimeout = "1 second"
 
-/** Whether the client is notified when a URL elicitation is complete. */
+/** True if the client is notified when a URL elicitation is complete. */
 const knowsCompletions = ({ capabilities: { elicitation }, revision: { serverNotifications } }: Downstream): boolean =>
   serverNotifications["notifications/elicitation/complete"] !== undefined && elicitation?.url !== undefined

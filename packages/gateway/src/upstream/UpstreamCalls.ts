@@ -1,11 +1,11 @@
 /**
- * The calls that run or wait, by id: a request that is answered in rounds finds its own again.
+ * Calls that are running or waiting, by id, so that the next round of a request finds its call again.
  *
  * A call starts once. It ends when its result arrives, when its caller cancels, or when the next round does not arrive in time.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
-import { type Bounds, oldestOfHeaviest, Shares } from "@effect-mcp/core/internal/Shares"
+import { type Bounds, oldestOfHeaviest, Shares } from "@effect-mcp/core/internal/inFlight"
 import { Log } from "@effect-mcp/core/Log"
 import * as Once from "@effect-mcp/core/Once"
 import { Progress } from "@effect-mcp/core/Progress"
@@ -24,45 +24,47 @@ import { CurrentCall, UpstreamCall } from "../call/UpstreamCall.ts"
 export interface Options {
   /** How long a call waits for the next round of its request. */
   readonly roundTimeout: Duration.Input
-  /** How many calls wait at most. For one more, the longest waiting call of the caller with most of them is cancelled. */
+  /** Maximum number of waiting calls. Beyond it, the longest-waiting call of the caller with the most waiting calls is cancelled. */
   readonly capacity: Bounds
 }
 
 type CallServices = ClientInput | Log | Progress | RequestContext
 
-/** What starts a call, and admits later rounds of its request. */
+/** Starts a call and admits later rounds of its request. */
 export interface Start<A, R = never> {
-  /** The caller that the call counts for while it waits; `undefined` if it has neither a name nor an address. */
+  /** The caller that the call counts against while it waits, or `undefined` if it has neither a name nor an address. */
   readonly caller: string | undefined
   readonly acquire: Effect.Effect<Upstream, McpError.McpError, Scope.Scope>
   readonly send: (upstream: Upstream, call: UpstreamCall<A>) => Effect.Effect<A, McpError.McpError>
-  /** Answers the request once its call has become a task; `rest` gives the result of the call. Default: the request waits for the result. */
+  /**
+   * Answers the request once its call has become a task. `rest` returns the call's result. Default: the request waits for the result.
+   */
   readonly onTask?:
     | ((rest: Effect.Effect<A, McpError.McpError, CallServices>) => Effect.Effect<A, McpError.McpError, R>)
     | undefined
-  /** Checks a later round; its failure is the answer to that round alone. */
+  /** Checks a later round. If it fails, only that round fails. */
   readonly admit: (call: UpstreamCall<A>) => Effect.Effect<void, McpError.McpError>
 }
 
 export interface UpstreamCalls {
-  /** Runs a request on a conversation that is acquired for it, and passes on what arrives. */
+  /** Acquires a connection, runs a request on it, and forwards the messages that arrive. */
   readonly run: <A, R = never>(start: Start<A, R>) => Effect.Effect<A, McpError.McpError, CallServices | R>
   readonly size: () => number
 }
 
 interface State extends Pick<Options, "roundTimeout"> {
   readonly scope: Scope.Scope
-  /** By an id that travels sealed and bound to its request, so that only that request can name the call. */
+  /** Keyed by an ID that travels sealed and bound to its request, so that only that request can name the call. */
   readonly calls: Map<string, UpstreamCall<unknown>>
-  /** The calls to which no request is attached, the longest first. */
+  /** Calls without an attached request, longest-waiting first. */
   readonly waiting: Map<UpstreamCall<unknown>, Fiber.Fiber<void>>
-  /** How many of `waiting` each caller has. */
+  /** Number of waiting calls per caller. */
   readonly shares: Shares
 }
 
 const ended = McpError.invalidParams("The call that asked is not in progress any more: start it again")
 
-/** The calls of a gateway; those that run are interrupted when the scope closes. */
+/** Creates a gateway's calls. Running calls are interrupted when the scope closes. */
 export const make = (options: Options): Effect.Effect<UpstreamCalls, never, Scope.Scope> =>
   Effect.map(Scope.Scope, (scope) => {
     const { capacity, roundTimeout } = options
@@ -93,7 +95,7 @@ const run = Effect.fnUntraced(function* <A, R>(
   return yield* answer(state, yield* begin(state, id, start), start)
 })
 
-/** The result of the call, or what its caller gets in the place of one that has become a task. */
+/** Returns the call's result, or the caller's answer if the call has become a task. */
 const answer = <A, R>(
   state: State,
   call: UpstreamCall<A>,
@@ -104,7 +106,7 @@ const answer = <A, R>(
     call,
     onTask &&
       Effect.suspend(() => {
-        // For the rest, which begins when this request may have ended already.
+        // Counts the rest of the call, which may begin after this request has ended.
         call.attached++
         return Effect.tapCause(onTask(relayed(state, call)), () => Effect.sync(() => call.attached--))
       })
@@ -144,7 +146,7 @@ const attach = <A, R = never>(
     return relayed(state, call, onTask)
   })
 
-/** Passes on what arrives to a request that is counted already. */
+/** Forwards messages to a request that is already counted. */
 const relayed = Effect.fnUntraced(function* <A, R = never>(
   state: State,
   call: UpstreamCall<A>,
@@ -159,7 +161,10 @@ const relayed = Effect.fnUntraced(function* <A, R = never>(
   return yield* Effect.onExit(call.attach(services, onTask), (exit) => detach(state, call, exit))
 })
 
-/** A request that is suspended for the next round leaves the call waiting. Any other end of the last attached request cancels it. */
+/**
+ * Leaves the call waiting if a request is suspended for the next round. If the last attached request ends in any other way, cancels the
+ * call.
+ */
 const detach = (
   state: State,
   call: UpstreamCall<unknown>,
@@ -173,7 +178,7 @@ const detach = (
     return Effect.void
   })
 
-/** Keeps the call for the next round of its request, for a bounded time. */
+/** Keeps the call for the next round of its request, for a limited time. */
 const wait = (state: State, call: UpstreamCall<unknown>): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { roundTimeout, scope } = state
@@ -208,7 +213,7 @@ const stopWaiting = (state: State, call: UpstreamCall<unknown>): void => {
   noLongerWaits(state, call)
 }
 
-/** Ends the call; `reason` is sent to the upstream server with the cancellation. */
+/** Ends the call. The cancellation sent to the upstream server carries `reason`. */
 const cancel = (state: State, call: UpstreamCall<unknown>, reason?: string): void => {
   state.calls.delete(call.id)
   stopWaiting(state, call)

@@ -1,13 +1,14 @@
 /**
- * Which downstream client uses which conversation with the upstream server.
+ * Assigns connections to the upstream server to downstream clients.
  *
- * A session, or a wire, has its own, which ends with it. Requests without either (2026-07-28 over HTTP) share a pool by principal and
- * declaration: one conversation for all of them, or one for a single call where a question or a log could reach the wrong caller.
- * Pooled conversations are kept a while after their last use.
+ * A session or a wire has its own connection, which ends with it. Requests without either (2026-07-28 over HTTP) share a pool by
+ * principal and declaration: one connection for all of them, or one for a single call if a question or a log could reach the wrong
+ * caller. Pooled connections are kept for a while after their last use.
  *
- * Conversations are bounded, of all callers and of each. For one more, an idle conversation of the caller that holds the most is closed.
+ * The number of connections is limited, in total and per caller. To open another, an idle connection of the caller that holds the most
+ * is closed.
  */
-import { type Bounds, Shares } from "@effect-mcp/core/internal/Shares"
+import { type Bounds, firstOfHeaviest, Shares } from "@effect-mcp/core/internal/inFlight"
 import { callerKey, type Principal } from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Era } from "@effect-mcp/protocol/Revision"
@@ -22,69 +23,69 @@ import * as Tasks from "../tasks/Tasks.ts"
 import * as Upstream from "./Upstream.ts"
 
 export interface Options {
-  /** How long a pooled conversation is kept after its last use. */
+  /** How long to keep a pooled connection after its last use. */
   readonly idle: Duration.Input
-  /** How many conversations are open at most. */
+  /** Maximum number of open connections. */
   readonly capacity: Bounds
 }
 
-/** A downstream client, and on behalf of which principal it sends a request. */
+/** A downstream client, and the principal that it sends a request for. */
 export interface DownstreamClient extends Upstream.Downstream {
   readonly principal: Principal["Service"]
-  /** Its network address, or `undefined` if that is not known. */
+  /** Its network address, or `undefined` if unknown. */
   readonly address: string | undefined
 }
 
 interface Entry {
   readonly key: string
-  /** The caller that opened it; `undefined` if it has neither a name nor an address. */
+  /** The caller that opened it, or `undefined` if it has neither a name nor an address. */
   readonly caller: string | undefined
-  /** Whether a session or wire has it for itself, which loses its state with it. */
+  /** True if it belongs to one session or wire. Closing it would lose that session's state. */
   readonly isOfWire: boolean
   /** Removes it, so that no request finds it. */
   forget: () => void
   readonly opened: Deferred.Deferred<Upstream.Upstream, McpError.McpError>
   readonly scope: Scope.Closeable
-  /** Whether it serves one request at a time. */
+  /** True if it serves only one request at a time. */
   readonly exclusive: boolean
   users: number
-  /** Closes the conversation after a while without users. */
+  /** Closes the connection after a while without users. */
   expiry: Fiber.Fiber<void> | undefined
-  /** Set when its wire has ended while a task used it: its last user closes it. */
+  /** Set if its wire ended while a task was using it. The last user closes it. */
   orphaned: boolean
 }
 
 export interface Upstreams {
-  /** The client's conversation, held for as long as the scope. `exclusive`: no other request uses it meanwhile. */
+  /** Returns the client's connection, held until the scope closes. With `exclusive`, no other request uses it meanwhile. */
   readonly acquire: (
     client: DownstreamClient,
     exclusive: boolean
   ) => Effect.Effect<Upstream.Upstream, McpError.McpError, Scope.Scope>
-  /** The era of the upstream server; undefined before the first conversation. */
+  /** The upstream server's era, or `undefined` before the first connection. */
   readonly era: () => Era | undefined
-  /** How the upstream server makes tasks of calls; undefined before the first conversation. */
+  /** How the upstream server turns calls into tasks, or `undefined` before the first connection. */
   readonly tasks: () => Tasks.TaskGeneration | undefined
-  /** How many conversations are open. */
+  /** Number of open connections. */
   readonly size: () => number
-  /** How many sessions and wires of clients have a conversation, or had one. */
+  /** Number of open sessions and wires that have, or had, a connection. */
   readonly wires: () => number
 }
 
 interface State<E> extends Pick<Options, "idle"> {
   readonly upstream: Upstream.Options<E>
-  /** All conversations, with the caller that opened each. */
+  /** All connections, by the caller that opened them. */
   readonly shares: Shares
   readonly open: Set<Entry>
   readonly scope: Scope.Scope
-  /** The conversations of each session or wire, by the key of its requests. */
+  /** Connections of each session or wire, by the key of its requests. */
   readonly wires: Map<Scope.Scope, Map<string, Entry>>
-  /** In the order of their last use. */
+  /** In order of last use. */
   readonly pool: Set<Entry>
   era: Era | undefined
   tasks: Tasks.TaskGeneration | undefined
 }
 
-/** Requests with equal keys may share a conversation. */
+/** Requests with equal keys may share a connection. */
 const keyOf = ({ capabilities, clientInfo, principal, revision }: DownstreamClient): string =>
   JSON.stringify([callerKey(principal), revision.version, clientInfo, capabilities])
 
@@ -126,7 +127,7 @@ export const make = Effect.fnUntraced(function* <E extends { readonly message: s
 const closeAll = (entries: Iterable<Entry>): Effect.Effect<void> =>
   Effect.suspend(() => Effect.forEach([...entries], close, { discard: true, concurrency: "unbounded" }))
 
-/** An entry that is counted until it is forgotten; `forget` takes it from the place where requests find it. */
+/** Creates an entry, which is counted until it is forgotten. `forget` removes it from the place where requests find it. */
 const entryOf = (
   { open, shares }: State<unknown>,
   client: DownstreamClient,
@@ -153,14 +154,14 @@ const entryOf = (
   return entry
 }
 
-/** Closes a conversation, which no request finds any more. */
+/** Closes a connection that no request can find anymore. */
 const close = (entry: Entry): Effect.Effect<void> =>
   Effect.suspend(() => {
     entry.forget()
     return Scope.close(entry.scope, Exit.void)
   })
 
-/** Makes room for an entry that is counted already, by closing an idle conversation. Fails if none may be closed for it. */
+/** Makes room for an entry that is already counted, by closing an idle connection. Fails if none may be closed for it. */
 const makeRoom = (state: State<unknown>, entry: Entry): Effect.Effect<void, McpError.McpError> =>
   Effect.suspend(() => {
     const { shares } = state
@@ -170,33 +171,30 @@ const makeRoom = (state: State<unknown>, entry: Entry): Effect.Effect<void, McpE
     if (idle !== undefined) return close(idle)
     const whose = exceeded === "total" ? "" : " of this caller"
     const limit = shares.bounds[exceeded]
-    return Effect.fail(
-      McpError.limitExceeded(`More than ${limit} conversations${whose} with the upstream server are open`)
-    )
+    return Effect.fail(McpError.limitExceeded(`More than ${limit} connections${whose} to the upstream server are open`))
   })
 
-/** The idle conversation that gives way: of the caller that holds the most, the one whose last use is longest ago. */
+/** Returns the idle connection to close: the least recently used of the caller that holds the most. */
 const toClose = ({ open, pool, shares }: State<unknown>, entry: Entry, exceeded: keyof Bounds): Entry | undefined => {
   const own = shares.of(entry.caller)
   const mayClose = ({ caller, isOfWire, users }: Entry): boolean => {
     if (users > 0 || (exceeded === "perCaller" && caller !== entry.caller)) return false
-    // Its session loses its subscriptions: only to a caller that holds less.
+    // Closing it loses the session's subscriptions, so it is only closed for a caller that holds fewer.
     if (isOfWire) return shares.of(caller) > own
     return caller === undefined || shares.of(caller) >= own
   }
-  // The pool is in the order of last use.
+  // The pool is in order of last use.
   const idle = [...pool, ...Array.from(open).filter(({ isOfWire }) => isOfWire)].filter(mayClose)
-  const most = Math.max(0, ...idle.map(({ caller }) => shares.of(caller)))
-  return idle.find(({ caller }) => shares.of(caller) === most)
+  return firstOfHeaviest(idle, (caller) => shares.of(caller))
 }
 
-/** A loop is told to all gateways in it. */
+/** Reports a loop to every gateway in it. */
 const unreachable = (error: { readonly message: string }): McpError.McpError =>
   error instanceof McpError.McpError && error.code === McpError.LoopDetected
     ? error
     : McpError.internalError(`The upstream server cannot be reached: ${error.message}`)
 
-/** Opens the conversation of an entry in the background. An entry whose conversation fails or ends is forgotten. */
+/** Opens an entry's connection in the background. If the connection fails or ends, the entry is forgotten. */
 const open = <E extends { readonly message: string }>(
   state: State<E>,
   entry: Entry,
@@ -216,7 +214,7 @@ const open = <E extends { readonly message: string }>(
     Effect.asVoid
   )
 
-/** The conversation of a session or wire, whose end closes all of them once no task uses them. */
+/** Returns a session's or wire's connection. When the wire ends, all of its connections are closed once no task uses them. */
 const ofWire = <E extends { readonly message: string }>(
   state: State<E>,
   client: DownstreamClient,
@@ -242,7 +240,7 @@ const ofWire = <E extends { readonly message: string }>(
     return Effect.as(Effect.andThen(known === undefined ? Scope.addFinalizer(wire, end) : Effect.void, opening), entry)
   })
 
-/** Closes the conversations of a wire, but those that are in use: a task may outlive the session that made it. */
+/** Closes a wire's connections, except connections in use, because a task may outlive the session that created it. */
 const endWire = (
   { wires }: State<unknown>,
   wire: Scope.Scope,
@@ -254,14 +252,14 @@ const endWire = (
   return closeAll(all.filter(({ orphaned }) => !orphaned))
 }
 
-/** Ends one use of a wire's conversation; the last use of one whose wire has ended closes it. */
+/** Ends one use of a wire's connection. If the wire has ended, the last use closes the connection. */
 const releaseOfWire = (entry: Entry): Effect.Effect<void> =>
   Effect.suspend(() => {
     entry.users--
     return entry.orphaned && entry.users === 0 ? close(entry) : Effect.void
   })
 
-/** A pooled conversation that may serve one more request; opened where there is none. */
+/** Returns a pooled connection that can serve one more request. Opens one if there is none. */
 const take = <E extends { readonly message: string }>(
   state: State<E>,
   client: DownstreamClient,
@@ -282,11 +280,11 @@ const take = <E extends { readonly message: string }>(
     return Effect.as(open(state, entry, client), entry)
   })
 
-/** Ends one use of a pooled conversation; after the last use it is closed with a delay. */
+/** Ends one use of a pooled connection. After the last use it is closed with a delay. */
 const release = ({ idle, pool, scope }: State<unknown>, entry: Entry): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (--entry.users > 0 || !pool.delete(entry)) return Effect.void
-    // To the end of the pool, which is in the order of last use.
+    // Moves it to the end, because the pool is in order of last use.
     pool.add(entry)
     const expire = Effect.andThen(Effect.sleep(idle), close(entry))
     return Effect.map(Effect.forkIn(expire, scope), (fiber) => {

@@ -1,4 +1,4 @@
-/** Failures of the gateway's client to answer a question of a method that the gateway does not know. */
+/** Failures of the gateway's client to answer a question with a method that the gateway does not know. */
 import { type AskError, CapabilityMissing, Declined } from "@effect-mcp/core/ClientInput"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -14,11 +14,12 @@ const refusedBy = (failure: AskError | McpError.McpError, method = "com.example/
   Effect.flip(
     UnknownMethods.questions(() => Effect.fail(failure))(
       { method, params: {}, relatedTo: undefined, revision, server: { name: "behind", version: "1" } },
-      next
+      next,
+      () => next
     )
   )
 
-describe("A question of an unknown method", () => {
+describe("Questions with an unknown method", () => {
   it.effect("A client's own error reaches the upstream server unchanged", () =>
     Effect.gen(function* () {
       const error = new McpError.McpError({ code: 4711, message: "broken", data: { why: "so" } })
@@ -26,21 +27,21 @@ describe("A question of an unknown method", () => {
     })
   )
 
-  it.effect("A client without the capability answers that it has no such method", () =>
+  it.effect("A client without the capability answers that the method is unknown", () =>
     Effect.gen(function* () {
       const error = yield* refusedBy(new CapabilityMissing({ capability: "com.example", message: "no" }))
       assert.deepStrictEqual(error, McpError.methodNotFound("com.example/which"))
     })
   )
 
-  it.effect("A client that declines answers with the code of a user's rejection", () =>
+  it.effect("A declining client answers with the user rejection code", () =>
     Effect.gen(function* () {
       const error = yield* refusedBy(new Declined({ action: "decline", message: "not today" }))
       assert.deepInclude(error, { code: McpError.UserRejected, message: "not today" })
     })
   )
 
-  it.effect("A question of a known method is left to the client's services", () =>
+  it.effect("A question with a known method is left to the client's services", () =>
     Effect.gen(function* () {
       assert.propertyVal(
         yield* refusedBy(new Declined({ action: "decline", message: "no" }), "roots/list"),

@@ -1,4 +1,4 @@
-/** A server behind a gateway, both in memory: what it offers, and clients of the gateway in any revision. */
+/** A server behind a gateway, both in memory: its features, and clients of the gateway in any revision. */
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import {
   Completions,
@@ -24,7 +24,7 @@ import * as McpTest from "@effect-mcp/testing/McpTest"
 import { Cause, Context, Deferred, Effect, Exit, Layer, PubSub, Schema, Scope, Stream } from "effect"
 import * as Gateway from "../../src/Gateway.ts"
 
-/** What happened behind. */
+/** Events that the upstream server records. */
 export class Behind extends Context.Service<
   Behind,
   {
@@ -34,7 +34,7 @@ export class Behind extends Context.Service<
     readonly updates: PubSub.PubSub<void>
     /** Ends the wires that were opened to the server. */
     readonly cut: Array<Effect.Effect<void>>
-    /** Those that are open. */
+    /** Number of open wires. */
     wires: number
   }
 >()("test/Behind") {
@@ -95,7 +95,7 @@ const tools = Layer.mergeAll(
         yield* note(`greeted ${one} and ${two}`)
         return `${one} and ${two}`
       }).pipe(
-        // Not when a round ends, but when the request does.
+        // Runs when the request ends, not when a round ends.
         Effect.onExit((exit) =>
           Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause) && !isSuspension(exit.cause)
             ? note(`gave up on ${first}`)
@@ -145,7 +145,7 @@ const prompts = Prompts.layer(
   { complete: { file: Completions.choices(["main.ts", "map.ts", "other.ts"]) } }
 )
 
-/** A tool that adds another one, for good. */
+/** A tool that adds another one permanently. */
 const growing = Layer.unwrap(
   Effect.gen(function* () {
     const registry = yield* Tools.ToolRegistry
@@ -168,7 +168,7 @@ const growing = Layer.unwrap(
 
 export const features = Layer.mergeAll(tools, growing, resources, prompts)
 
-/** The server behind, whatever leads to it. */
+/** The upstream server, whatever leads to it. */
 export const behind = McpServer.layer({
   name: "behind",
   version: "3.2.1",
@@ -177,7 +177,7 @@ export const behind = McpServer.layer({
   features
 })
 
-/** The gateway, in front of a server that speaks this revision. */
+/** The gateway in front of a server of this revision. */
 export const layer = (
   upstream: Revision.Revision,
   options?: Partial<Gateway.Options<never, never>>
@@ -204,7 +204,7 @@ export const layer = (
     })
   ).pipe(Layer.provideMerge(Behind.layer))
 
-/** A client of the gateway; what it answers comes from the context. */
+/** A client of the gateway, which answers through the services in the context. */
 export const join = (revision: Revision.Revision, client?: McpClient.Options) =>
   McpTest.join(revision, client === undefined ? {} : { client: { revisions: [revision.version], ...client } })
 

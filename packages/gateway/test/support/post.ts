@@ -1,4 +1,4 @@
-/** Requests of 2026-07-28 that come alone, as over HTTP: each with its own way back. */
+/** Separate requests of 2026-07-28, as over HTTP: each has its own way back. */
 import type { Envelope } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -9,7 +9,7 @@ export const everything = { elicitation: { form: {} }, sampling: {}, roots: {} }
 
 let id = 0
 
-/** What came back: the answer, and what preceded it. */
+/** The answer, and the messages that preceded it. */
 export interface Reply {
   readonly result: any
   readonly error: any
@@ -42,7 +42,7 @@ export const post = (
     })
   })
 
-/** A tool call, and what the user answers, round by round. */
+/** A tool call and the user's answers, round by round. */
 export const play = (
   name: string,
   args: object,

@@ -9,9 +9,9 @@ import * as Gateway from "../../src/Gateway.ts"
 
 const Name = Schema.Struct({ name: Schema.String })
 
-/** What a test does to the tools, and sees of them. */
+/** Controls of a test over the tools, and their records. */
 export interface Behind {
-  /** Lets `wait` go on. */
+  /** Lets `wait` continue. */
   readonly go: Latch.Latch
   readonly started: Deferred.Deferred<void>
   readonly interrupted: Deferred.Deferred<void>
@@ -65,10 +65,10 @@ const toolsOf = ({ go, interrupted, started }: Behind) => {
   )
 }
 
-/** The shortest that the client accepts. */
+/** The shortest interval that the client accepts. */
 export const pollInterval = "100 millis"
 
-/** A gateway before a server of that revision, whose tools may be tasks. */
+/** A gateway in front of a server of that revision, whose tools may be tasks. */
 export const setup = Effect.fnUntraced(function* (
   upstream: Revision.Revision,
   { hasTasks = true, ...options }: Partial<Gateway.Options<never, never>> & { readonly hasTasks?: boolean } = {}

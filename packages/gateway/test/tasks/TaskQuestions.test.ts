@@ -1,4 +1,4 @@
-/** Questions of tasks that arrive before the answer that makes their call a task. */
+/** Questions of tasks that arrive before the answer that turns their call into a task. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { relatedTask } from "@effect-mcp/tasks/internal/TaskMaker"
@@ -18,32 +18,28 @@ const ofTask = (taskId: string) => ({
   relatedTo: undefined
 })
 
-describe("A question of a task that is not known yet", () => {
-  it.effect(
-    "A question of an unknown task waits ten seconds for its call, whatever other questions wait for the same",
-    () =>
-      Effect.gen(function* () {
-        const calls = new Set<UpstreamCall<unknown>>()
-        const questions = new TaskQuestions(calls)
-        const call = yield* UpstreamCall.make<unknown>("call")
-        const ask = Effect.forkChild(
-          questions.question(
-            ofTask("t1"),
-            Effect.map(CurrentCall, (call) => call?.id)
-          ),
-          { startImmediately: true }
-        )
-        const early = yield* ask
-        yield* TestClock.adjust("6 seconds")
-        const late = yield* ask
-        yield* TestClock.adjust("4 seconds")
-        yield* quiesce
-        assert.deepInclude(yield* Effect.flip(Fiber.join(early)), { code: McpError.InvalidRequest })
-        yield* TestClock.adjust("2 seconds")
-        call.taskId = "t1"
-        calls.add(call)
-        questions.begun(call)
-        assert.strictEqual(yield* Fiber.join(late), "call")
-      })
+describe("Questions from unknown tasks", () => {
+  it.effect("An unknown task's question waits ten seconds for its call, regardless of other waiting questions", () =>
+    Effect.gen(function* () {
+      const calls = new Set<UpstreamCall<unknown>>()
+      const questions = new TaskQuestions(calls)
+      const call = yield* UpstreamCall.make<unknown>("call")
+      const answer = Effect.map(CurrentCall, (call) => call?.id)
+      const ask = Effect.forkChild(
+        questions.question(ofTask("t1"), answer, () => answer),
+        { startImmediately: true }
+      )
+      const early = yield* ask
+      yield* TestClock.adjust("6 seconds")
+      const late = yield* ask
+      yield* TestClock.adjust("4 seconds")
+      yield* quiesce
+      assert.deepInclude(yield* Effect.flip(Fiber.join(early)), { code: McpError.InvalidRequest })
+      yield* TestClock.adjust("2 seconds")
+      call.taskId = "t1"
+      calls.add(call)
+      questions.begun(call)
+      assert.strictEqual(yield* Fiber.join(late), "call")
+    })
   )
 })

@@ -1,4 +1,6 @@
-/** Questions that the server behind asks as tasks: its gateway runs them for a client that runs questions as tasks, by tasks of that client. */
+/**
+ * Questions that the upstream server asks as tasks. The gateway runs them as tasks of its client, if the client runs questions as tasks.
+ */
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import * as TaskReceiver from "@effect-mcp/client/TaskReceiver"
 import { Elicitation, Memory, RequestContext, Tool, Tools } from "@effect-mcp/core"
@@ -13,7 +15,7 @@ const Name = Schema.Struct({ name: Schema.String })
 const version = "2025-11-25"
 const revision = Revision.all.find((one) => one.version === version) ?? assert.fail("no revision")
 
-/** A server that asks as a task, and tells what its client declared. */
+/** A server that asks as a task, and reports its client's declarations. */
 const asking = Tools.layer(Tool.make("ask", { description: "Asks as a task" }), () =>
   Effect.gen(function* () {
     const { clientCapabilities } = yield* RequestContext.RequestContext
@@ -22,7 +24,7 @@ const asking = Tools.layer(Tool.make("ask", { description: "Asks as a task" }), 
   })
 )
 
-/** A gateway before that server, and a client of it; `made` are the tasks that the client ran. */
+/** A gateway in front of that server, and its client; `made` contains the tasks that the client ran. */
 const behind = Effect.fnUntraced(function* (user: Layer.Layer<Elicitation.Elicitation>, runsTasks: boolean) {
   const made: Array<unknown> = []
   const server = Context.get(
@@ -58,12 +60,12 @@ const behind = Effect.fnUntraced(function* (user: Layer.Layer<Elicitation.Elicit
 
 const textOf = (result: any): unknown => result.content[0].text
 
-describe("A question as a task through a gateway in 2025-11-25", () => {
+describe("Questions as tasks through a gateway in 2025-11-25", () => {
   const answering = Elicitation.layer({
     form: () => Effect.succeed({ action: "accept", content: { name: "Ada" } })
   })
 
-  it.live("A question is a task of the client, where the client runs questions as tasks", () =>
+  it.live("A question becomes a client task if the client runs questions as tasks", () =>
     Effect.gen(function* () {
       const { client, made } = yield* behind(answering, true)
       assert.strictEqual(textOf(yield* client.callToolByName("ask")), 'Ada {"elicitation":{"create":{}}}')
@@ -71,7 +73,7 @@ describe("A question as a task through a gateway in 2025-11-25", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("A question is asked within its request, where the client runs no questions as tasks", () =>
+  it.live("A question is asked within its request if the client does not run questions as tasks", () =>
     Effect.gen(function* () {
       const { client, made } = yield* behind(answering, false)
       assert.strictEqual(textOf(yield* client.callToolByName("ask")), "Ada null")
@@ -79,7 +81,7 @@ describe("A question as a task through a gateway in 2025-11-25", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("A question is withdrawn from the user when its call is interrupted", () =>
+  it.live("A question is withdrawn from the user if its call is interrupted", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()

@@ -1,5 +1,7 @@
-/** Tasks of the server behind a gateway: tasks of the gateway to callers that can have some, and followed to their end for others. */
-import { CurrentTaskHandling } from "@effect-mcp/client/internal/TaskHandling"
+/**
+ * Tasks of the server behind a gateway. Callers that support tasks get tasks of the gateway; for others they are followed to their end.
+ */
+import { CurrentTaskHandling } from "@effect-mcp/client/internal/relaying"
 import type { McpClient } from "@effect-mcp/client/McpClient"
 import { Elicitation } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -22,7 +24,7 @@ const user = Elicitation.layer({
   form: ({ message }) => Effect.succeed({ action: "accept", content: { name: message === "Who?" ? "Ada" : "Bob" } })
 })
 
-/** A client of the gateway that wants tasks where it can have some. */
+/** A client of the gateway that wants tasks if it can have them. */
 const run = <A, E>(
   { downstream, upstream }: { readonly downstream: Revision.Revision; readonly upstream: Revision.Revision },
   body: (
@@ -53,7 +55,7 @@ const begin = ({ raw, revision }: Client, name: string, args: object = {}) => {
 const request = ({ raw }: Client, method: string, params: object): Effect.Effect<any, unknown> =>
   raw.request(method, { ...params })
 
-/** Reads a task as often as its server says. */
+/** Polls a task at its server's interval. */
 const readUntil = (client: Client, taskId: string, until: (task: any) => boolean) =>
   Effect.repeat(request(client, "tasks/get", { taskId }), { until, schedule: Schedule.spaced(pollInterval) })
 
@@ -62,8 +64,8 @@ const errorOf = <A, E>(effect: Effect.Effect<A, E>) =>
     error instanceof McpError.McpError ? Effect.succeed(error) : Effect.die(error)
   )
 
-describe.each(pairsOf(Revision.all))("A task through a gateway, $title", (pair) => {
-  it.live("A task behind a gateway gives its result to any caller", () =>
+describe.each(pairsOf(Revision.all))("Tasks through a gateway, $title", (pair) => {
+  it.live("A task returns its result to any caller", () =>
     run(pair, (client) =>
       Effect.gen(function* () {
         for (const name of ["must", "may", "plain"]) {
@@ -74,7 +76,7 @@ describe.each(pairsOf(Revision.all))("A task through a gateway, $title", (pair) 
     )
   )
 
-  it.live("A task behind a gateway gives the failure of its tool, and its error, to any caller", () =>
+  it.live("A task returns its tool's failure and its error to any caller", () =>
     run(pair, (client) =>
       Effect.gen(function* () {
         assert.deepInclude(yield* client.callToolByName("fail"), { isError: true })
@@ -85,7 +87,7 @@ describe.each(pairsOf(Revision.all))("A task through a gateway, $title", (pair) 
   )
 
   if (pair.downstream.rules.elicitation.form) {
-    it.live("A task behind a gateway asks the user of any caller, and continues with the answers", () =>
+    it.live("A task asks any caller's user and continues with the answers", () =>
       run(pair, (client) =>
         Effect.gen(function* () {
           assert.strictEqual(textOf(yield* client.callToolByName("ask")), "Ada and Bob")
@@ -93,7 +95,7 @@ describe.each(pairsOf(Revision.all))("A task through a gateway, $title", (pair) 
       )
     )
 
-    it.live("A task that begins after a question asks the question first, and gives the result", () =>
+    it.live("A task that starts after a question asks first, then returns the result", () =>
       run(pair, (client, { go }) =>
         Effect.gen(function* () {
           yield* go.open
@@ -103,10 +105,10 @@ describe.each(pairsOf(Revision.all))("A task through a gateway, $title", (pair) 
     )
   }
 
-  it.live("A task behind a gateway is cancelled at the upstream server when its caller gives up", () =>
+  it.live("A task is cancelled at the upstream server if its caller gives up", () =>
     run(pair, (client, { interrupted }) =>
       Effect.gen(function* () {
-        // A task is known once it is told about: a server that has just made one may be told too late that its request is cancelled.
+        // A task counts as known once it is announced: a server that has just created one may get the cancellation of its request too late.
         const known = yield* Deferred.make<void>()
         const onProgress = () => void Deferred.doneUnsafe(known, Effect.void)
         const call = yield* Effect.forkChild(client.callToolByName("hang", {}, { onProgress }))
@@ -119,10 +121,10 @@ describe.each(pairsOf(Revision.all))("A task through a gateway, $title", (pair) 
   )
 })
 
-describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
+describe.each(pairsOf(withTasks))("A gateway's own tasks, $title", (pair) => {
   const stateful = pair.downstream.era === "stateful"
 
-  it.live("A task of a gateway has the status working and the message of the upstream task", () =>
+  it.live("A gateway task is working and has the upstream task's message", () =>
     run(pair, (client, { go, started }) =>
       Effect.gen(function* () {
         const { extensions, tasks } = client.serverCapabilities
@@ -142,7 +144,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
     )
   )
 
-  it.live("A task of a gateway is cancelled by its caller, and then at the upstream server", () =>
+  it.live("A gateway task is cancelled by its caller, then at the upstream server", () =>
     run(pair, (client, { interrupted }) =>
       Effect.gen(function* () {
         const { taskId } = yield* begin(client, "hang")
@@ -154,7 +156,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
     )
   )
 
-  it.live("A task of a gateway is unknown to another caller", () =>
+  it.live("A gateway task is unknown to other callers", () =>
     run(pair, (client, { go }) =>
       Effect.gen(function* () {
         const other = yield* join(pair.downstream)
@@ -169,7 +171,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
   )
 
   if (stateful) {
-    it.live("A task is made of a call that asks for one, and of no other", () =>
+    it.live("Only a call that requests a task becomes one", () =>
       run(pair, ({ raw }) =>
         Effect.gen(function* () {
           const { content } = (yield* raw.request("tools/call", { name: "may", arguments: {} })) as any // a tool's result
@@ -188,7 +190,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
       )
     )
   } else {
-    it.live("A task of a gateway asks its own questions, beside another task of its caller", () =>
+    it.live("A gateway task asks its own questions, alongside another task of its caller", () =>
       run(pair, (client) =>
         Effect.gen(function* () {
           const names = ["one", "two", "three"]
@@ -216,7 +218,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
       }).pipe(Effect.scoped)
     )
 
-    it.live("A task is announced to a caller that subscribes to it", () =>
+    it.live("A task is announced to a subscribed caller", () =>
       run(pair, (client, { go, started }) =>
         Effect.gen(function* () {
           const { taskId } = yield* begin(client, "wait")
@@ -236,7 +238,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
       )
     )
 
-    it.live("A client that did not declare tasks is refused a tool that runs only as a task", () =>
+    it.live("A client that did not declare tasks cannot call a task-only tool", () =>
       Effect.gen(function* () {
         const { gateway } = yield* setup(pair.upstream)
         const client = yield* Effect.provide(join(pair.downstream, { tasks: false }), gateway)
@@ -251,8 +253,8 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
   }
 })
 
-describe.each(pairsOf(withTasks))("A gateway before a server without tasks, $title", (pair) => {
-  it.live("A gateway before a server without tasks offers none, and has no methods for them", () =>
+describe.each(pairsOf(withTasks))("A gateway in front of a server without tasks, $title", (pair) => {
+  it.live("Tasks and their methods are not offered if the server has none", () =>
     Effect.gen(function* () {
       const { gateway } = yield* setup(pair.upstream, { hasTasks: false })
       const client = yield* Effect.provide(join(pair.downstream), gateway)

@@ -1,6 +1,6 @@
-/** One upstream call and the requests that are attached to it: the rounds of its request, and retries beside them. */
+/** An upstream call and the requests attached to it: the rounds of its request, and their retries. */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
-import { boundsOf } from "@effect-mcp/core/internal/Shares"
+import { boundsOf } from "@effect-mcp/core/internal/inFlight"
 import { Log } from "@effect-mcp/core/Log"
 import { Progress } from "@effect-mcp/core/Progress"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
@@ -12,7 +12,7 @@ import * as Replay from "@effect-mcp/server/internal/Replay"
 import * as UpstreamCalls from "../../src/upstream/UpstreamCalls.ts"
 import type { Upstream } from "../../src/upstream/Upstream.ts"
 
-/** Every request is a round of the same one: what was recorded once is there again. */
+/** Every request is a round of the same one, so recorded values remain available. */
 const rounds = () => {
   const recorded = new Map<string, unknown>()
   const once: ClientInput["Service"]["once"] = (name, _schema, effect) =>
@@ -43,7 +43,7 @@ const started = Effect.gen(function* () {
   return { answer, calls, attach, first }
 })
 
-it.effect("A later round that disagrees with the call is refused, and the call continues for the others", () =>
+it.effect("A later round that contradicts the call is rejected, and the call continues for others", () =>
   Effect.gen(function* () {
     const { answer, attach, first } = yield* started
     const refusal = McpError.headerMismatch("another region")
@@ -53,7 +53,7 @@ it.effect("A later round that disagrees with the call is refused, and the call c
   })
 )
 
-it.effect("An attached request that ends does not end the call for another, and the last one does", () =>
+it.effect("A shared call ends only with its last attached request", () =>
   Effect.gen(function* () {
     const { answer, calls, attach, first } = yield* started
     const second = yield* Effect.forkChild(attach(), { startImmediately: true })
@@ -69,7 +69,9 @@ it.effect("An attached request that ends does not end the call for another, and 
   })
 )
 
-/** Calls of callers that wait for their next rounds, begun in this order; gives the callers whose calls were cancelled. */
+/**
+ * Starts calls of callers that wait for their next rounds, in this order, and returns the callers whose calls were cancelled.
+ */
 const cancelledOf = (waiting: ReadonlyArray<string | undefined>) =>
   Effect.gen(function* () {
     const calls = yield* UpstreamCalls.make({ roundTimeout: "1 minute", capacity: boundsOf(4, 0.5) })
@@ -90,13 +92,13 @@ const cancelledOf = (waiting: ReadonlyArray<string | undefined>) =>
     return cancelled
   })
 
-it.effect("A call that waits beyond the share of its caller cancels the longest waiting one of the same caller", () =>
+it.effect("A waiting call over its caller's share cancels that caller's longest-waiting one", () =>
   Effect.gen(function* () {
     assert.deepStrictEqual(yield* cancelledOf(["b", "a", "a", "a", "a"]), ["a", "a"])
   })
 )
 
-it.effect("A call that waits cancels none of a caller that has no more than its own caller", () =>
+it.effect("A waiting call never cancels a call from a caller with as many calls or fewer", () =>
   Effect.gen(function* () {
     assert.deepStrictEqual(yield* cancelledOf(["a", "b", "c", "d", "e"]), ["e"])
     assert.deepStrictEqual(yield* cancelledOf(["a", "b", "b", "c", "d"]), ["b"])

@@ -1,6 +1,6 @@
-/** Which conversations with the upstream server are shared, and that nothing is left of those that ended or never began. */
+/** Which upstream connections are shared, and that ended or failed ones leave nothing behind. */
 import * as Revision from "@effect-mcp/protocol/Revision"
-import { boundsOf } from "@effect-mcp/core/internal/Shares"
+import { boundsOf } from "@effect-mcp/core/internal/inFlight"
 import { Memory } from "@effect-mcp/core"
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -21,7 +21,7 @@ const alone: Upstreams.DownstreamClient = {
   revision: stateless
 }
 
-/** Conversations of a server; the first `failing` of them cannot be opened. */
+/** Connections of a server; the first `failing` of them cannot be opened. */
 const make = (failing = 0) =>
   Effect.gen(function* () {
     const { connect } = Context.get(yield* Layer.build(behind), McpServer.McpServer)
@@ -38,14 +38,14 @@ const make = (failing = 0) =>
     )
   })
 
-/** A client with a session or a wire of its own, which lasts as long as the scope. */
+/** A client with a dedicated session or wire, which lasts as long as the scope. */
 const onWire = (scope: Scope.Scope): Upstreams.DownstreamClient => ({
   ...alone,
-  // The rest of a connection is for questions and news, of which there are none here.
+  // The rest of a connection is for questions and notifications, which do not occur here.
   connection: { scope, input: undefined } as unknown as NonNullable<Upstreams.DownstreamClient["connection"]>
 })
 
-describe("Requests without a session", () => {
+describe("Sessionless requests", () => {
   const others: ReadonlyArray<readonly [string, Partial<Upstreams.DownstreamClient>]> = [
     ["subject of another issuer", { principal: { ...alone.principal, claims: { iss: "https://two.example" } } }],
     ["subject", { principal: { ...alone.principal, subject: "bob" } }],
@@ -54,7 +54,7 @@ describe("Requests without a session", () => {
     ["declaration", { capabilities: { roots: {} } }]
   ]
   for (const [what, other] of others) {
-    it.effect(`Requests without a session share a conversation with their like, and none with another ${what}`, () =>
+    it.effect(`Equal sessionless requests share a connection, but requests with another ${what} do not`, () =>
       Effect.gen(function* () {
         const upstreams = yield* make()
         const first = yield* upstreams.acquire(alone, false)
@@ -66,8 +66,8 @@ describe("Requests without a session", () => {
   }
 })
 
-describe("Conversations that end", () => {
-  it.effect("A connection that ends leaves no conversation", () =>
+describe("Ended connections", () => {
+  it.effect("A client connection that ends leaves no upstream connection", () =>
     Effect.gen(function* () {
       const upstreams = yield* make()
       const wire = yield* Scope.make()
@@ -78,7 +78,7 @@ describe("Conversations that end", () => {
     }).pipe(Effect.provide(Behind.layer))
   )
 
-  it.effect("A conversation that a task uses outlives its connection until the task has ended", () =>
+  it.effect("An upstream connection used by a task outlives its client's until the task ends", () =>
     Effect.gen(function* () {
       const upstreams = yield* make()
       const wire = yield* Scope.make()
@@ -93,7 +93,7 @@ describe("Conversations that end", () => {
   )
 
   for (const kind of ["a wire", "requests that come alone"] as const) {
-    it.effect(`A conversation of ${kind} that could not be opened is not kept: the next try opens another`, () =>
+    it.effect(`A ${kind} connection that failed to open is not kept, and the next attempt opens another`, () =>
       Effect.gen(function* () {
         const upstreams = yield* make(1)
         const client = kind === "a wire" ? onWire(yield* Effect.scope) : alone
@@ -107,7 +107,7 @@ describe("Conversations that end", () => {
   }
 })
 
-/** Opens a conversation that ends with the scope, of a caller that is never the same client twice. */
+/** Opens a connection that ends with the scope, each time as another client of the caller. */
 const opening = (upstreams: Upstreams.Upstreams) => {
   let count = 0
   return (subject: string, wire?: Scope.Scope) => {
@@ -121,21 +121,21 @@ const opening = (upstreams: Upstreams.Upstreams) => {
 const messageOf = (refused: Effect.Effect<unknown, McpError, Scope.Scope>) =>
   Effect.map(Effect.flip(refused), ({ message }) => message)
 
-describe("The share of a caller in conversations", () => {
-  it.effect("A caller whose requests hang holds its share, and others get conversations", () =>
+describe("Caller's share of connections", () => {
+  it.effect("A caller with stuck requests holds only its share, and others get connections", () =>
     Effect.gen(function* () {
       const upstreams = yield* make()
       const open = opening(upstreams)
       for (let hanging = 0; hanging < 4; hanging++) yield* open("eve")
       const message = yield* messageOf(open("eve"))
-      assert.strictEqual(message, "More than 4 conversations of this caller with the upstream server are open")
+      assert.strictEqual(message, "More than 4 connections of this caller to the upstream server are open")
       for (const subject of ["ada", "bob", "cid", "dan"]) yield* open(subject)
-      assert.strictEqual(yield* messageOf(open("fay")), "More than 8 conversations with the upstream server are open")
+      assert.strictEqual(yield* messageOf(open("fay")), "More than 8 connections to the upstream server are open")
       assert.strictEqual(upstreams.size(), 8)
     }).pipe(Effect.provide(Behind.layer))
   )
 
-  it.effect("An idle session loses its conversation to a caller that holds less, and opens another", () =>
+  it.effect("An idle session loses its connection to a caller holding less, and opens another", () =>
     Effect.gen(function* () {
       const upstreams = yield* make()
       const open = opening(upstreams)
@@ -148,15 +148,15 @@ describe("The share of a caller in conversations", () => {
       yield* open("ada")
       assert.strictEqual(upstreams.size(), 8)
       // Now both hold two.
-      assert.strictEqual(yield* messageOf(open("ada")), "More than 8 conversations with the upstream server are open")
+      assert.strictEqual(yield* messageOf(open("ada")), "More than 8 connections to the upstream server are open")
       assert.strictEqual(
         yield* messageOf(upstreams.acquire(eve, false)),
-        "More than 8 conversations with the upstream server are open"
+        "More than 8 connections to the upstream server are open"
       )
     }).pipe(Effect.provide(Behind.layer))
   )
 
-  it.effect("An idle conversation of the caller itself gives way before it is refused", () =>
+  it.effect("The caller's own idle connection is closed before the caller is rejected", () =>
     Effect.gen(function* () {
       const upstreams = yield* make()
       const open = opening(upstreams)
