@@ -1,3 +1,4 @@
+export * as ChatCompletions from "./completions/ChatCompletions.ts"
 export * as ModelSampling from "./sampling/ModelSampling.ts"
 export * as RemotePrompt from "./prompt/RemotePrompt.ts"
 export * as RemoteToolkit from "./toolkit/RemoteToolkit.ts"

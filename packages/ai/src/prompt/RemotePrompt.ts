@@ -1,7 +1,7 @@
 /**
- * Prompts of MCP servers as a `Prompt` of `effect/ai`, for any `LanguageModel`.
+ * Turns MCP server prompts into `effect/ai` prompts, for use with any `LanguageModel`.
  *
- * The text is a stranger's: the model reads it as messages of the user and of the assistant, never as instructions of the system.
+ * The text comes from an untrusted server, so the model sees it as user and assistant messages, never as system instructions.
  */
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import type { CallOptions, McpClient } from "@effect-mcp/client/McpClient"
@@ -9,24 +9,28 @@ import type * as Contract from "@effect-mcp/core/Prompt"
 import type { GetPromptResult, PromptMessage } from "@effect-mcp/protocol/model/Prompt"
 import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
-import { type MessagePart, partOf } from "../content/parts.ts"
+import { type MessagePart, partOf, reader, type ReaderOptions } from "../content/parts.ts"
 
 const messageOf = (role: PromptMessage["role"], content: ReadonlyArray<MessagePart>): Prompt.Message =>
   role === "user" ? Prompt.userMessage({ content }) : Prompt.assistantMessage({ content })
 
-/** The messages in order; those of one role that follow each other are one message, since providers want the roles to alternate. */
-export const fromResult = ({ messages }: GetPromptResult): Prompt.Prompt => {
+/**
+ * Converts the messages, keeping their order. Consecutive messages with the same role are merged, because providers require alternating
+ * roles.
+ */
+export const fromResult = ({ messages }: GetPromptResult, options: ReaderOptions = {}): Prompt.Prompt => {
+  const read = reader(options)
   const turns: Array<{ readonly role: PromptMessage["role"]; readonly parts: Array<MessagePart> }> = []
   for (const { content, role } of messages) {
     const last = turns.at(-1)
-    if (last?.role === role) last.parts.push(partOf(content))
-    else turns.push({ role, parts: [partOf(content)] })
+    if (last?.role === role) last.parts.push(partOf(content, read))
+    else turns.push({ role, parts: [partOf(content, read)] })
   }
   return Prompt.fromMessages(turns.map(({ parts, role }) => messageOf(role, parts)))
 }
 
 /**
- * Gets a prompt by its contract.
+ * Gets a prompt through its typed `Prompt` value.
  *
  * @example
  * ```ts
@@ -49,10 +53,11 @@ export const get = <A>(
   client: Pick<McpClient["Service"], "getPrompt">,
   prompt: Contract.Prompt<A>,
   args: NoInfer<A>,
-  options?: CallOptions
-): Effect.Effect<Prompt.Prompt, ClientError> => Effect.map(client.getPrompt(prompt, args, options), fromResult)
+  options?: CallOptions & ReaderOptions
+): Effect.Effect<Prompt.Prompt, ClientError> =>
+  Effect.map(client.getPrompt(prompt, args, options), (result) => fromResult(result, options))
 
-/** Gets a prompt by its name. Takes a client, or the clients of several servers (`McpClients`). */
+/** Gets a prompt by name, from a single client or from the clients of several servers (`McpClients`). */
 export const getByName = <E>(
   client: {
     readonly getPromptByName: (
@@ -63,5 +68,6 @@ export const getByName = <E>(
   },
   name: string,
   args?: { readonly [argument: string]: string },
-  options?: CallOptions
-): Effect.Effect<Prompt.Prompt, E> => Effect.map(client.getPromptByName(name, args, options), fromResult)
+  options?: CallOptions & ReaderOptions
+): Effect.Effect<Prompt.Prompt, E> =>
+  Effect.map(client.getPromptByName(name, args, options), (result) => fromResult(result, options))

@@ -1,8 +1,8 @@
 /**
- * A `Prompt` of `effect/ai` as a prompt of a server.
+ * Serves an `effect/ai` prompt as an MCP prompt.
  *
- * MCP has messages of the user and of the assistant, each with one content. A system message is one of the user, in its place; what a model
- * reasoned is left out; calls of tools and their results have no form and are a defect.
+ * MCP has only user and assistant messages, each with a single content block. System messages therefore become user messages in the same
+ * position, and the model's reasoning is dropped. Tool calls and tool results can't be expressed, so they are defects.
  */
 import * as Prompts from "@effect-mcp/core/Prompts"
 import type { PromptMessage } from "@effect-mcp/protocol/model/Prompt"
@@ -24,7 +24,7 @@ const messagesOf = (message: Prompt.Message): ReadonlyArray<PromptMessage> => {
 }
 
 /**
- * The messages of a `Prompt`, as a handler of `Prompts.layer` gives them. Throws for calls of tools and their results.
+ * Converts a `Prompt` to MCP messages, for use in a `Prompts.layer` handler. Throws if it contains tool calls or tool results.
  *
  * @example
  * ```ts

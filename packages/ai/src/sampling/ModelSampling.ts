@@ -1,9 +1,10 @@
 /**
- * `Sampling` of a client by a `LanguageModel`: servers that ask for a message get one of the program's own model.
+ * Implements a client's `Sampling` with a `LanguageModel`, so servers that request a message receive one from the program's own model.
  *
- * Tools that a server sends are offered to the model and never run here: the server gets the model's calls (spec 2025-11-25: client/sampling,
- * tool use). `Consent` of the client still asks the user before each message.
+ * If the server sends tools, the model may call them, but they never run here. The calls are returned to the server instead (spec
+ * 2025-11-25: client/sampling, tool use). The client's `Consent` still applies to every message.
  */
+import { effectOf } from "@effect-mcp/core/internal/calling"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -18,13 +19,13 @@ import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { promptOf } from "./prompt.ts"
 
-/** A model of the program. */
+/** A model the program can use. */
 export interface ModelChoice {
-  /** As the server reads it in the result. */
+  /** Model name to report to the server. */
   readonly name: string
   /**
-   * Runs a generation with this model. `params` has what `LanguageModel` has no option for: `maxTokens`, `temperature` and
-   * `stopSequences` are set by the provider's own configuration.
+   * Runs a generation with this model. `LanguageModel` has no options for `maxTokens`, `temperature` and `stopSequences`, so read them from
+   * `params` and set them in the provider's own configuration.
    */
   readonly use: <A, E, R>(
     generate: Effect.Effect<A, E, R | LanguageModel.LanguageModel>,
@@ -33,11 +34,14 @@ export interface ModelChoice {
 }
 
 export interface Options {
-  /** The name of the model, as the server reads it. Default: that of the response, else "unknown". */
+  /** Model name to report to the server. Default: the name in the provider's response, or "unknown". */
   readonly name?: string | undefined
-  /** Models to choose from: the first one that the server's hints name, else the first of the list. Default: the one of the layer. */
+  /**
+   * Models to choose from. Uses the first one that matches the server's hints, or else the first in the list. Default: the layer's
+   * `LanguageModel`.
+   */
   readonly models?: ReadonlyArray<ModelChoice> | undefined
-  /** Whether a server may send tools for the model. Default true. */
+  /** Whether to let the model call tools the server sends. Default true. */
   readonly tools?: boolean | undefined
 }
 
@@ -53,7 +57,7 @@ const chosen = ({ models = [] }: Options, { modelPreferences }: CreateMessagePar
   return models.find(({ name }) => name === hinted) ?? models[0]
 }
 
-/** The tools of the request, whose calls the server runs. */
+/** Returns the request's tools. The server runs their calls. */
 const toolkitOf = ({ tools = [] }: CreateMessageParams) => {
   const offered = tools.map(({ description = "", inputSchema, name }) =>
     AiTool.dynamic(name, { description, parameters: { ...inputSchema }, success: Schema.Unknown }).annotate(
@@ -75,7 +79,7 @@ const contentOf = ({ content: parts }: Reply): CreateMessageResult["content"] =>
       content.push({ type: "tool_use", id, name, input: isJsonObject(params) ? params : {} })
     }
   }
-  // Revisions before 2025-11-25 have one block.
+  // Revisions before 2025-11-25 allow only one block.
   const [only = { type: "text" as const, text: "" }] = content
   return content.length < 2 ? only : content
 }
@@ -84,10 +88,10 @@ const modelOf = ({ content }: Reply): string | undefined =>
   content.find((part) => part.type === "response-metadata")?.modelId
 
 const failed = ({ reason }: AiError.AiError): Effect.Effect<never, McpError.McpError> =>
-  // What a provider says may name its account: it is for the log of this program.
+  // A provider's message may name its account, so it only goes to this program's log.
   Effect.andThen(
     Effect.logWarning("The model gave no message", reason),
-    Effect.fail(McpError.internalError(`The model gave no message: ${reason._tag}`))
+    Effect.fail(McpError.internalError(`The model returned no message: ${reason._tag}`))
   )
 
 const createMessage = Effect.fnUntraced(function* (params: CreateMessageParams, options: Options) {
@@ -99,7 +103,9 @@ const createMessage = Effect.fnUntraced(function* (params: CreateMessageParams, 
     toolChoice: params.toolChoice?.mode ?? "auto",
     disableToolCallResolution: true
   })
-  const response = yield* Effect.catch(choice === undefined ? generate : choice.use(generate, params), failed)
+  const used =
+    choice === undefined ? generate : effectOf(`use of the model ${choice.name}`, () => choice.use(generate, params))
+  const response = yield* Effect.catch(used, failed)
   const { finishReason } = response
   return {
     role: "assistant" as const,
@@ -110,10 +116,10 @@ const createMessage = Effect.fnUntraced(function* (params: CreateMessageParams, 
 })
 
 /**
- * A client's `Sampling` that asks the `LanguageModel` of the program.
+ * Provides a `Sampling` service for the client that calls the program's `LanguageModel`.
  *
- * `maxTokens`, `temperature` and `stopSequences` of the request have no option in `LanguageModel`: bound the tokens in the provider's
- * configuration, by `models`. An error of the model is -32603 with its kind; its details are logged.
+ * `LanguageModel` has no options for a request's `maxTokens`, `temperature` and `stopSequences`. To limit tokens, configure the provider
+ * through `models`. If the model fails, the server receives error -32603 with the kind of failure; the details are only logged.
  *
  * @example
  * ```ts
@@ -122,7 +128,7 @@ const createMessage = Effect.fnUntraced(function* (params: CreateMessageParams, 
  * import { Layer } from "effect"
  * import { FetchHttpClient } from "effect/http"
  *
- * // Needs a LanguageModel, such as that of a provider's package.
+ * // Needs a LanguageModel, such as one from a provider's package.
  * export const client = McpClient.layerHttp({ url: "https://mcp.example.com/mcp" }).pipe(
  *   Layer.provide([ModelSampling.layer({ name: "my-model" }), FetchHttpClient.layer])
  * )

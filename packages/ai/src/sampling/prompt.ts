@@ -1,4 +1,4 @@
-/** The messages of a sampling request as a prompt of `effect/ai`. */
+/** Converts the messages of a sampling request to an `effect/ai` prompt. */
 import { isBlocks, type ContentBlock } from "@effect-mcp/protocol/model/Content"
 import type { CreateMessageParams, SamplingContent, SamplingMessage } from "@effect-mcp/protocol/model/Sampling"
 import * as Prompt from "effect/ai/Prompt"
@@ -22,7 +22,7 @@ const textOf = (block: ContentBlock): string => {
   return block.type === "resource_link" ? `${block.name}: ${block.uri}` : `[${block.mimeType}]`
 }
 
-/** The results of tools in a message of the user, with the names of their calls. */
+/** Returns the tool results in a user message, with the names of their calls. */
 const resultsOf = (
   blocks: ReadonlyArray<SamplingContent>,
   names: ReadonlyMap<string, string>
@@ -52,9 +52,9 @@ const assistantPart = (
   return isMedia(block) ? [mediaOf(block)] : []
 }
 
-/** The system prompt, then the messages in order. */
+/** Returns the system prompt followed by the messages in order. */
 export const promptOf = ({ messages, systemPrompt }: CreateMessageParams): Prompt.Prompt => {
-  /** The name of each call, by its id. */
+  /** Name of each call, by its id. */
   const names = new Map<string, string>()
   const made: Array<Prompt.Message> = []
   if (systemPrompt !== undefined) made.push(Prompt.systemMessage({ content: systemPrompt }))

@@ -1,12 +1,17 @@
 /**
- * The tools of MCP servers as a toolkit of `effect/ai`, for any `LanguageModel`.
+ * Turns MCP server tools into an `effect/ai` toolkit, for use with any `LanguageModel`.
  *
- * Names, descriptions, schemas and hints are those of a stranger: the model sees them, and nothing here decides by them.
+ * Names, descriptions, schemas and hints come from an untrusted server. They are shown to the model, but nothing here relies on them for
+ * decisions.
  */
+import * as Annotated from "@effect-mcp/core/Annotated"
+import { checkedBoolean } from "@effect-mcp/core/internal/calling"
 import type { CallEvent, McpClient } from "@effect-mcp/client/McpClient"
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import type { MergedClients, NameClash } from "@effect-mcp/client/McpClients"
+import * as Portability from "@effect-mcp/protocol/Portability"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Model from "@effect-mcp/protocol/model/Tool"
 import * as AiTool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -14,13 +19,17 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { partOf } from "../content/parts.ts"
+import * as Prompt from "effect/ai/Prompt"
+import { type MessagePart, partOf, reader, type ReaderOptions } from "../content/parts.ts"
 
-/** Why a call of a server's tool gave no result; the model reads it. */
+/** Tells the model why a tool call failed. */
 export const CallFailure = Schema.Struct({ message: Schema.String })
 export type CallFailure = typeof CallFailure.Type
 
-/** A tool of a server. Its result is as the server gave it: `structuredContent` is data, `content` is for the model. */
+/**
+ * A tool on an MCP server. The host receives its result unchanged: `structuredContent`, and `content` for every reader. The model receives
+ * only the content that is meant for it.
+ */
 export type RemoteTool = AiTool.Tool<
   string,
   {
@@ -31,38 +40,84 @@ export type RemoteTool = AiTool.Tool<
   }
 >
 
-/** Two tools have one name for the model: give their clients prefixes. */
+/** Two tools would have the same name for the model. Use `prefix` to distinguish their clients. */
 export class NameTaken extends Data.TaggedError("NameTaken")<{ readonly name: string; readonly message: string }> {}
 
-export interface Options {
-  /** Comes before the names of the tools, such as `github_`. Default: none. */
+export interface Options extends ReaderOptions {
+  /** Prefix for tool names, such as `github_`. Default: no prefix. */
   readonly prefix?: string | undefined
-  /** Which tools the model gets. Default: all. */
+  /** Returns true if the model may use this tool. Default: all tools. */
   readonly filter?: ((tool: Model.Tool) => boolean) | undefined
   /**
-   * Whether a call waits for the user's approval, by `LanguageModel`'s own requests for it. Hints such as `readOnlyHint` come from the
-   * server: trust them only as much as the server. Default: no call waits here (`Consent` of the client asks for each call).
+   * The model's provider. Tools that its API rejects are left out, because it would reject all other tools with them. Default: only tools
+   * that no provider accepts are left out.
+   */
+  readonly provider?: Portability.ProviderId | undefined
+  /**
+   * Returns true if calls to this tool must wait for user approval, which uses `LanguageModel`'s approval requests. Hints such as
+   * `readOnlyHint` come from the server, so trust them only as far as you trust it. Default: no approval here, although the client's
+   * `Consent` still applies to every call.
    */
   readonly needsApproval?: ((tool: Model.Tool) => boolean) | undefined
 }
 
-/** Names that all providers take. */
+/** Maximum length of a name that every provider accepts. */
 const maxName = 64
 const nameOf = (prefix: string, name: string): string =>
   `${prefix}${name}`.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, maxName)
 
-const textOf = ({ content }: Model.CallToolResult): string =>
-  content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
+const forModel = Annotated.isFor("assistant")
+
+/**
+ * Returns the part of a result's content that is meant for the model. If there is none, the model receives the structured content, or a
+ * note that nothing is meant for it.
+ */
+const partsOf = (
+  { content, structuredContent }: Model.CallToolResult,
+  read: (text: string) => string
+): ReadonlyArray<MessagePart> => {
+  const shown = content.filter(forModel)
+  if (shown.length > 0) return shown.map((block) => partOf(block, read))
+  if (structuredContent !== undefined) return [Prompt.textPart({ text: read(JSON.stringify(structuredContent)) })]
+  return content.length === 0 ? [] : [Prompt.textPart({ text: "The result is only meant for the user." })]
+}
+
+/** Returns the part of a failed call's text that is meant for the model. */
+const messageOf = ({ content }: Model.CallToolResult, read: (text: string) => string): string => {
+  const texts = content.filter(forModel).flatMap((block) => (block.type === "text" ? [read(block.text)] : []))
+  return texts.length === 0 ? "The tool failed, without an explanation for the model." : texts.join("\n")
+}
 
 type Bound = readonly [RemoteTool, Toolkit.HandlersFrom<Record<string, RemoteTool>>[string]]
 
-/** A call of a tool: its progress, and its result. */
+/** Calls a tool and returns its progress and its result. */
 type Call = (input: {
   readonly [name: string]: unknown
 }) => Stream.Stream<CallEvent<Model.CallToolResult>, { readonly message: string }>
 
-/** A tool for the model, and its calls. Progress of a call is its preliminary results. */
-const bind = (call: Call, tool: Model.Tool, name: string, options: Options): Bound => {
+/** Returns the reasons why the model's provider rejects a tool. Empty if it accepts the tool. */
+const refusals = (
+  left: ReadonlyArray<Portability.Obstacle>,
+  { provider }: Pick<Options, "provider">
+): ReadonlyArray<Portability.Obstacle> =>
+  left.filter((obstacle) => {
+    if (obstacle.part === "outputSchema" || obstacle.part === "name") return false
+    if (obstacle.rule === "broken-reference") return true
+    return (
+      provider !== undefined &&
+      Portability.evidenceFor(obstacle, [provider]).some(({ severity }) => severity === "refused")
+    )
+  })
+
+/** Connects a tool for the model to its calls. Progress becomes preliminary results. */
+const bind = (
+  given: Call,
+  { original, tool }: Portability.Portable<Model.Tool>,
+  name: string,
+  options: Options
+): Bound => {
+  const call: Call = (input) => given(original(input))
+  const read = reader(options)
   const { annotations: hints = {}, description = "", inputSchema, title } = tool
   const bound = AiTool.dynamic(name, {
     description,
@@ -70,8 +125,9 @@ const bind = (call: Call, tool: Model.Tool, name: string, options: Options): Bou
     success: Model.CallToolResult,
     failure: CallFailure,
     failureMode: "return",
-    needsApproval: options.needsApproval?.(tool),
-    toModelOutput: ({ content }: Model.CallToolResult) => content.map(partOf)
+    needsApproval:
+      options.needsApproval && checkedBoolean("needsApproval of RemoteToolkit", options.needsApproval(tool)),
+    toModelOutput: (result: Model.CallToolResult) => partsOf(result, read)
   })
     .annotate(AiTool.Strict, false)
     .annotate(AiTool.Title, title ?? hints.title ?? tool.name)
@@ -97,37 +153,45 @@ const bind = (call: Call, tool: Model.Tool, name: string, options: Options): Bou
         }),
         Effect.catch((error) => fail(error.message)),
         Effect.flatMap(() => {
-          if (result === undefined) return fail(`The server gave no result of ${tool.name}`)
-          return result.isError === true ? fail(textOf(result)) : Effect.succeed(result)
+          if (result === undefined) return fail(`The server returned no result of ${tool.name}`)
+          return result.isError === true ? fail(messageOf(result, read)) : Effect.succeed(result)
         })
       )
     }
   ]
 }
 
-/** A tool of a server as it is offered. */
+/** A tool as offered by a server. */
 interface Offered {
   readonly tool: Model.Tool
-  /** Its name before the model's rules for names. */
+  /** Its name before it is adapted to the model's rules. */
   readonly name: string
   readonly call: Call
   readonly options: Options
 }
 
-/** The toolkit of tools that pass their filters. */
+/** Returns a toolkit with the tools that pass their filters. */
 const toolkitOf = (
   offered: ReadonlyArray<Offered>
 ): Effect.Effect<Toolkit.WithHandler<Record<string, RemoteTool>>, NameTaken> =>
   Effect.gen(function* () {
     const bound = new Map<string, Bound>()
     for (const { call, name: given, options, tool } of offered) {
-      if (options.filter?.(tool) === false) continue
+      const { filter } = options
+      if (filter !== undefined && !checkedBoolean("filter of RemoteToolkit", filter(tool))) continue
       const name = nameOf(options.prefix ?? "", given)
       if (bound.has(name)) {
         const message = `Two tools are named ${JSON.stringify(name)} for the model; give their clients a prefix, or filter one out`
         return yield* new NameTaken({ name, message })
       }
-      bound.set(name, bind(call, tool, name, options))
+      const portable = Portability.portable(tool)
+      const refused = refusals(portable.left, options)
+      if (refused.length > 0) {
+        const reasons = refused.map((obstacle) => `\n  - ${Portability.describe(obstacle)}`).join("")
+        yield* Effect.logWarning(`The tool ${excerpt(JSON.stringify(tool.name))} is left out:${reasons}`)
+        continue
+      }
+      bound.set(name, bind(call, portable, name, options))
     }
     const toolkit = Toolkit.make(...Array.from(bound.values(), ([tool]) => tool))
     const handlers = Object.fromEntries(Array.from(bound, ([name, [, handler]]) => [name, handler]))
@@ -135,10 +199,15 @@ const toolkitOf = (
   })
 
 /**
- * The tools that a server lists now, ready for `LanguageModel.generateText({ toolkit })`. Make it again where the list may have changed.
+ * Returns the tools the server currently lists, ready for `LanguageModel.generateText({ toolkit })`. Call this again when the list may have
+ * changed.
  *
- * The model gets names of letters, digits, `_` and `-`, at most 64; other characters become `_`. A failure, of the tool or of the
- * connection, is a result that the model reads. Images and audio of a result are files for the model.
+ * Schemas are projected into a form that every provider accepts; calls keep their meaning. A tool that cannot be projected is left out with
+ * a warning so that the other tools work. See `provider`.
+ *
+ * Tool names shown to the model have at most 64 letters, digits, `_` and `-`; other characters become `_`. If the tool or the connection
+ * fails, the model receives the failure as the tool's result. Images and audio in a result are passed to the model as files. Content whose
+ * audience is only the user is not shown to the model; the host finds it in the result, with `Annotated.isFor("user")`.
  *
  * @example
  * ```ts
@@ -161,7 +230,7 @@ export const fromClient = (
 ): Effect.Effect<Toolkit.WithHandler<Record<string, RemoteTool>>, ClientError | NameTaken> =>
   fromClients([[client, options]])
 
-/** The same for the tools of several servers, as one toolkit. Fails where two tools have one name for the model. */
+/** Like `fromClient`, but combines the tools of several servers into one toolkit. Fails if two tools have the same name for the model. */
 export const fromClients = (
   clients: ReadonlyArray<readonly [McpClient["Service"], Options?]>
 ): Effect.Effect<Toolkit.WithHandler<Record<string, RemoteTool>>, ClientError | NameTaken> =>
@@ -180,8 +249,8 @@ export const fromClients = (
   ).pipe(Effect.flatMap((lists) => toolkitOf(lists.flat())))
 
 /**
- * The tools of all servers of `McpClients` that are connected, by their names in the merged list. A call of a server that is gone by then is
- * a failure that the model reads.
+ * Returns the tools of every connected server in `McpClients`, under their merged names. If a server has gone away, the model receives the
+ * failure as the tool's result.
  *
  * @example
  * ```ts

@@ -1,14 +1,15 @@
 /**
- * A toolkit of `effect/ai` as tools of a server: schemas, failures, annotations and the services of its handlers stay typed.
+ * Serves an `effect/ai` toolkit as MCP tools. Schemas, failures, annotations and the handlers' services all stay typed.
  *
- * A call is validated here, then handled by the toolkit. Preliminary results are progress of the call.
+ * Each call is validated here and then handled by the toolkit. Preliminary results are sent as progress.
  */
+import { checkedBoolean, checkedEffect } from "@effect-mcp/core/internal/calling"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Progress from "@effect-mcp/core/Progress"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
-import { withoutServices } from "@effect-mcp/core/internal/ValueCodec"
+import { withoutServices } from "@effect-mcp/core/internal/codecs"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
 import * as AiError from "effect/ai/AiError"
@@ -20,7 +21,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 
-/** The type error of a toolkit whose schemas need services to decode or encode values. */
+/** Type error for a toolkit whose schemas need services to decode or encode values. */
 export interface SchemasNeedServices<R> {
   readonly "Tools of a server need schemas without services": R
 }
@@ -29,7 +30,7 @@ type Servable<Kit extends Record<string, AiTool.Any>> = [AiTool.SchemaServices<K
   ? unknown
   : SchemasNeedServices<AiTool.SchemaServices<Kit[keyof Kit]>>
 
-/** A toolkit whose tools are known by their names alone. */
+/** A toolkit's `handle` function, for tools that are only known by name. */
 type Handle = (
   name: string,
   params: unknown
@@ -56,7 +57,7 @@ const describe = (tool: AiTool.Any): Tool.Options => {
   }
 }
 
-/** What a call gives, by the JSON Schema of the success: nothing, a text, or structured content. */
+/** Returns the kind of a call's result, according to the JSON Schema of its success: nothing, text, or structured content. */
 const kindOf = (success: Schema.Codec<unknown, unknown>): "nothing" | "text" | "structured" => {
   if (success.ast._tag === "Void" || success.ast._tag === "Undefined") return "nothing"
   return AiTool.getJsonSchemaFromSchema(success)["type"] === "string" ? "text" : "structured"
@@ -64,10 +65,10 @@ const kindOf = (success: Schema.Codec<unknown, unknown>): "nothing" | "text" | "
 
 const text = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""))
 
-/** The most of a preliminary result that the progress of a call shows, in characters. */
+/** Maximum length of a preliminary result in a progress message, in characters. */
 const maxMessage = 1000
 
-/** The last result of a call; those before it are progress. */
+/** Returns a call's last result and reports the earlier results as progress. */
 const lastOf = (
   results: Stream.Stream<AiTool.HandlerResult<AiTool.Any>, unknown, RequestServices>
 ): Effect.Effect<AiTool.HandlerResult<AiTool.Any> | undefined, unknown, RequestServices> =>
@@ -88,26 +89,27 @@ const lastOf = (
 
 const Approval = Schema.Struct({ run: Schema.Boolean })
 
-/** Fails unless the user of the caller approves, where the tool wants its calls approved. */
+/** If the tool requires approval, fails unless the caller's user approves. */
 const approved = (tool: AiTool.Any, input: unknown) =>
   Effect.gen(function* () {
     const { needsApproval = false } = tool
     const asked =
       typeof needsApproval === "boolean" ? needsApproval : needsApproval(input, { toolCallId: "", messages: [] })
-    if (!(typeof asked === "boolean" ? asked : yield* asked)) return
+    const name = `needsApproval of ${tool.name}`
+    if (!checkedBoolean(name, typeof asked === "boolean" ? asked : yield* checkedEffect(name, asked))) return
     const title = Context.getOrUndefined(tool.annotations, AiTool.Title) ?? tool.name
     const { run } = yield* Elicitation.form(`Run ${title}?`, Approval, { key: `approve ${tool.name}` })
-    yield* run ? Effect.void : new Tools.ToolFailure({ message: `The user did not let ${tool.name} run` })
+    yield* run ? Effect.void : new Tools.ToolFailure({ message: `The user did not allow ${tool.name} to run` })
   })
 
-/** Runs a call of the toolkit; gives its last result. */
+/** Runs one of the toolkit's calls and returns its last result. */
 const run = Effect.fnUntraced(function* (tool: AiTool.Any, handle: Handle, params: unknown) {
   const last = yield* Effect.catch(Effect.flatMap(handle(tool.name, params), lastOf), (error) => failed(tool, error))
-  if (last === undefined) return yield* Effect.die(new Error(`The toolkit gave no result of ${tool.name}`))
+  if (last === undefined) return yield* Effect.die(new Error(`The toolkit returned no result for ${tool.name}`))
   return last.isFailure ? yield* failed(tool, last.result) : last
 })
 
-/** A failure of the toolkit: what the tool declares, or arguments that it refuses. Anything else is a defect, and not shown. */
+/** Converts a toolkit failure, which is a declared failure or rejected arguments. Anything else is a defect and is not shown. */
 const failed = (tool: AiTool.Any, error: unknown): Effect.Effect<never, unknown> => {
   const isDeclared: boolean = Schema.is(withoutServices(tool.failureSchema))(error)
   if (isDeclared) return Effect.fail(error)
@@ -119,7 +121,7 @@ const failed = (tool: AiTool.Any, error: unknown): Effect.Effect<never, unknown>
 
 const content = (value: unknown) => [{ type: "text" as const, text: text(value) }]
 
-/** A tool whose arguments are described by a JSON Schema. Its failures are texts for the model. */
+/** Serves a tool whose arguments are described by a JSON Schema. Its failures are text for the model. */
 const servedRaw = (
   tool: AiTool.Any,
   inputSchema: { readonly [key: string]: unknown },
@@ -148,7 +150,7 @@ const served = (tool: AiTool.Any, handle: Handle, options: Tools.Options | undef
   const input = withoutServices(tool.parametersSchema)
   const output = withoutServices(tool.successSchema)
   const described = { ...describe(tool), input, failure: withoutServices(tool.failureSchema) }
-  /** The toolkit decodes what it is given. */
+  /** The toolkit decodes its input itself. */
   const call = (codec: Tool.ValueCodec<unknown>) => (value: unknown) =>
     Effect.andThen(
       approved(tool, value),
@@ -170,12 +172,12 @@ const served = (tool: AiTool.Any, handle: Handle, options: Tools.Options | undef
 }
 
 /**
- * Serves the tools of a toolkit that have handlers, for as long as the layer lives. The handlers come from `toolkit.toLayer`; services that
- * a tool names in `dependencies` may be those of the request, such as `Elicitation`.
+ * Serves a toolkit's tools for the lifetime of the layer. The handlers come from `toolkit.toLayer`. A tool's `dependencies` may include
+ * request services such as `Elicitation`.
  *
- * A success of text is the content of the result, any other is its structured content. A declared failure is a result with `isError`, typed
- * for clients with the same schema; an `AiError` is a defect. A tool with `needsApproval` asks the user of the caller by a form. Throws for
- * a schema that JSON Schema cannot express.
+ * A text success becomes the result's content, and any other success becomes structured content. A declared failure becomes a result with
+ * `isError`, which clients using the same schema receive as a typed failure; an `AiError` is a defect. If a tool has `needsApproval`, the
+ * caller's user is asked to approve each call in a form. Throws if a schema can't be expressed as JSON Schema.
  *
  * @example
  * ```ts
@@ -212,7 +214,7 @@ export const layer = <Kit extends Record<string, AiTool.Any>>(
   Layer.unwrap(
     Effect.gen(function* () {
       const built = yield* toolkit
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the names are those of the toolkit's own tools
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the names come from the toolkit's own tools
       const handle = built.handle as unknown as Handle
       const services = yield* Effect.context<Exclude<AiTool.Requirements<Kit[keyof Kit]>, RequestServices>>()
       const tools = Object.values(built.tools).filter((tool) => !AiTool.isProviderDefined(tool) || tool.requiresHandler)

@@ -1,4 +1,4 @@
-/** Prompts of servers for a language model, and prompts of effect/ai served, in every revision. */
+/** Server prompts for a language model, and `effect/ai` prompts on a server, in every revision. */
 import { RemotePrompt, ServedPrompt } from "@effect-mcp/ai"
 import { Prompt as McpPrompt, Prompts } from "@effect-mcp/core"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -10,7 +10,7 @@ import { finish, model, text } from "../support/model.ts"
 
 const Review = McpPrompt.make("review", { arguments: { file: Schema.String } })
 
-/** A prompt as a program of effect/ai has it. */
+/** An `effect/ai` prompt. */
 const reviewing = (file: string) =>
   Prompt.fromMessages([
     Prompt.systemMessage({ content: "Be brief" }),
@@ -45,7 +45,7 @@ const features = Layer.mergeAll(
 )
 
 describe.each(Revision.all)("Prompts in $version", (revision) => {
-  it.effect("A served prompt has a message for each part, and reaches a model unchanged", () =>
+  it.effect("A served prompt has one message per part and reaches a model unchanged", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
       const { messages } = yield* client.getPrompt(Review, { file: "main.ts" })
@@ -79,7 +79,7 @@ describe.each(Revision.all)("Prompts in $version", (revision) => {
     })
   )
 
-  it.effect("A prompt with calls of tools is not served", () =>
+  it.effect("A prompt with tool calls is a defect", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
       const error = yield* Effect.flip(RemotePrompt.getByName(client, "broken"))

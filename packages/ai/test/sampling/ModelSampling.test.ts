@@ -1,4 +1,4 @@
-/** A client whose model answers what servers ask it, in every revision. */
+/** A client whose model answers the servers' questions, in every revision. */
 import { ModelSampling } from "@effect-mcp/ai"
 import { Sampling, Tool, Tools } from "@effect-mcp/core"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -19,7 +19,7 @@ const hello: CreateMessageParams = {
   ]
 }
 
-/** What a tool of a server gets that asks the client's model. */
+/** Calls a tool that asks the client's model, and returns the answer it gets. */
 const asking = (revision: Revision.Revision, params: CreateMessageParams) =>
   Effect.gen(function* () {
     const Ask = Tool.make("ask", { description: "Asks the model" })
@@ -33,8 +33,8 @@ const asking = (revision: Revision.Revision, params: CreateMessageParams) =>
 const answering = ({ layer }: ReturnType<typeof model>, options?: ModelSampling.Options) =>
   Layer.provide(ModelSampling.layer(options), layer)
 
-describe.each(Revision.all)("sampling by a language model in $version", (revision) => {
-  it.effect("Sampling gives the model's message for the prompt that the server sent", () =>
+describe.each(Revision.all)("Sampling with a language model in $version", (revision) => {
+  it.effect("Sampling returns the model's message for the server's prompt", () =>
     Effect.gen(function* () {
       const double = model([text("A dot"), finish("stop")])
       const result = yield* Effect.provide(asking(revision, hello), answering(double, { name: "double" }))
@@ -53,14 +53,14 @@ describe.each(Revision.all)("sampling by a language model in $version", (revisio
     })
   )
 
-  it.effect("Sampling says that the model ran out of tokens", () =>
+  it.effect("Sampling reports that the model ran out of tokens", () =>
     Effect.gen(function* () {
       const result = yield* Effect.provide(asking(revision, hello), answering(model([text("A"), finish("length")])))
       assert.include(result, { stopReason: "maxTokens", model: "unknown" })
     })
   )
 
-  it.effect("Sampling keeps an error of the model from the server, except for its kind", () =>
+  it.effect("Sampling reveals only the kind of a model error to the server", () =>
     Effect.gen(function* () {
       const error = AiError.make({
         module: "test",
@@ -73,7 +73,7 @@ describe.each(Revision.all)("sampling by a language model in $version", (revisio
     })
   )
 
-  it.effect("Sampling takes the model that the server hints at, else the first", () =>
+  it.effect("Sampling uses the model hinted at by the server, or else the first", () =>
     Effect.gen(function* () {
       const used: Array<readonly [string, number]> = []
       const choice = (name: string): ModelSampling.ModelChoice => ({
@@ -98,7 +98,7 @@ describe.each(Revision.all)("sampling by a language model in $version", (revisio
 
   const hasTools = revision.version >= "2025-11-25"
   if (hasTools) {
-    it.effect("Sampling offers the server's tools to the model, and gives its calls to the server", () =>
+    it.effect("Sampling offers the server's tools to the model and returns its calls to the server", () =>
       Effect.gen(function* () {
         const double = model([text("I look"), call("c2", "look", { at: "sky" }), finish("tool-calls")])
         const params: CreateMessageParams = {

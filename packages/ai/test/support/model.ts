@@ -1,4 +1,4 @@
-/** A model that says what it is told to, and keeps what it is asked. */
+/** A scripted model that records its prompts. */
 import * as Effect from "effect/Effect"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as AiError from "effect/ai/AiError"
@@ -21,7 +21,7 @@ export const finish = (reason: Response.FinishReason): Response.PartEncoded => (
   response: undefined
 })
 
-/** `replies`: what it says, one after the other; the last again and again. */
+/** `replies` are returned one after the other; the last one repeats. */
 export const model = (...replies: ReadonlyArray<ReadonlyArray<Response.PartEncoded> | AiError.AiError>) => {
   const asked: Array<LanguageModel.ProviderOptions> = []
   const layer = Layer.effect(

@@ -1,4 +1,4 @@
-/** Toolkits of effect/ai as tools of a server, through a client, in every revision. */
+/** An `effect/ai` toolkit served as MCP tools, called by a client in every revision. */
 import { ServedToolkit } from "@effect-mcp/ai"
 import { Elicitation, Progress, Tool as McpTool, type Tools } from "@effect-mcp/core"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -70,7 +70,7 @@ const features = ServedToolkit.layer(Kit).pipe(
 const user = (content: Readonly<Record<string, string | boolean>>) =>
   Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content }) })
 
-describe.each(Revision.all)("served toolkits in $version", (revision) => {
+describe.each(Revision.all)("Served toolkits in $version", (revision) => {
   const connected = McpTest.connect(features, revision)
   const asksUser = revision.serverRequests["elicitation/create"] !== undefined
 
@@ -96,7 +96,7 @@ describe.each(Revision.all)("served toolkits in $version", (revision) => {
     })
   )
 
-  it.effect("A served toolkit gives the results of its handlers: data, a text, or nothing", () =>
+  it.effect("A served toolkit returns its handlers' results: data, text or nothing", () =>
     Effect.gen(function* () {
       const client = yield* connected
       const on = "2026-11-22T00:00:00.000Z"
@@ -110,7 +110,7 @@ describe.each(Revision.all)("served toolkits in $version", (revision) => {
     })
   )
 
-  it.effect("A served toolkit refuses arguments that do not fit, before its handler runs", () =>
+  it.effect("A served toolkit rejects invalid arguments before its handler runs", () =>
     Effect.gen(function* () {
       const client = yield* connected
       for (const [name, input] of [
@@ -124,7 +124,7 @@ describe.each(Revision.all)("served toolkits in $version", (revision) => {
     })
   )
 
-  it.effect("A served toolkit fails with what a tool declares, typed; any other failure is not shown", () =>
+  it.effect("A served toolkit sends declared failures and hides all others", () =>
     Effect.gen(function* () {
       const client = yield* connected
       const Typed = McpTool.make("forecast", {
@@ -152,7 +152,7 @@ describe.each(Revision.all)("served toolkits in $version", (revision) => {
   )
 
   if (asksUser)
-    it.effect("A served toolkit has the services of the request in its handlers", () =>
+    it.effect("A served toolkit's handlers have the request's services", () =>
       Effect.gen(function* () {
         const client = yield* connected
         const { content } = yield* client.callToolByName("asks")
@@ -172,13 +172,13 @@ describe.each(Revision.all)("served toolkits in $version", (revision) => {
         assert.strictEqual(text(yield* asked(true, false)), "ran")
         const refused = yield* asked(false, false)
         assert.isTrue(refused.isError)
-        assert.strictEqual(text(refused), "The user did not let guarded run")
+        assert.strictEqual(text(refused), "The user did not allow guarded to run")
         assert.strictEqual(text(yield* asked(false, true)), "ran")
       })
     )
 
   if (asksUser)
-    it.effect("A served toolkit says that the user declined, also for a tool that a JSON Schema describes", () =>
+    it.effect("A served toolkit reports that the user declined, even for a tool with a JSON Schema", () =>
       Effect.gen(function* () {
         const kit = Toolkit.make(Tool.dynamic("raw", { parameters: { type: "object" }, needsApproval: true }))
         const served = Layer.provide(ServedToolkit.layer(kit), kit.toLayer({ raw: () => Effect.succeed("ran") }))
@@ -188,7 +188,26 @@ describe.each(Revision.all)("served toolkits in $version", (revision) => {
       }).pipe(Effect.provide(Elicitation.layer({ form: () => Effect.succeed({ action: "decline" }) })))
     )
 
-  it.effect("A served toolkit interrupts a handler whose call is cancelled", () =>
+  it.effect.each([
+    ["throws", () => assert.fail("thrown")],
+    ["returns a rejected promise", () => Promise.reject(new Error("rejected"))],
+    ["returns a promise", () => Promise.resolve(false)],
+    ["returns undefined", () => undefined],
+    ["succeeds with undefined", () => Effect.succeed(undefined)]
+  ] as ReadonlyArray<readonly [string, () => any]>)("A needsApproval that %s prevents the call", ([, needsApproval]) =>
+    Effect.gen(function* () {
+      let ran = 0
+      const kit = Toolkit.make(Tool.make("guarded", { description: "", success: Schema.String, needsApproval }))
+      const handlers = kit.toLayer({ guarded: () => Effect.sync(() => `${++ran}`) })
+      const client = yield* McpTest.connect(Layer.provide(ServedToolkit.layer(kit), handlers), revision)
+      const error = yield* Effect.flip(client.callToolByName("guarded"))
+      assert.deepInclude(error, { code: -32603, message: "Internal error" })
+      assert.strictEqual(ran, 0)
+      yield* Stream.runCollect(client.listTools)
+    })
+  )
+
+  it.effect("A served toolkit interrupts a cancelled call's handler", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       const ended = yield* Deferred.make<void>()
@@ -208,8 +227,8 @@ describe.each(Revision.all)("served toolkits in $version", (revision) => {
   )
 })
 
-describe("type of a served toolkit", () => {
-  it("The type of a served toolkit keeps the services of its tools that are not the request's", () => {
+describe("Served toolkit types", () => {
+  it("A served toolkit's type requires its tools' services, except request services", () => {
     class Prices extends Context.Service<Prices, number>()("test/Prices") {}
     const Priced = Toolkit.make(Tool.make("price", { dependencies: [Prices, Progress.Progress] }))
     const layer: Layer.Layer<never, never, Prices | Tools.ToolRegistry | Tool.HandlersFor<typeof Priced.tools>> =
