@@ -1,0 +1,26 @@
+/** Faults with the test that detects each. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "a tool whose text changed stays visible",
+    file: "packages/host/src/pins/PinnedServer.ts",
+    test: "packages/host/test/pins/Pins.test.ts",
+    from: `(verdict === "ask" && locked === undefined && !earlier)`,
+    to: `verdict === "ask"`
+  },
+  {
+    name: "a hidden tool can be called",
+    file: "packages/host/src/pins/Pins.ts",
+    test: "packages/host/test/pins/Pins.test.ts",
+    from: "if (used === undefined || findings === undefined) return next()",
+    to: "if (used !== undefined || findings === undefined) return next()"
+  },
+  {
+    name: "a tool may take the name of another server's tool",
+    file: "packages/host/src/pins/Finding.ts",
+    test: "packages/host/test/pins/Pins.test.ts",
+    from: `return [["refuse", "shadows", message]]`,
+    to: "return []"
+  }
+]
