@@ -1,0 +1,1 @@
+export * as Ui from "./Ui.ts"

@@ -1,0 +1,154 @@
+/** The server's Markdown, as elements and never as HTML. Raw HTML is shown as text, images are links, and links ask before they open. */
+import { lexer, type MarkedToken, type Token, type Tokens } from "marked"
+import type { ComponentChildren } from "preact"
+import { line } from "./format.ts"
+import { leaving } from "./state.ts"
+
+/** Maximum number of characters to render. */
+const mostText = 100_000
+
+/** A link that shows its address before the browser follows it. Links with schemes other than web and mail are shown as text. */
+export const Leave = ({ children, href }: { readonly href: string; readonly children?: ComponentChildren }) =>
+  /^(?:https?|mailto):/i.test(href) && URL.canParse(href) ? (
+    <button type="button" class="link" title={line(href)} onClick={() => (leaving.value = href)}>
+      {children ?? line(href)}
+    </button>
+  ) : (
+    <span title={line(href)}>{children ?? line(href)}</span>
+  )
+
+const Inline = ({ tokens }: { readonly tokens: ReadonlyArray<Token> | undefined }) => (
+  <>
+    {tokens?.map((token, at) => (
+      <Part key={at} token={token} />
+    ))}
+  </>
+)
+
+/** `marked`'s types include extension tokens, which don't occur here. */
+const isStandard = (token: Token): token is MarkedToken => typeof token.type === "string"
+
+const Table = ({ token: { header, rows } }: { readonly token: Tokens.Table }) => (
+  <div class="scroll">
+    <table>
+      <thead>
+        <tr>
+          {header.map(({ tokens }, at) => (
+            <th key={at} scope="col">
+              <Inline tokens={tokens} />
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, y) => (
+          <tr key={y}>
+            {row.map(({ tokens }, x) => (
+              <td key={x}>
+                <Inline tokens={tokens} />
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+)
+
+const List = ({ token: { items, ordered } }: { readonly token: Tokens.List }) => {
+  const all = items.map(({ tokens }, at) => (
+    <li key={at}>
+      <Inline tokens={tokens} />
+    </li>
+  ))
+  return ordered ? <ol>{all}</ol> : <ul>{all}</ul>
+}
+
+const Part = ({ token }: { readonly token: Token }) => {
+  if (!isStandard(token)) return null
+  switch (token.type) {
+    case "space":
+    case "def":
+      return null
+    case "heading":
+      // Not a real heading, because the server must not change the page's outline.
+      return (
+        <p class="subhead">
+          <Inline tokens={token.tokens} />
+        </p>
+      )
+    case "paragraph":
+      return (
+        <p>
+          <Inline tokens={token.tokens} />
+        </p>
+      )
+    case "blockquote":
+      return (
+        <blockquote>
+          <Inline tokens={token.tokens} />
+        </blockquote>
+      )
+    case "list":
+      return <List token={token} />
+    case "table":
+      return <Table token={token} />
+    case "code":
+      return <pre tabIndex={0}>{token.text}</pre>
+    case "codespan":
+      return <code>{token.text}</code>
+    case "strong":
+      return (
+        <strong>
+          <Inline tokens={token.tokens} />
+        </strong>
+      )
+    case "em":
+      return (
+        <em>
+          <Inline tokens={token.tokens} />
+        </em>
+      )
+    case "del":
+      return (
+        <del>
+          <Inline tokens={token.tokens} />
+        </del>
+      )
+    case "link":
+      return (
+        <Leave href={token.href}>
+          <Inline tokens={token.tokens} />
+        </Leave>
+      )
+    case "image":
+      return <Leave href={token.href}>[image: {line(token.text)}]</Leave>
+    case "hr":
+      return <hr />
+    case "br":
+      return <br />
+    case "text":
+      return "tokens" in token && token.tokens !== undefined ? <Inline tokens={token.tokens} /> : <>{token.text}</>
+    default:
+      return <>{token.raw}</>
+  }
+}
+
+/** True if the text is probably Markdown. */
+export const isMarkdown = (text: string): boolean =>
+  /^#{1,6} |^```|^\s*[-*] \S|^\d+\. \S|\*\*\S|\[[^\]]+\]\([^)]+\)|^\|.+\|$/m.test(text)
+
+export const Markdown = ({ text }: { readonly text: string }) => {
+  let tokens: ReadonlyArray<Token>
+  try {
+    tokens = lexer(text.slice(0, mostText))
+  } catch {
+    // A text that exhausts the parser is shown unchanged.
+    return <pre tabIndex={0}>{text}</pre>
+  }
+  return (
+    <div class="markdown">
+      <Inline tokens={tokens} />
+    </div>
+  )
+}

@@ -1,0 +1,65 @@
+/** Texts that the user copies: commands, and tests that repeat a run. */
+import type { UserRun, ServerName, WireEntry } from "../messages/Events.ts"
+
+/** Quotes a word for a POSIX shell. */
+export const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+
+const target = ({ url, words }: ServerName): string => (words ?? [url ?? "SERVER"]).map(quoted).join(" ")
+
+/** An `effect-mcp` command that repeats a run, or `undefined` if no command does. */
+export const asCommand = ({ input, kind, name, revision }: UserRun, server: ServerName): string => {
+  const rest = `--revision ${revision} -- ${target(server)}`
+  const args = Object.entries(input).map(([key, value]) => quoted(`${key}:=${JSON.stringify(value)}`))
+  switch (kind) {
+    case "tool":
+      return ["effect-mcp call", quoted(name), ...args, rest].join(" ")
+    case "prompt": {
+      const texts = Object.entries(input).map(([key, value]) => quoted(`${key}=${String(value)}`))
+      return ["effect-mcp prompt", quoted(name), ...texts, rest].join(" ")
+    }
+    case "resource":
+      return `effect-mcp read ${quoted(name)} ${rest}`
+    default:
+      return `effect-mcp ping ${rest}`
+  }
+}
+
+/** A curl command that sends a message again, or `undefined` if it was not sent over HTTP. Masked secrets have to be filled in. */
+export const asCurl = ({ from, http, text }: WireEntry): string | undefined => {
+  if (http === undefined || from !== "client") return undefined
+  const headers = Object.entries(http.headers)
+    .filter(([name]) => name !== "content-length")
+    .map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)} \\\n`)
+  return `curl -N -X ${http.method} ${quoted(http.url)} \\\n${headers.join("")}  --data-raw ${quoted(text)}`
+}
+
+const indented = (value: unknown, by: string): string => JSON.stringify(value, null, 2).replaceAll("\n", `\n${by}`)
+
+const request = ({ input, kind, name }: UserRun): string => {
+  const key = JSON.stringify(name)
+  if (kind === "tool") return `client.callToolByName(${key}, ${indented(input, "    ")})`
+  if (kind === "prompt") return `client.getPromptByName(${key}, ${indented(input, "    ")})`
+  return kind === "resource" ? `client.readResource(${key})` : "client.ping"
+}
+
+const expectation = ({ kind, result }: UserRun): string => {
+  if (result === undefined || kind === "ping") return ""
+  const part = kind === "tool" ? "content" : kind === "prompt" ? "messages" : "contents"
+  const value: unknown = Reflect.get(Object(result), part)
+  return `\n    assert.deepStrictEqual(result.${part}, ${indented(value ?? [], "    ")})`
+}
+
+/** A test that repeats a run in memory. Its user imports the features of the server. */
+export const asTest = (run: UserRun): string => `import { McpTest } from "@effect-mcp/testing"
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { features } from "./server.ts"
+
+it.effect(${JSON.stringify(`Answers ${run.name} as recorded`)}, () =>
+  Effect.gen(function* () {
+    const client = yield* McpTest.connect(features, ${JSON.stringify(run.revision)})
+    const result = yield* ${request(run)}${expectation(run)}
+  }).pipe(Effect.scoped)
+)
+`

@@ -1,0 +1,65 @@
+import { compile } from "@effect-mcp/protocol/JsonSchemaValidator"
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import { example, initial, kindOf, resolve } from "../../src/page/schema.ts"
+
+const order = {
+  type: "object",
+  properties: {
+    title: { type: "string", minLength: 10 },
+    copies: { type: "integer", minimum: 2, multipleOf: 3 },
+    gift: { type: "boolean", default: true },
+    size: { enum: ["small", "large"] },
+    lines: { type: "array", items: { $ref: "#/$defs/line" }, minItems: 2 },
+    to: {
+      oneOf: [
+        { type: "object", properties: { kind: { const: "shop" }, id: { type: "integer" } }, required: ["kind", "id"] },
+        { type: "object", properties: { kind: { const: "home" }, street: { type: "string" } }, required: ["kind"] }
+      ]
+    }
+  },
+  required: ["title", "copies", "lines", "to"],
+  $defs: {
+    line: { allOf: [{ $ref: "#/$defs/priced" }, { properties: { name: { type: "string" } }, required: ["name"] }] },
+    priced: { type: "object", properties: { price: { type: "number", exclusiveMinimum: 0 } }, required: ["price"] }
+  }
+}
+
+describe("Schemas of forms", () => {
+  it("An example of nested arrays, unions and references matches its schema", () => {
+    const validate = Result.getOrThrow(compile(order))
+    assert.deepStrictEqual(validate(example(order, order)), [])
+  })
+
+  it("A form starts with defaults and required fields only", () => {
+    assert.deepStrictEqual(initial(order, order), {
+      title: "",
+      gift: true,
+      lines: [],
+      to: { kind: "shop" }
+    })
+  })
+
+  it("The members of a union are named after their discriminators", () => {
+    const kind = kindOf(resolve(order.properties.to, order), order)
+    assert.strictEqual(kind._tag, "Union")
+    if (kind._tag === "Union")
+      assert.deepStrictEqual(
+        kind.variants.map(({ title }) => title),
+        ['kind: "shop"', 'kind: "home"']
+      )
+  })
+
+  it("A schema that contains itself has a finite form and example", () => {
+    const loop = { type: "object", properties: { loop: { $ref: "#" } }, required: ["loop"] }
+    assert.isObject(initial(loop, loop))
+    assert.isObject(example(loop, loop))
+  })
+
+  it("References that lead nowhere or in circles accept anything", () => {
+    for (const $ref of ["#/$defs/none", "#/%", "#/$defs/circle", "http://elsewhere.invalid/schema"]) {
+      const root = { $ref, $defs: { circle: { $ref: "#/$defs/circle" } } }
+      assert.strictEqual(kindOf(resolve(root, root), root)._tag, "Json", $ref)
+    }
+  })
+})
