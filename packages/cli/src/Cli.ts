@@ -1,6 +1,4 @@
-/**
- * The `effect-mcp` command: all subcommands, their help, and one run from arguments to exit code.
- */
+/** The `effect-mcp` command: its subcommands and their help, and a run from arguments to exit code. */
 import type { Requirements } from "@effect-mcp/client/Stdio"
 import * as CliConfig from "effect/cli/CliConfig"
 import type * as CliError from "effect/cli/CliError"
@@ -11,6 +9,7 @@ import type { HelpDoc } from "effect/cli/HelpDoc"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import { app } from "./commands/App.ts"
 import { audit } from "./commands/Audit.ts"
 import { call } from "./commands/Call.ts"
 import { dev } from "./commands/Dev.ts"
@@ -19,13 +18,17 @@ import { check, diff, fuzz, fuzzClient, replay } from "./commands/Fuzz.ts"
 import { judge, record } from "./commands/Judge.ts"
 import { install, list } from "./commands/Install.ts"
 import { inspect } from "./commands/Inspect.ts"
+import { lint } from "./commands/Lint.ts"
+import { lock, verify } from "./commands/Lock.ts"
 import { ping } from "./commands/Ping.ts"
 import { complete, prompt, prompts } from "./commands/Prompts.ts"
 import { read, resources, watch } from "./commands/Resources.ts"
 import { proxy } from "./commands/Proxy.ts"
+import { skills } from "./commands/Skills.ts"
 import { tasks } from "./commands/Tasks.ts"
 import { tools } from "./commands/Tools.ts"
 import { top } from "./commands/Top.ts"
+import { ui } from "./commands/Ui.ts"
 import * as Endings from "./terminal/Exit.ts"
 import { Output } from "./terminal/Output.ts"
 import { indent, jsonLine, table } from "./render/Text.ts"
@@ -37,9 +40,9 @@ import * as Target from "./target/Target.ts"
 const about = "Talk to any Model Context Protocol server from the command line"
 
 /** The commands that need no server after `--`. */
-const withoutServer = /^effect-mcp (?:audit|list|top)\b/
+const withoutServer = /^effect-mcp (?:audit|list|skills check|top)\b/
 
-/** The shared flags that apply to commands which talk to no server. Default all. */
+/** The shared flags that a command uses, for commands without a server. Default: all. */
 const meaningful: { readonly [command: string]: ReadonlyArray<string> } = {
   audit: ["json", "verbose"],
   install: ["json", "verbose", "env", "cwd", "header", "transport"],
@@ -66,9 +69,15 @@ const commands = [
   prompts,
   prompt,
   complete,
+  skills,
   ping,
+  ui,
+  app,
+  lock,
+  verify,
   proxy,
   dev,
+  lint,
   check,
   fuzz,
   fuzzClient,
@@ -85,7 +94,7 @@ const commands = [
   whoami
 ] as const
 
-/** Help of a command that does not exist is an error of the command line, which the parser alone would answer by the first page. */
+/** Removes `--help` after an unknown command, so that the parser reports the command instead of showing the first page. */
 const withoutHelp = (argv: ReadonlyArray<string>): ReadonlyArray<string> => {
   const [name = "-"] = argv
   return name.startsWith("-") || commands.some((command) => command.name === name)
@@ -106,18 +115,18 @@ const epilogue = (bold: (text: string) => string): string =>
   [
     bold("THE SERVER"),
     "  Everything after -- is the command that starts it: no shell, few environment variables (add with --env);",
-    "  or its URL. One that demands a login gets it from your browser (see effect-mcp login), or a token from you:",
-    "  --header 'Authorization: Bearer ...' goes with every request",
+    "  or its URL. If it requires a login, your browser opens (see effect-mcp login), or you pass a token:",
+    "  --header 'Authorization: Bearer ...' is sent with every request",
     "",
     bold("ITS QUESTIONS"),
-    "  On a terminal you are asked; elsewhere only --answer, --accept and --decline answer. --root and --sample",
-    "  are offered only if given, and on a terminal you are asked before they are shared (--yes: you are not).",
+    "  On a terminal you are asked. Elsewhere, use --answer, --accept or --decline. --root and --sample",
+    "  are offered only if you pass them, and a terminal asks before sharing them (--yes skips that).",
     "",
     bold("EXIT CODES"),
     indent(table(Endings.codeTable))
   ].join("\n")
 
-/** The first page: each command in a line, two examples, and where the rest is. */
+/** Formats the first help page: a line per command, two examples, and a pointer to more help. */
 const overview = (
   { description, examples = [], subcommands = [] }: HelpDoc,
   bold: (text: string) => string
@@ -140,7 +149,7 @@ const overview = (
   ].join("\n")
 }
 
-/** Help says where the server goes; that of a command also what the exit codes mean. Complaints about the command line go to stderr. */
+/** Writes help, including the server's position on the command line and the exit codes. Usage errors go to stderr. */
 const presenter = (output: Output["Service"]): CliOutput.Presenter => {
   const { bold } = output.style
   const formatter = CliOutput.defaultFormatter({ colors: output.style.colours })
@@ -193,8 +202,8 @@ const report = Effect.fnUntraced(function* (
 })
 
 /**
- * Runs one command line (without the program's name) and says with which code to end. Only interruption ends it otherwise. `targetOf`
- * may lead the words after `--` elsewhere than to a process.
+ * Runs a command line, without the program's name, and returns the exit code. Never fails, but can be interrupted. `targetOf` returns the
+ * server for the words after `--`.
  */
 export const run = Effect.fnUntraced(function* (
   argv: ReadonlyArray<string>,

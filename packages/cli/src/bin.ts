@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * What the command `effect-mcp` starts with: from the second start on Node keeps what it has compiled, if it can (22.1 and newer), which
- * only helps what is imported afterwards.
+ * Entry point of `effect-mcp`. Enables Node's compile cache (22.1 or newer), which speeds up later starts but only affects modules that are
+ * imported afterwards.
  */
 import * as Module from "node:module"
 

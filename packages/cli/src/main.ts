@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * The program: this process's streams and signals around one run.
+ * Runs the command with the streams and signals of this process.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -14,7 +14,7 @@ import { run } from "./Cli.ts"
 import { atSignal, code } from "./terminal/Exit.ts"
 import { Output } from "./terminal/Output.ts"
 
-/** Questions are drawn on stderr: stdout is for data alone. */
+/** A terminal that draws questions on stderr, because stdout is only for data. */
 const terminal = Layer.effect(
   Terminal.Terminal,
   Effect.map(NodeTerminal.make(), (terminal) =>
@@ -28,7 +28,7 @@ const terminal = Layer.effect(
 )
 
 const impatient = (): void => process.exit(code.interrupted)
-/** The first signal cancels and closes in order; a second one does not wait for that. */
+/** The first signal shuts down gracefully. A second one exits immediately. */
 const onSignal = (): void => {
   process.once("SIGINT", impatient)
   process.once("SIGTERM", impatient)

@@ -1,4 +1,4 @@
-/** `effect-mcp audit verify`: whether an audit trail is what was written. Asks no server. */
+/** `effect-mcp audit verify`: checks that an audit log was not tampered with. Needs no server. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -13,26 +13,26 @@ import { json, table } from "../render/Text.ts"
 import * as Settings from "../target/Settings.ts"
 import { safeLine } from "../terminal/Style.ts"
 
-/** The environment variable of the key: an argument would be seen by every user of the machine. */
+/** Environment variable for the key. All users of the machine could see an argument. */
 const keyName = "EFFECT_MCP_AUDIT_KEY"
 
 const verify = Command.make(
   "verify",
   {
-    file: Argument.String("file").pipe(Argument.withDescription("The audit trail, as Audit.layerFile writes it")),
+    file: Argument.String("file").pipe(Argument.withDescription("The audit trail, written by Audit.layerFile")),
     head: Flag.String("head").pipe(
       Flag.withMetavar("HASH"),
-      Flag.withDescription("The hash of its last record when it was read before: finds an end that was cut off"),
+      Flag.withDescription("The last record's hash from an earlier check: detects a truncated end"),
       Flag.optional
     ),
     closed: Flag.Boolean("closed").pipe(
-      Flag.withDescription("The server has ended in order: fail if the last record does not say so"),
+      Flag.withDescription("Fail unless the last record shows that the server was shut down properly"),
       Flag.withDefault(false),
       Flag.withoutNegation
     )
   },
   Effect.fnUntraced(function* ({ closed: mustBeClosed, file, head }) {
-    // Loaded when needed: the other commands need none of it.
+    // Loaded on demand, because only this command needs it.
     const Audit = yield* Effect.promise(() => import("@effect-mcp/operate/Audit"))
     const output = yield* Output
     const settings = yield* Settings.settings
@@ -48,7 +48,7 @@ const verify = Command.make(
       ["from", safeLine(from ?? "")],
       ["to", safeLine(to ?? "")],
       ["last hash", report.head],
-      ["ends", closed ? "in order" : "open: the server runs, has crashed, or the end was cut off"],
+      ["ends", closed ? "in order" : "open: the server is running or has crashed, or the end was cut off"],
       ...problems.map(({ line, reason }) => [`line ${line}`, reason])
     ]
     yield* output.line(settings.json ? json(report) : table(rows, output.width))
@@ -56,11 +56,11 @@ const verify = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    `Check that no line of an audit trail was changed, left out or put in. A key is taken from ${keyName}`
+    `Check that no line of an audit trail was changed, removed or added. Reads the key from ${keyName}`
   ),
   Command.withExamples([
     { command: "effect-mcp audit verify audit.jsonl" },
-    { command: "effect-mcp audit verify --closed audit.jsonl", description: "Of a server that was stopped" }
+    { command: "effect-mcp audit verify --closed audit.jsonl", description: "For a server that was stopped" }
   ])
 )
 

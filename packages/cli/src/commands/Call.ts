@@ -1,4 +1,4 @@
-/** `effect-mcp call`: calls a tool, shows how far it is, prints what it answers. Leaving it cancels the call, and the task that it became. */
+/** `effect-mcp call`: calls a tool, shows its progress and prints its result. Interrupting it cancels the call and its task. */
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
@@ -27,7 +27,7 @@ import * as Session from "../session/Session.ts"
 import { safeLine } from "../terminal/Style.ts"
 import { all, assignments, name, noSuchTool, outputFile, progressEvents } from "./Shared.ts"
 
-/** The arguments as the tool's schema wants them, asked for where they are missing; nothing is sent if they make no sense. */
+/** Converts the arguments by the tool's schema and asks for missing ones. Fails if they are invalid. */
 const argumentsOf = Effect.fnUntraced(function* (
   words: ReadonlyArray<string>,
   base: Option.Option<string>,
@@ -50,13 +50,13 @@ const argumentsOf = Effect.fnUntraced(function* (
   return asked === undefined ? yield* usageOf(`${name} needs ${missing.join(", ")}`) : { ...given, ...asked }
 })
 
-/** The tool of that name, or what it may have been meant to be. */
+/** Returns the tool with this name, or fails and suggests a similar name. */
 const toolOf = (listed: ReadonlyArray<Tool>, name: string): Effect.Effect<Tool, CommandFailure> => {
   const found = listed.find((tool) => tool.name === name)
   return found === undefined ? Effect.fail(usage(noSuchTool(listed, name))) : Effect.succeed(found)
 }
 
-/** A result that is not what the tool's output schema promises has been shown; it still is the server's fault. */
+/** Fails if a result does not match the tool's output schema. The result has been printed already. */
 const promised = (tool: Tool, result: CallToolResult): Effect.Effect<void, CommandFailure> => {
   if (tool.outputSchema === undefined || result.isError === true) return Effect.void
   const fault = (message: string) =>
@@ -70,7 +70,7 @@ const promised = (tool: Tool, result: CallToolResult): Effect.Effect<void, Comma
   return violation === undefined ? Effect.void : fault(`${violation.path} ${violation.message}`.trim())
 }
 
-/** Prints the id of the task that the server makes of a call; gives the result of a call that it answers without one. */
+/** Prints the task's id if the call becomes a task. Otherwise returns the result. */
 const begin = Effect.fnUntraced(function* (
   session: Session.CommandSession,
   shown: Calling.Shown,
@@ -80,7 +80,7 @@ const begin = Effect.fnUntraced(function* (
   const { client, output, patient, settings } = session
   const task = yield* client.startByName(name, input, { ...patient, follow: false })
   if (task.id === undefined) {
-    yield* output.note(output.noteStyle.dim("[answered] The server has answered without a task"))
+    yield* output.note(output.noteStyle.dim("[answered] The server answered without creating a task"))
     const result = yield* task.result
     yield* Calling.print(session, shown, result)
     return result
@@ -93,16 +93,14 @@ export const call = Command.make(
   "call",
   {
     name: name("The tool's name"),
-    words: assignments("Arguments: key=value is text, or what the tool's schema says; key:=json is JSON"),
+    words: assignments("Arguments: key=value is text or the type in the tool's schema; key:=json is JSON"),
     args: Flag.String("args").pipe(
       Flag.withMetavar("JSON"),
-      Flag.withDescription("All arguments as one JSON object; key=value adds to it and wins"),
+      Flag.withDescription("All arguments as one JSON object; key=value adds to it and takes precedence"),
       Flag.optional
     ),
     detach: Flag.Boolean("detach").pipe(
-      Flag.withDescription(
-        "Print the id of the task that the server makes of the call, and leave: see effect-mcp tasks"
-      ),
+      Flag.withDescription("If the call becomes a task, print its id and exit: see effect-mcp tasks"),
       Flag.withDefault(false),
       Flag.withoutNegation
     ),
@@ -126,15 +124,18 @@ export const call = Command.make(
       { leavesTasks: detach }
     )
 ).pipe(
-  Command.withDescription("Call a tool; what you type here is taken as your consent to it"),
+  Command.withDescription("Call a tool; typing the command counts as your consent"),
   Command.withExamples([
-    { command: "effect-mcp call add a=1 b=2 -- node server.js", description: "Text becomes what the schema says" },
+    {
+      command: "effect-mcp call add a=1 b=2 -- node server.js",
+      description: "Text is converted to the types in the schema"
+    },
     {
       command: `effect-mcp call find where:='{"age": 3}' tags=a tags=b -- node server.js`,
       description: "JSON, a list"
     },
     { command: `effect-mcp call find --args '{"id": 7}' -- node server.js`, description: "All arguments at once" },
-    { command: "effect-mcp call draw --output out.png -- node server.js", description: "Save the image it answers" },
+    { command: "effect-mcp call draw --output out.png -- node server.js", description: "Save the returned image" },
     { command: "effect-mcp call build --json --progress -- node server.js", description: "Progress as JSON lines" },
     { command: "effect-mcp call report --detach -- https://example.com/mcp", description: "Print the id of its task" },
     { command: "effect-mcp call book guests=2 --answer name=Ada -- node server.js", description: "Answer its question" }

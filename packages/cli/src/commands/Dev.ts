@@ -1,4 +1,4 @@
-/** `effect-mcp dev`: the server, served again, and started again whenever the files of its project change. */
+/** `effect-mcp dev`: serves the server through a proxy, and restarts it when the project's files change. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -16,7 +16,7 @@ import { checkEndpoint, endpointFlags, serve } from "./Proxy.ts"
 
 const config = {
   file: Argument.String("file").pipe(
-    Argument.withDescription("The program of the server, for Node; or put its command after --"),
+    Argument.withDescription("The server's program, for Node; or put its command after --"),
     Argument.optional
   ),
   watch: Flag.String("watch").pipe(
@@ -24,37 +24,44 @@ const config = {
     Flag.withDescription("Watch this file or folder, not the whole project; repeatable"),
     Flag.atLeast(0)
   ),
+  ui: Flag.Boolean("ui").pipe(
+    Flag.withDescription("Try the server on a local page, as effect-mcp ui does, instead of serving it"),
+    Flag.withDefault(false),
+    Flag.withoutNegation
+  ),
   ...endpointFlags
 }
 
-/** The server, and the folder in which its project is looked for. */
+/** Returns the server, and the folder in which to look for its project. */
 const started = Effect.fnUntraced(function* (file: Option.Option<string>, settings: Settings.Settings) {
   const path = yield* Path.Path
   const folder = path.resolve(settings.cwd ?? ".")
   if (Option.isNone(file)) {
     const target = yield* chosen(settings)
     if (target.mayDemandLogin !== true) return { target, folder }
-    return yield* usage(`dev starts a process: for the server at ${target.name} there is effect-mcp proxy`)
+    return yield* usage(`dev starts a process. For the server at ${target.name}, use effect-mcp proxy`)
   }
   const { target } = yield* SelectedServer
   if (target !== undefined || settings.config !== undefined) {
-    return yield* usage(`dev takes ${file.value}, or a command after --, or --config: one of them`)
+    return yield* usage(`dev needs only one of ${file.value}, a command after --, or --config`)
   }
   const words = [process.execPath, file.value]
-  const program = Target.parse(words) ?? (yield* usage("dev needs the file of a server"))
+  const program =
+    Target.parse(words) ?? (yield* usage("dev needs a server: name its file, or put its command after --"))
   return { target: { ...program, name: `node ${file.value}` }, folder: path.dirname(path.resolve(folder, file.value)) }
 })
 
 export const dev = Command.make(
   "dev",
   config,
-  Effect.fnUntraced(function* ({ file, watch, ...endpoint }) {
+  Effect.fnUntraced(function* ({ file, ui, watch, ...endpoint }) {
     yield* checkEndpoint(endpoint)
+    if (ui && endpoint.http) return yield* usage("Use either --ui or --http")
     const settings = yield* Settings.settings
     const path = yield* Path.Path
     const { note } = yield* Output
     const { folder, target } = yield* started(file, settings)
-    // Loaded when needed: no other command watches or serves.
+    // Loaded on demand, because no other command watches files.
     const [Proxy, Restarts, ProjectFiles, Gateway] = yield* Effect.promise(() =>
       Promise.all([
         import("../proxy/Proxy.ts"),
@@ -79,9 +86,9 @@ export const dev = Command.make(
     const restartFor = (changed: ReadonlyArray<string>) => {
       const [first = "", ...others] = changed
       const what = others.length === 0 ? `${first} has changed` : `${first} and ${others.length} more have changed`
-      return Effect.andThen(note(safe(what)), restarts.restart(`The server is started again: ${what}`))
+      return Effect.andThen(note(safe(what)), restarts.restart(`The server is restarting: ${what}`))
     }
-    // A change during a start ends that start.
+    // A change during a start interrupts the start.
     const starts = Stream.concat(Stream.make(restarts.restart("")), Stream.map(changes, restartFor))
     yield* Effect.forkScoped(Stream.runDrain(Stream.switchMap(starts, Stream.fromEffect)))
     const gateway = Gateway.layer({
@@ -89,17 +96,20 @@ export const dev = Command.make(
       middleware: restarts.middleware,
       changingLists: true,
       capacity: endpoint.clients,
-      // The start of a server takes its time, and its end is the rule here.
+      // Restarts are normal here, and a start may take a while.
       reconnectTimeout: settings.timeout ?? "30 seconds",
       client: { ...client, reconnect: { attempts: Infinity, delay: "50 millis", maxDelay: "1 second" } }
     })
-    return yield* serve(gateway, target.name, endpoint)
+    if (!ui) return yield* serve(gateway, target.name, endpoint)
+    const Page = yield* Effect.promise(() => import("../ui/Page.ts"))
+    return yield* Page.show(Page.behind(target, gateway), settings, { port: 0, history: true })
   }, Effect.scoped)
 ).pipe(
-  Command.withDescription("Serve the server again, and start it again whenever the files of its project change"),
-  Command.withShortDescription("Serve the server, started again on change"),
+  Command.withDescription("Run the server, and restart it whenever the files of its project change"),
+  Command.withShortDescription("Run the server, restarted on change"),
   Command.withExamples([
-    { command: "effect-mcp dev src/server.ts", description: "As the command of a host: it stays connected" },
+    { command: "effect-mcp dev src/server.ts", description: "As a host's command; the host stays connected" },
+    { command: "effect-mcp dev --ui src/server.ts", description: "With a page to try it; the page stays connected" },
     { command: "effect-mcp dev --http --port 8080 --watch src -- bun src/server.ts", description: "Over HTTP" }
   ])
 )

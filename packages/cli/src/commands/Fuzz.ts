@@ -1,4 +1,4 @@
-/** `effect-mcp check`, `fuzz` and `fuzz-client` hold a server or a client against the specification; `replay` plays a finding again. */
+/** `effect-mcp check`, `fuzz` and `fuzz-client` check a server or a client against the specification; `replay` replays a finding. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -16,22 +16,25 @@ const text = (name: string, metavar: string, description: string) =>
 const count = (name: string, description: string) =>
   Flag.Int(name).pipe(Flag.withMetavar("N"), Flag.withDescription(description))
 
-/** Which rules count, and where reports go. */
+/** Flags for the rules to check and the reports to write. */
 export const reportFlags = {
-  only: text("only", "RULE", "Only rules whose name, requirement or level begins like this; repeatable").pipe(
+  only: text("only", "RULE", "Only rules whose name, requirement or level starts with this; repeatable").pipe(
     Flag.atLeast(0)
   ),
-  known: text("known", "FILE", "Findings that are accepted: one key or name of a rule per line, # for comments").pipe(
-    Flag.optional
-  ),
+  known: text("known", "FILE", "Accepted findings: one key or rule name per line, # for comments").pipe(Flag.optional),
   level: Flag.ChoiceWithValue("level", [
     ["MUST", "MUST"],
     ["SHOULD", "SHOULD"],
     ["robustness", "robustness"]
   ] as const).pipe(
     Flag.withMetavar("LEVEL"),
-    Flag.withDescription("The weakest level that ends with exit code 1: MUST, SHOULD, robustness. Default robustness"),
+    Flag.withDescription("The lowest level that causes exit code 1: MUST, SHOULD, robustness. Default robustness"),
     Flag.withDefault("robustness" as const)
+  ),
+  strict: Flag.Boolean("strict").pipe(
+    Flag.withDescription("Also count known bugs in the server's SDK"),
+    Flag.withDefault(false),
+    Flag.withoutNegation
   ),
   report: text(
     "report",
@@ -43,31 +46,31 @@ export const reportFlags = {
 const flags = {
   ...reportFlags,
   time: text("time", "DURATION", "How long to search: 30s, 2m, 1h. Default 1m").pipe(Flag.withDefault("1m")),
-  runs: count("runs", "Conversations at most. Default: as many as the time allows").pipe(Flag.optional),
-  seed: text("seed", "TEXT", "Decides which conversations are generated. Default 1").pipe(Flag.withDefault("1")),
+  runs: count("runs", "Maximum number of conversations. Default: as many as the time allows").pipe(Flag.optional),
+  seed: text("seed", "TEXT", "Seed of the generated conversations. Default 1").pipe(Flag.withDefault("1")),
   jobs: count("jobs", "Conversations at once. Default 2").pipe(Flag.withDefault(2)),
   save: text("save", "FOLDER", "Write each finding to a file there, for effect-mcp replay").pipe(Flag.optional)
 }
 
 const toolFlags = {
   allowDestructive: Flag.Boolean("allow-destructive").pipe(
-    Flag.withDescription("Call tools that say that they destroy"),
+    Flag.withDescription("Also call tools marked as destructive"),
     Flag.withDefault(false),
     Flag.withoutNegation
   ),
-  skipTool: text("skip-tool", "NAME", "A tool that is never called; repeatable").pipe(Flag.atLeast(0))
+  skipTool: text("skip-tool", "NAME", "A tool to never call; repeatable").pipe(Flag.atLeast(0))
 }
 
 const serverFlags = { ...flags, ...toolFlags }
 
 const stranger = "stranger-header"
 
-/** Credentials of a second principal, in place of those of `--header`. */
+/** Credentials of a second user, which replace those from `--header`. */
 const strangerFlag = {
   strangerHeader: text(
     stranger,
     "NAME: VALUE",
-    "For a URL: a header of another user, who must not reach the tasks of the first one; repeatable"
+    "For a URL: a header of a second user, who must not reach the first user's tasks; repeatable"
   ).pipe(Flag.atLeast(0))
 }
 
@@ -84,16 +87,16 @@ const clientFlags = {
   scenario: text(
     "scenario",
     "NAME",
-    "What the client is told to do, in MCP_CONFORMANCE_SCENARIO. Default tools_call"
+    "The client's scenario, passed in MCP_CONFORMANCE_SCENARIO. Default tools_call"
   ).pipe(Flag.withDefault("tools_call")),
   stdio: Flag.Boolean("stdio").pipe(
-    Flag.withDescription("Give the client the command of a server to start, instead of a URL"),
+    Flag.withDescription("Pass the client a server's command to start, instead of a URL"),
     Flag.withDefault(false),
     Flag.withoutNegation
   )
 }
 
-/** What `--time` and `--jobs` mean. */
+/** Parses `--time` and checks the range of `--jobs`. */
 const checked = Effect.fnUntraced(function* (given: {
   readonly jobs: number
   readonly time: string
@@ -102,7 +105,7 @@ const checked = Effect.fnUntraced(function* (given: {
   readonly save: Option.Option<string>
 }) {
   const time = Settings.parseDuration(given.time)
-  if (time === undefined) return yield* usage(`--time ${given.time} is no duration: write 30s, 2m or 1h`)
+  if (time === undefined) return yield* usage(`--time ${given.time} is not a duration: write 30s, 2m or 1h`)
   if (given.jobs < 1 || given.jobs > 64) return yield* usage(`--jobs ${given.jobs}: at least 1, at most 64`)
   return {
     time: Duration.toMillis(time),
@@ -112,7 +115,7 @@ const checked = Effect.fnUntraced(function* (given: {
   }
 })
 
-/** Loaded when needed: the other commands generate nothing. */
+/** Loaded on demand, because most commands don't need the fuzzer. */
 const loaded = Effect.promise(() => import("../testing/Fuzzing.ts"))
 
 const settingsAndTarget = Effect.gen(function* () {
@@ -128,7 +131,7 @@ export const check = Command.make(
     ...toolFlags,
     time: text("time", "DURATION", "How long the check may take. Default 1m").pipe(Flag.withDefault("1m")),
     jobs: count("jobs", "Conversations at once. Default 3").pipe(Flag.withDefault(3)),
-    badge: text("badge", "FILE", "Write a badge: an image (.svg), else an endpoint of shields.io (JSON)").pipe(
+    badge: text("badge", "FILE", "Write a badge: an image (.svg), or else a shields.io endpoint (JSON)").pipe(
       Flag.optional
     )
   },
@@ -143,7 +146,7 @@ export const check = Command.make(
 ).pipe(
   Command.withDescription("Check a server against each rule of the specification"),
   Command.withExamples([
-    { command: "effect-mcp check -- node server.js", description: "A tick or a cross for each rule" },
+    { command: "effect-mcp check -- node server.js", description: "A check mark or a cross for each rule" },
     { command: "effect-mcp check -- http://localhost:3000/mcp", description: "The same over Streamable HTTP" },
     {
       command: "effect-mcp check --level MUST --report junit.xml --badge badge.svg -- python server.py",
@@ -163,13 +166,13 @@ export const fuzz = Command.make(
     return yield* Fuzzing.fuzz(target, settings, { ...given, ...limits, strangerHeaders })
   })
 ).pipe(
-  Command.withDescription("Search a server for what breaks the specification"),
+  Command.withDescription("Search a server for violations of the specification"),
   Command.withExamples([
-    { command: "effect-mcp fuzz -- node server.js", description: "One minute, every revision that it speaks" },
+    { command: "effect-mcp fuzz -- node server.js", description: "One minute, every revision that it supports" },
     { command: "effect-mcp fuzz -- http://localhost:3000/mcp", description: "The same over Streamable HTTP" },
     {
       command: "effect-mcp fuzz --time 10m --known known.txt --report junit.xml -- python server.py",
-      description: "In CI: exit code 1 when there is a finding that is not accepted"
+      description: "In CI: exit code 1 if there is a finding that is not accepted"
     }
   ])
 )
@@ -180,9 +183,11 @@ export const diff = Command.make(
   "diff",
   {
     ...limitFlags,
-    ignore: text("ignore", "PATH", "What may differ: result.structuredContent.now, tools/call clock; repeatable").pipe(
-      Flag.atLeast(0)
-    )
+    ignore: text(
+      "ignore",
+      "PATH",
+      "A value that may differ: result.structuredContent.now, tools/call clock; repeatable"
+    ).pipe(Flag.atLeast(0))
   },
   Effect.fnUntraced(function* (given) {
     const { settings, target } = yield* settingsAndTarget
@@ -191,15 +196,15 @@ export const diff = Command.make(
     return yield* Fuzzing.diff(target, settings, { ...given, ...limits, level: "robustness", only: [] })
   })
 ).pipe(
-  Command.withDescription("Compare two servers, or versions, in the same conversations"),
+  Command.withDescription("Compare two servers or versions with the same conversations"),
   Command.withExamples([
     {
       command: "effect-mcp diff -- node old.js --- node new.js",
-      description: "What differs, and the shortest way to it"
+      description: "The differences, and the shortest conversation for each"
     },
     {
       command: "effect-mcp diff --ignore result.structuredContent.now -- ./server --- http://localhost:3000/mcp",
-      description: "A process and a URL, but for one field"
+      description: "A process and a URL, ignoring one field"
     }
   ])
 )
@@ -214,15 +219,15 @@ export const fuzzClient = Command.make(
     return yield* Fuzzing.fuzzClient(target, settings, { ...given, ...limits })
   })
 ).pipe(
-  Command.withDescription("Find out whether a client keeps the specification"),
+  Command.withDescription("Check whether a client follows the specification"),
   Command.withExamples([
     {
       command: "effect-mcp fuzz-client -- node client.js",
-      description: "node client.js URL lists the tools of each server, calls add_numbers, and ends with exit code 0"
+      description: "node client.js URL lists each server's tools, calls add_numbers, and exits with code 0"
     },
     {
       command: "effect-mcp fuzz-client --stdio -- node client.js",
-      description: "node client.js COMMAND ARGS... starts the server, and speaks with it over stdin and stdout"
+      description: "node client.js COMMAND ARGS... starts the server and communicates with it over stdin and stdout"
     }
   ])
 )
@@ -232,7 +237,7 @@ export const replay = Command.make(
   {
     ...strangerFlag,
     file: Argument.String("file").pipe(
-      Argument.withDescription("A finding that fuzz --save or fuzz-client --save has written")
+      Argument.withDescription("A finding written by fuzz --save or fuzz-client --save")
     )
   },
   Effect.fnUntraced(function* (given) {
@@ -242,6 +247,6 @@ export const replay = Command.make(
     return yield* Fuzzing.replay(target, settings, { file: given.file, strangerHeaders })
   })
 ).pipe(
-  Command.withDescription("Play a finding of either fuzzer again, and show the wire"),
+  Command.withDescription("Replay a finding from either fuzzer and show the wire messages"),
   Command.withExamples([{ command: "effect-mcp replay findings/answer-always-tools-list.json -- node server.js" }])
 )

@@ -1,4 +1,4 @@
-/** `effect-mcp install` and `effect-mcp list`: servers in the configuration of hosts. */
+/** `effect-mcp install` and `list`: servers in hosts' configurations. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -11,14 +11,14 @@ import { orUsage } from "../terminal/Arguments.ts"
 import { usage } from "../terminal/Exit.ts"
 import * as Host from "../hosts/Host.ts"
 import type * as Installation from "../hosts/Installation.ts"
-import * as ServerEntry from "@effect-mcp/client/internal/ServerEntry"
+import * as ServerEntry from "@effect-mcp/client/ServerEntry"
 import { Output } from "../terminal/Output.ts"
 import { json, table } from "../render/Text.ts"
 import { noServer, SelectedServer } from "../session/Session.ts"
 import * as Settings from "../target/Settings.ts"
 import { safeLine } from "../terminal/Style.ts"
 
-/** Loaded when needed: the other commands edit no files. */
+/** Loaded on demand, because only these commands edit configuration files. */
 const installation = Effect.promise(() => import("../hosts/Installation.ts"))
 
 const toggle = (name: string, description: string) =>
@@ -28,18 +28,18 @@ const flags = {
   client: Argument.ChoiceWithValue(
     "client",
     Host.hosts.map((host) => [host.id, host] as const)
-  ).pipe(Argument.withDescription("The host that shall use the server")),
+  ).pipe(Argument.withDescription("The host that will use the server")),
   name: Flag.String("name").pipe(
-    Flag.withDescription("What the host calls the server. Default: taken from its command or URL"),
+    Flag.withDescription("The server's name in the host. Default: taken from its command or URL"),
     Flag.optional
   ),
-  project: toggle("project", "Write the file of the project in this folder, not that of the user"),
-  force: toggle("force", "Replace another server of that name"),
-  undo: toggle("undo", "Take the server out again, or put back the one that was there before"),
-  dryRun: toggle("dry-run", "Say what would change, and change nothing")
+  project: toggle("project", "Write this folder's project file instead of the user's file"),
+  force: toggle("force", "Replace an existing server with that name"),
+  undo: toggle("undo", "Remove the server again, or restore the previous one"),
+  dryRun: toggle("dry-run", "Show what would change without changing anything")
 }
 
-/** A name that hosts accept, from the words that start or reach a server. */
+/** Derives a name that hosts accept from a server's command or URL. */
 const nameOf = (words: ReadonlyArray<string>): string => {
   const [command = ""] = words
   if (URL.canParse(command) && command.startsWith("http")) {
@@ -62,7 +62,7 @@ const checkedName = (name: string) =>
     ? Effect.succeed(name)
     : usage(`--name ${name}: letters, digits, "-" and "_", at most 64 of them, the first a letter or a digit`)
 
-/** Hosts start servers in folders of their own: words that name a file here become absolute. */
+/** Makes the paths of existing files absolute, because hosts start servers in other folders. */
 const absolute = Effect.fnUntraced(function* (words: ReadonlyArray<string>, folder: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -80,7 +80,7 @@ const entryOf = Effect.fnUntraced(function* (words: ReadonlyArray<string>, setti
   const { headers, transport } = settings
   const [first = ""] = words
   if (/^https?:\/\//i.test(first)) {
-    if (words.length > 1) return yield* usage(`A URL takes no arguments: ${words.slice(1).join(" ")}`)
+    if (words.length > 1) return yield* usage(`A URL does not take arguments: ${words.slice(1).join(" ")}`)
     return { _tag: "Reached", url: first, headers, transport: transport === "sse" ? "sse" : "auto" } as const
   }
   const cwd = settings.cwd === undefined ? undefined : path.resolve(here, settings.cwd)
@@ -104,7 +104,7 @@ export const install = Command.make(
     if (words === undefined && (!undo || Option.isNone(given))) return yield* noServer
     const machine = yield* Host.Machine
     const file = Host.fileOf(host, machine, project)
-    if (file === undefined) return yield* usage(`${host.title} has no file for projects: leave out --project`)
+    if (file === undefined) return yield* usage(`${host.title} has no project file. Leave out --project`)
     const name = yield* checkedName(Option.getOrElse(given, () => nameOf(words ?? [])))
     const Installation = yield* installation
     const place = { host, file, name, project: project ? machine.cwd : undefined }
@@ -117,18 +117,18 @@ export const install = Command.make(
     const [done, would] = said[change.state]
     const lines = [`${dryRun ? would : done} ${name} in ${safeLine(file)}`]
     if (entry !== undefined && !undo) lines.push(`  ${safeLine(ServerEntry.shown(entry))}`)
-    if (change.backup !== undefined && !dryRun) lines.push(`  What was there before: ${safeLine(change.backup)}`)
+    if (change.backup !== undefined && !dryRun) lines.push(`  The previous entry: ${safeLine(change.backup)}`)
     if (change.state !== "unchanged" && !dryRun) lines.push(`Restart ${host.title} to use it.`)
     return yield* output.line(
       settings.json ? json({ ...change, name, file, client: host.id, dryRun }) : lines.join("\n")
     )
   })
 ).pipe(
-  Command.withDescription("Write the server into the configuration of a host"),
+  Command.withDescription("Add the server to a host's configuration"),
   Command.withExamples([
     { command: "effect-mcp install claude-code -- node server.js", description: "For every project of this user" },
     { command: "effect-mcp install vscode --project -- https://example.com/mcp", description: "For this folder" },
-    { command: "effect-mcp install codex --undo --name server", description: "Take it out again" }
+    { command: "effect-mcp install codex --undo --name server", description: "Remove it again" }
   ])
 )
 
@@ -161,7 +161,7 @@ export const list = Command.make(
     const files = Host.hosts.flatMap((host) => {
       const user = Host.fileOf(host, machine, false)
       const project = Host.fileOf(host, machine, true)
-      // In the home folder both can be the same file.
+      // In the home folder, both may be the same file.
       return [
         ...(user === undefined ? [] : [{ host, file: user, project: undefined }]),
         ...(project === undefined || project === user ? [] : [{ host, file: project, project: machine.cwd }])
@@ -169,10 +169,10 @@ export const list = Command.make(
     })
     const rows = (yield* Effect.forEach(files, inFile)).flat()
     const shown = rows.map(({ client, file, name, server }) => [client, name, server, file].map(safeLine))
-    const text = rows.length === 0 ? "No host has a server in its configuration" : table(shown)
+    const text = rows.length === 0 ? "No host has any servers in its configuration" : table(shown)
     yield* output.line(settings.json ? json(rows) : text)
   })
 ).pipe(
-  Command.withDescription("The servers in the configuration of each host"),
+  Command.withDescription("List the servers in each host's configuration"),
   Command.withExamples([{ command: "effect-mcp list" }])
 )

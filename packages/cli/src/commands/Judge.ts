@@ -1,4 +1,4 @@
-/** `effect-mcp judge` and `record`: the server, served unchanged; held against the specification, or recorded for tests. */
+/** `effect-mcp judge` and `record`: forward all of a server's traffic, and check it against the specification or record it for tests. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -9,21 +9,21 @@ import * as Settings from "../target/Settings.ts"
 import { placeOf } from "../tap/Tap.ts"
 import { reportFlags } from "./Fuzz.ts"
 
-/** Where a server at a URL is served again. */
+/** Flags for the address of the proxy in front of an HTTP server. */
 const placeFlags = {
   port: Flag.Int("port").pipe(
     Flag.withMetavar("N"),
-    Flag.withDescription("For a URL: the port where clients reach it. Default: any that is free, which is told"),
+    Flag.withDescription("For a URL: the port for clients. Default: any free port, which is printed"),
     Flag.optional
   ),
   host: Flag.String("host").pipe(
     Flag.withMetavar("ADDRESS"),
-    Flag.withDescription("For a URL: where to listen. Default 127.0.0.1, which only this machine reaches"),
+    Flag.withDescription("For a URL: the address to listen on. Default 127.0.0.1, which only this machine can reach"),
     Flag.optional
   )
 }
 
-/** The server, the settings, and where it is served. */
+/** Returns the server, the settings, and the address to serve at. */
 const served = Effect.fnUntraced(function* (given: {
   readonly port: Option.Option<number>
   readonly host: Option.Option<string>
@@ -39,22 +39,23 @@ export const judge = Command.make(
   { ...reportFlags, ...placeFlags },
   Effect.fnUntraced(function* (given) {
     const { place, settings, target } = yield* served(given)
-    const { level, only, report } = given
-    // Loaded when needed: the other commands judge nothing.
+    const { level, only, report, strict } = given
+    // Loaded on demand, because only these commands need it.
     const Judging = yield* Effect.promise(() => import("../testing/Judging.ts"))
     return yield* Judging.judge(target, settings, place, {
       level,
+      strict,
       only,
       report,
       known: Option.getOrUndefined(given.known)
     })
   })
 ).pipe(
-  Command.withDescription("Pass real traffic on, and hold it against the specification"),
+  Command.withDescription("Forward real traffic, and check it against the specification"),
   Command.withExamples([
     {
       command: "effect-mcp judge --report junit.xml -- node server.js",
-      description: "In place of the server's command, over stdio; ends with the server, with exit code 1 for findings"
+      description: "Replaces the server's command, over stdio; exits with the server, with code 1 if there are findings"
     },
     {
       command: "effect-mcp judge --port 8080 -- http://localhost:3000/mcp",
@@ -67,10 +68,10 @@ export const record = Command.make(
   "record",
   {
     ...placeFlags,
-    file: Argument.String("file").pipe(Argument.withDescription("The cassette to write, one message a line (JSONL)")),
+    file: Argument.String("file").pipe(Argument.withDescription("The cassette to write, one message per line (JSONL)")),
     redact: Flag.String("redact").pipe(
       Flag.withMetavar("NAME"),
-      Flag.withDescription("A field whose values are secrets, beside those that are named like one; repeatable"),
+      Flag.withDescription("A field whose values are secret, in addition to fields named like secrets; repeatable"),
       Flag.atLeast(0)
     )
   },
@@ -80,7 +81,7 @@ export const record = Command.make(
     return yield* Recording.record(target, settings, place, { file: given.file, redact: given.redact })
   })
 ).pipe(
-  Command.withDescription("Pass real traffic on, and record it to be replayed in tests"),
+  Command.withDescription("Forward real traffic, and record it for replay in tests"),
   Command.withExamples([
     {
       command: "effect-mcp record weather.jsonl -- node server.js",

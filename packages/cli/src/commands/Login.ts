@@ -1,4 +1,4 @@
-/** `effect-mcp login`, `logout`, `whoami`: the user's logins at servers behind HTTP. */
+/** `effect-mcp login`, `logout`, `whoami`: the user's logins to HTTP servers. */
 import type * as OAuth from "@effect-mcp/auth/client/OAuth"
 import type { OAuthError } from "@effect-mcp/auth/OAuthError"
 import * as Argument from "effect/cli/Argument"
@@ -17,34 +17,34 @@ import * as Settings from "../target/Settings.ts"
 import { safeLine } from "../terminal/Style.ts"
 
 const url = Argument.String("url").pipe(
-  Argument.withDescription("The server's URL; also taken after --"),
+  Argument.withDescription("The server's URL; can also be put after --"),
   Argument.optional
 )
 
-/** The URL of this command line, wherever it stands. */
+/** Returns the URL on the command line, before or after `--`. */
 const serverOf = Effect.fnUntraced(function* (given: Option.Option<string>) {
   const { target } = yield* SelectedServer
   const text = Option.getOrUndefined(given) ?? target?.name
-  if (text === undefined) return yield* usage("No server: effect-mcp login https://example.com/mcp")
+  if (text === undefined) return yield* usage("No server given. Example: effect-mcp login https://example.com/mcp")
   if (!URL.canParse(text) || !/^https?:/i.test(text)) return yield* usage(`Not the URL of a server: ${text}`)
   return text
 })
 
-/** Runs `body` with the logins of this user. */
+/** Runs `body` with the user's logins. */
 const use = Effect.fnUntraced(function* <A>(
   options: Options,
   body: (oauth: OAuth.OAuth["Service"]) => Effect.Effect<A, OAuthError>
 ) {
-  // Loaded when needed: the other commands may need no HTTP.
+  // Loaded on demand, because other commands may not need HTTP.
   const Logins = yield* Effect.promise(() => import("../target/Logins.ts"))
   return yield* Effect.mapError(Logins.use(options, body), fromOAuth)
 })
 
 const lasts = ({ expiresAt, refreshable }: OAuth.Login, now: number): string => {
-  if (expiresAt === undefined) return "not known when"
+  if (expiresAt === undefined) return "at an unknown time"
   const seconds = Math.abs(Math.round((expiresAt - now) / 1000))
   const when = expiresAt > now ? `in ${seconds} s` : `${seconds} s ago`
-  return refreshable ? `${when}, and is renewed by itself` : when
+  return refreshable ? `${when}, and is renewed automatically` : when
 }
 
 const rows = (login: OAuth.Login, now: number): ReadonlyArray<ReadonlyArray<string>> => [
@@ -66,18 +66,20 @@ const show = Effect.fnUntraced(function* (login: OAuth.Login) {
 const loginFlags = {
   url,
   noBrowser: Flag.Boolean("no-browser").pipe(
-    Flag.withDescription("Show the login page's address, and take the one that the browser ends at: for use over SSH"),
+    Flag.withDescription(
+      "Print the login page's address, and ask for the address where the browser ends: for use over SSH"
+    ),
     Flag.withDefault(false),
     Flag.withoutNegation
   ),
   port: Flag.Int("port").pipe(
     Flag.withMetavar("N"),
-    Flag.withDescription("The port that the login comes back to. Default: any that is free"),
+    Flag.withDescription("The port for the redirect after login. Default: any free port"),
     Flag.optional
   ),
   clientId: Flag.String("client-id").pipe(
     Flag.withMetavar("ID"),
-    Flag.withDescription("A client that was registered by hand; its secret, if any, in EFFECT_MCP_CLIENT_SECRET"),
+    Flag.withDescription("The id of a manually registered client; its secret, if any, in EFFECT_MCP_CLIENT_SECRET"),
     Flag.optional
   )
 }
@@ -100,7 +102,7 @@ export const login = Command.make(
     yield* show(yield* use(options, (oauth) => oauth.login(server)))
   })
 ).pipe(
-  Command.withDescription("Log in at a server behind HTTP, in the browser"),
+  Command.withDescription("Log in to an HTTP server, in the browser"),
   Command.withExamples([{ command: "effect-mcp login https://example.com/mcp" }])
 )
 
@@ -111,9 +113,9 @@ export const logout = Command.make(
     const server = yield* serverOf(url)
     const output = yield* Output
     const was = yield* use({ tell: undefined }, (oauth) => oauth.logout(server))
-    yield* output.note(was ? "Logged out" : "There was no login")
+    yield* output.note(was ? "Logged out" : "There was no login to remove")
   })
-).pipe(Command.withDescription("End a login: its tokens are revoked and forgotten"))
+).pipe(Command.withDescription("Log out: revokes and deletes the tokens"))
 
 export const whoami = Command.make(
   "whoami",
@@ -126,4 +128,4 @@ export const whoami = Command.make(
     yield* output.note("Not logged in")
     return yield* silent(code.server)
   })
-).pipe(Command.withDescription("Show the login at a server, and how long it lasts; sends nothing"))
+).pipe(Command.withDescription("Show the login for a server and when it expires; sends nothing"))

@@ -1,4 +1,4 @@
-/** `effect-mcp ping`: whether the server answers, and how fast. */
+/** `effect-mcp ping`: checks whether the server responds, and how fast. */
 import * as Command from "effect/cli/Command"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -15,6 +15,6 @@ export const ping = Command.make("ping", {}, () =>
     })
   )
 ).pipe(
-  Command.withDescription("See whether the server answers, and how fast"),
+  Command.withDescription("Check whether the server responds, and how fast"),
   Command.withExamples([{ command: "effect-mcp ping -- node server.js" }])
 )

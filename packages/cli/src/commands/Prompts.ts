@@ -1,4 +1,4 @@
-/** `effect-mcp prompts`, `prompt` and `complete`: the prompts, one of them filled in, and suggestions for arguments. */
+/** `effect-mcp prompts`, `prompt` and `complete`: list prompts, get one, and complete arguments. */
 import type { CompleteResult, Reference } from "@effect-mcp/protocol/model/Completion"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
@@ -28,7 +28,7 @@ export const prompts = Command.make("prompts", {}, () =>
 
 export const prompt = Command.make(
   "prompt",
-  { name: name("The prompt's name"), words: assignments("Its arguments; all of them are text") },
+  { name: name("The prompt's name"), words: assignments("Its arguments, which are all text") },
   Effect.fnUntraced(function* ({ name, words }) {
     const args = Object.fromEntries(yield* orUsage(assembleText(words)))
     yield* Session.use((session) =>
@@ -42,7 +42,7 @@ export const prompt = Command.make(
   Command.withExamples([{ command: "effect-mcp prompt review file=main.ts -- node server.js" }])
 )
 
-/** A prompt by its name, with `prompt:` before it or not, or a resource template: that has a scheme. `prompt://` starts a URI. */
+/** Parses a prompt's name, with or without `prompt:`, or a resource template, which has a scheme. `prompt://` starts a URI. */
 const referenceOf = (text: string): Reference => {
   if (text.startsWith("prompt:") && !text.startsWith("prompt://")) {
     return { type: "ref/prompt", name: text.slice("prompt:".length) }
@@ -52,7 +52,7 @@ const referenceOf = (text: string): Reference => {
     : { type: "ref/prompt", name: text }
 }
 
-/** One suggestion per line; that there are more is for people, on stderr. */
+/** Prints a suggestion per line, and a note on stderr if there are more. */
 const suggest = ({ output, settings }: Session.CommandSession, completion: CompleteResult["completion"]) => {
   const { hasMore, total, values } = completion
   if (settings.json) return output.line(json(completion))
@@ -70,15 +70,15 @@ export const complete = Command.make(
     reference: Argument.String("reference").pipe(
       Argument.withDescription("A prompt's name (or prompt:NAME), or a resource template's URI")
     ),
-    words: assignments("First the argument to complete; then those that are settled already")
+    words: assignments("The argument to complete, followed by the arguments that are already set")
   },
   Effect.fnUntraced(function* ({ reference, words }) {
     const [first = "", second] = words
     if (/^[\w.-]+$/.test(first) && second !== undefined && !second.includes("=")) {
-      return yield* usage(`Write an argument and its beginning as one word: ${first}=${second}`)
+      return yield* usage(`Write the argument and its beginning as one word: ${first}=${second}`)
     }
     const [argument, ...settled] = yield* orUsage(assembleText(words))
-    if (argument === undefined) return yield* usage("Say which argument to complete: argument=beginning")
+    if (argument === undefined) return yield* usage("Name the argument to complete: argument=beginning")
     const [name, value] = argument
     const context = settled.length === 0 ? undefined : { context: { arguments: Object.fromEntries(settled) } }
     return yield* Session.use((session) =>
@@ -95,7 +95,7 @@ export const complete = Command.make(
     { command: "effect-mcp complete review file=ma -- node server.js" },
     {
       command: "effect-mcp complete review file=ma lang=ts -- node server.js",
-      description: "With lang settled"
+      description: "With lang already set"
     },
     { command: "effect-mcp complete 'file:///{path}' path=src/ -- node server.js", description: "A resource template" }
   ])

@@ -1,4 +1,4 @@
-/** `effect-mcp resources`, `read` and `watch`: what can be read, its contents, and its contents whenever they change. */
+/** `effect-mcp resources`, `read` and `watch`: list resources, read one, and read it again whenever it changes. */
 import type { ReadResourceResult } from "@effect-mcp/protocol/model/Resource"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
@@ -31,7 +31,7 @@ export const resources = Command.make("resources", {}, () =>
 const textOf = ({ contents }: ReadResourceResult): string =>
   contents.flatMap((part) => ("text" in part ? [part.text] : [])).join("\n")
 
-/** Text exactly as it is; bytes only where they can go. */
+/** Prints text unchanged. On a terminal, binary data is only described; elsewhere, it needs `--output`. */
 const printContents = Effect.fnUntraced(function* (session: Session.CommandSession, result: ReadResourceResult) {
   const { output, settings } = session
   const { contents } = result
@@ -86,7 +86,7 @@ export const watch = Command.make("watch", { uri }, ({ uri }) =>
     )
   )
 ).pipe(
-  Command.withDescription("Print a resource, and again whenever the server says that it changed, until Ctrl+C"),
+  Command.withDescription("Print a resource, and print it again whenever the server reports a change, until Ctrl+C"),
   Command.withShortDescription("Print a resource, and again on each change"),
   Command.withExamples([
     { command: "effect-mcp watch file:///log.txt -- node server.js" },

@@ -1,6 +1,4 @@
-/**
- * What the commands have in common: their arguments, and how lists are collected and printed.
- */
+/** Shared by the commands: arguments, and collecting and printing lists. */
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Argument from "effect/cli/Argument"
@@ -13,14 +11,14 @@ import type { CommandSession } from "../session/Session.ts"
 
 export const name = (what: string) => Argument.String("name").pipe(Argument.withDescription(what))
 export const uri = Argument.String("uri").pipe(Argument.withDescription("The resource's URI"))
-/** `key=value` words. */
+/** The `key=value` arguments. */
 export const assignments = (what: string) =>
   Argument.String("key=value").pipe(Argument.withDescription(what), Argument.variadic())
 
 export const outputFile = Flag.String("output").pipe(
   Flag.withAlias("o"),
   Flag.withMetavar("FILE"),
-  Flag.withDescription("Write the bytes of the answer to this file (- for stdout); its text if it has no bytes"),
+  Flag.withDescription("Write the result's bytes to this file (- for stdout), or its text if it has no bytes"),
   Flag.optional
 )
 
@@ -30,11 +28,11 @@ export const progressEvents = Flag.Boolean("progress").pipe(
   Flag.withoutNegation
 )
 
-/** All of a list, page after page. */
+/** Reads all pages of a list. */
 export const all = <A>(stream: Stream.Stream<A, ClientError>): Effect.Effect<ReadonlyArray<A>, ClientError> =>
   Stream.runCollect(stream)
 
-/** A list that the server declared but does not have (templates, often) is empty, with a note about it. */
+/** Returns an empty list, with a note, if the server declared the list but doesn't have it, which is common for templates. */
 export const ifThere = <A>(
   { output }: CommandSession,
   what: string,
@@ -46,16 +44,16 @@ export const ifThere = <A>(
       : Effect.fail(error)
   )
 
-/** One document: as JSON for scripts, rendered for people. */
+/** Prints a value as JSON, or rendered for people. */
 export const print = ({ output, settings }: CommandSession, value: unknown, render: (view: View) => string) =>
   output.line(settings.json ? json(value) : render(output))
 
-/** What to say of a tool that the server does not list. */
+/** Returns the error message for a tool that the server does not list. */
 export const noSuchTool = (listed: ReadonlyArray<{ readonly name: string }>, wanted: string): string => {
   const near = closest(
     wanted,
     listed.map((tool) => tool.name)
   )
-  const advice = near === undefined ? "effect-mcp tools lists those that it has" : `Did you mean ${near}?`
+  const advice = near === undefined ? "effect-mcp tools lists its tools" : `Did you mean ${near}?`
   return `The server has no tool named ${wanted}. ${advice}`
 }

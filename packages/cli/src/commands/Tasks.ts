@@ -1,7 +1,7 @@
 /**
  * `effect-mcp tasks`: calls that outlive their request, by the id that `call --detach` prints.
  *
- * A server tells its callers apart by their login, or by their connection: one that is started by each command forgets.
+ * A server identifies a task's owner by login or connection. If each command starts a new server process, it doesn't know earlier tasks.
  */
 import { Tasks } from "@effect-mcp/tasks"
 import * as Argument from "effect/cli/Argument"
@@ -21,7 +21,7 @@ const id = Argument.String("id").pipe(Argument.withDescription("The task's id"))
 const noList = (version: string): CommandFailure =>
   new CommandFailure({
     code: code.server,
-    message: `Revision ${version} has no list of tasks: read one by the id that call --detach printed`
+    message: `Revision ${version} cannot list tasks. Read a task by the id that call --detach printed`
   })
 
 const list = Command.make("list", {}, () =>
@@ -34,7 +34,7 @@ const list = Command.make("list", {}, () =>
     { leavesTasks: true }
   )
 ).pipe(
-  Command.withDescription("The tasks of this caller, where the server lists them (2025-11-25)"),
+  Command.withDescription("List this caller's tasks, if the server can list them (2025-11-25)"),
   Command.withExamples([{ command: "effect-mcp tasks list -- https://example.com/mcp" }])
 )
 
@@ -51,7 +51,7 @@ const get = Command.make("get", { id }, ({ id }) =>
     { leavesTasks: true }
   )
 ).pipe(
-  Command.withDescription("What a task does now, and what it asks"),
+  Command.withDescription("Show a task's status and its questions"),
   Command.withExamples([{ command: "effect-mcp tasks get ID -- https://example.com/mcp" }])
 )
 

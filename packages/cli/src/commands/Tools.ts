@@ -1,4 +1,4 @@
-/** `effect-mcp tools`: the tools and their arguments; one of them with its whole schema. */
+/** `effect-mcp tools`: lists the tools with their arguments, or shows one tool with its schema. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** `effect-mcp top`: what runs at a server now, and the end of what hangs, by its admin endpoint. */
+/** `effect-mcp top`: shows everything running on a server and stops stuck requests, through its admin endpoint. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -12,6 +12,7 @@ import type { Style } from "../terminal/Style.ts"
 import * as Settings from "../target/Settings.ts"
 import * as Endpoint from "../top/Endpoint.ts"
 import { messageLine } from "../top/Frame.ts"
+import * as Rates from "../top/Rates.ts"
 import * as Tree from "../top/Tree.ts"
 
 const duration = (name: string, description: string) =>
@@ -21,66 +22,70 @@ const millisOf = (name: string, given: Option.Option<string>) => {
   if (Option.isNone(given)) return Effect.undefined
   const parsed = Settings.parseDuration(given.value)
   return parsed === undefined
-    ? usage(`--${name} ${given.value} is no duration: write 30s, 500ms or 2m`)
+    ? usage(`--${name} ${given.value} is not a duration: write 30s, 500ms or 2m`)
     : Effect.succeed(parsed)
 }
 
 const flags = {
   url: Argument.String("url").pipe(
     Argument.withDescription(
-      `The admin endpoint, as http://127.0.0.1:9464/admin, its token in ${Endpoint.tokenName}; or its Unix socket, as /run/user/1000/hello.sock`
+      `The admin endpoint, such as http://127.0.0.1:9464/admin with its token in ${Endpoint.tokenName}, or its Unix socket, such as /run/user/1000/hello.sock`
     )
   ),
   filter: Flag.String("filter").pipe(
     Flag.withMetavar("TEXT"),
-    Flag.withDescription("Only requests with this in their method, target, client, caller, session or transport"),
+    Flag.withDescription(
+      "Only requests with this in their method, target, state, client, caller, session, node or transport"
+    ),
     Flag.optional
   ),
-  older: duration("older", "Only requests that run for longer: 30s, 2m, 1h"),
-  sort: Flag.ChoiceWithValue("sort", [
-    ["age", "age"],
-    ["method", "method"],
-    ["client", "client"]
-  ] as const).pipe(Flag.withDescription("The order of requests. Default age"), Flag.optional),
-  every: duration("every", "How often the view is made anew. Default 1s"),
+  older: duration("older", "Only requests that have run for longer: 30s, 2m, 1h"),
+  sort: Flag.ChoiceWithValue(
+    "sort",
+    Tree.sorts.map((sort) => [sort, sort] as const)
+  ).pipe(
+    Flag.withDescription("The order of requests: the oldest first (age), the newest first, or by name. Default age"),
+    Flag.optional
+  ),
+  every: duration("every", "How often to refresh the view. Default 1s"),
   once: Flag.Boolean("once").pipe(
-    Flag.withDescription("Print the view once; so it is where there is no terminal, and with --json"),
+    Flag.withDescription("Print the view once. Default without a terminal, and with --json"),
     Flag.withDefault(false),
     Flag.withoutNegation
   ),
   interrupt: Flag.String("interrupt").pipe(
     Flag.withMetavar("KEY"),
-    Flag.withDescription("Interrupt the request of this key, with --reason"),
+    Flag.withDescription("Interrupt the request with this key; needs --reason"),
     Flag.optional
   ),
   session: Flag.String("session").pipe(
     Flag.withMetavar("ID"),
-    Flag.withDescription("The session that --messages and --level are about"),
+    Flag.withDescription("The session for --messages and --level"),
     Flag.optional
   ),
   messages: Flag.Boolean("messages").pipe(
-    Flag.withDescription("Print the messages of a session in the last minute, from the first look on"),
+    Flag.withDescription("Print a session's messages from the last minute; recording starts with the first request"),
     Flag.withDefault(false),
     Flag.withoutNegation
   ),
   level: Flag.String("level").pipe(
     Flag.withMetavar("LEVEL"),
-    Flag.withDescription("Set the least level of log messages that the client of a session is sent"),
+    Flag.withDescription("Set the minimum level of log messages for a session's client"),
     Flag.optional
   ),
   drain: Flag.Boolean("drain").pipe(
-    Flag.withDescription("Take nothing new, and end all sessions once no request runs"),
+    Flag.withDescription("Reject new work, and close all sessions once no requests are running"),
     Flag.withDefault(false),
     Flag.withoutNegation
   ),
   node: Flag.String("node").pipe(
     Flag.withMetavar("NAME"),
-    Flag.withDescription("The node to --drain, of several. Default: the one that is asked"),
+    Flag.withDescription("With several nodes, the node to --drain. Default: the node that responds"),
     Flag.optional
   ),
   reason: Flag.String("reason").pipe(
     Flag.withMetavar("TEXT"),
-    Flag.withDescription("Why: its client is told"),
+    Flag.withDescription("The reason, which is sent to the client"),
     Flag.optional
   )
 }
@@ -95,7 +100,7 @@ interface Steering {
   readonly node: Option.Option<string>
 }
 
-/** Does what the flags ask for; undefined where they only look. */
+/** Runs the action that the flags specify, or returns `undefined` if they specify none. */
 const steered = Effect.fnUntraced(function* (
   endpoint: Endpoint.AdminEndpoint,
   { drain, interrupt, level, messages, node, reason, session }: Steering,
@@ -103,7 +108,7 @@ const steered = Effect.fnUntraced(function* (
 ): Effect.fn.Return<{ readonly json: object; readonly said: string } | undefined, CommandFailure> {
   if (Option.isSome(interrupt)) {
     if (Option.isNone(reason) || reason.value.trim() === "") {
-      return yield* usage("--interrupt needs --reason: the client is told")
+      return yield* usage("--interrupt needs --reason, which the client receives")
     }
     const interrupted = yield* endpoint.interrupt(interrupt.value, reason.value.trim())
     const said = `Request ${interrupt.value} ${interrupted ? "was interrupted" : "had ended"}`
@@ -111,14 +116,17 @@ const steered = Effect.fnUntraced(function* (
   }
   if (drain) {
     const began = yield* endpoint.drain(Option.getOrUndefined(node))
-    return { json: { draining: true, began }, said: began ? "The drain has begun" : "It drains already" }
+    return { json: { draining: true, began }, said: began ? "The server is now draining" : "It is already draining" }
   }
   if (!messages && Option.isNone(level)) return undefined
-  if (Option.isNone(session)) return yield* usage("--messages and --level need --session ID, as the view shows it")
+  if (Option.isNone(session)) return yield* usage("--messages and --level need --session ID. The view shows the ids")
   const id = session.value
   if (Option.isSome(level)) {
     yield* endpoint.level(id, level.value)
-    return { json: { level: level.value }, said: `The client of ${id} is sent log messages from ${level.value} on` }
+    return {
+      json: { level: level.value },
+      said: `The client of ${id} now receives log messages of level ${level.value} and above`
+    }
   }
   const found = yield* endpoint.messages(id)
   return { json: { messages: found }, said: found.map((one) => messageLine(one, style)).join("\n") }
@@ -148,17 +156,33 @@ export const top = Command.make(
       return yield* Screen.show(endpoint, filter, period, output.style)
     }
     const snapshot = yield* endpoint.snapshot
-    if (settings.json) return yield* output.line(json({ ...snapshot, requests: Tree.matching(snapshot, filter) }))
+    const recent = yield* endpoint.recent(snapshot.time - 15_000)
+    if (settings.json) {
+      const requests = Tree.matching(snapshot, filter)
+      return yield* output.line(json({ ...snapshot, requests, tools: recent?.tools, problems: recent?.problems }))
+    }
     const lines = Tree.lines(snapshot, filter, output.style).map(({ text }) => text)
-    return yield* output.line([Tree.summary(snapshot), "", ...lines].join("\n"))
+    const rates = Rates.rates(recent, output.style)
+    return yield* output.line(
+      [
+        [Tree.identity(snapshot), Tree.summary(snapshot)].filter((part) => part !== "").join("  "),
+        ...(rates === "" ? [] : [rates]),
+        "",
+        Tree.headings(snapshot, filter),
+        ...lines
+      ].join("\n")
+    )
   })
 ).pipe(
-  Command.withDescription("Show what runs at a server, interrupt what hangs, and drain it"),
+  Command.withDescription("See running requests, interrupt stuck ones, drain a server"),
   Command.withExamples([
-    { command: "effect-mcp top http://127.0.0.1:9464/admin", description: "Live; i interrupts what is selected" },
-    { command: "effect-mcp top /run/user/1000/hello.sock", description: "By a Unix socket, without a token" },
+    {
+      command: "effect-mcp top http://127.0.0.1:9464/admin",
+      description: "Live; press i to interrupt the selected request"
+    },
+    { command: "effect-mcp top /run/user/1000/hello.sock", description: "Through a Unix socket, without a token" },
     { command: "effect-mcp top http://127.0.0.1:9464/admin --json --older 5m", description: "For scripts" },
-    { command: "effect-mcp top http://127.0.0.1:9464/admin --drain", description: "Take nothing new, and end" },
+    { command: "effect-mcp top http://127.0.0.1:9464/admin --drain", description: "Reject new work and shut down" },
     {
       command: "effect-mcp top http://127.0.0.1:9464/admin --interrupt 17 --reason 'It hangs'",
       description: "Stop one"

@@ -1,7 +1,7 @@
 /**
- * The files of a project whose change means that its server must be started again.
+ * Watches a project's files with chokidar, so that the server can be restarted after a change.
  *
- * Owns which those are: no dependencies, no output of builds, no logs, no databases. Watching itself is chokidar's.
+ * Ignores dependencies, build output, logs and databases.
  */
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -30,15 +30,15 @@ const folders = new Set([
 ])
 const files = /~$|\.(log|tmp|temp|swp|swo|pid|pyc|tsbuildinfo|db|sqlite3?)$|-(journal|wal|shm)$/i
 
-/** Whether a path below a watched folder is passed over; its segments are relative to that folder. */
+/** True if changes at this path are ignored. The segments are relative to the watched folder. */
 export const isIgnored = (segments: ReadonlyArray<string>): boolean =>
   segments.some((name, index) => {
-    // The file .env decides what a server does; other names with a dot are those of tools.
+    // The file .env affects the server. Other dotfiles belong to tools.
     if (name.startsWith(".")) return index < segments.length - 1 || !/^\.env(\.|$)/.test(name)
     return folders.has(name) || files.test(name)
   })
 
-/** The folder of the nearest package.json, else `folder` itself. */
+/** Returns the folder of the nearest package.json, or else `folder` itself. */
 export const projectOf = Effect.fnUntraced(function* (folder: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -54,7 +54,7 @@ export const projectOf = Effect.fnUntraced(function* (folder: string) {
   return yield* above(folder)
 })
 
-/** The changed paths, relative to `from`, from the moment at which this returns; together until a pause of 100 milliseconds. */
+/** Streams changed paths, relative to `from`. Changes without a pause of 100 milliseconds between them arrive together. */
 export const changes = Effect.fnUntraced(function* (
   watched: ReadonlyArray<string>,
   from: string

@@ -1,13 +1,14 @@
 /**
- * A server that is started again when it was changed, while the connections of its clients stay.
+ * Restarts a server when its files change, while its clients stay connected.
  *
- * Each start is tried first, by a process of its own that is only asked for its lists: one that fails reaches no client. Meanwhile requests
- * wait; after a failed try they fail with its reason, until the next one.
+ * Each start is first tried in a separate process that only lists its features, so that a broken server never reaches a client. Requests
+ * wait in the meantime. After a failed try, they fail with its reason until the next try.
  */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import type { Requirements } from "@effect-mcp/client/Stdio"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import { lists } from "@effect-mcp/protocol/MethodInfo"
 import * as Contract from "@effect-mcp/server/Contract"
 import type { Middleware } from "@effect-mcp/server/Middleware"
 import * as Deferred from "effect/Deferred"
@@ -15,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Struct from "effect/Struct"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as Endings from "../terminal/Exit.ts"
 import { indent } from "../render/Text.ts"
@@ -22,18 +24,18 @@ import type { CommandTarget } from "../target/Target.ts"
 import { offered } from "./offered.ts"
 
 export interface Options {
-  /** Starts the server. `trial`: its stderr is only shown where it fails. */
+  /** Starts the server. With `trial`, its stderr is only shown if it fails. */
   readonly start: (trial: boolean) => ReturnType<CommandTarget["connect"]>
   readonly client: McpClient.Options
   readonly note: (text: string) => Effect.Effect<void>
 }
 
 export interface Restarts {
-  /** A process for one client: waits until a start has succeeded. */
+  /** Connects a client to a process. Waits until a start has succeeded. */
   readonly connector: Effect.Effect<Transport, TransportError, Scope.Scope | Requirements>
-  /** Lets requests through to a server that has started. */
+  /** Holds requests until the server has started. */
   readonly middleware: Middleware
-  /** Ends all processes, tries the next start and says what has changed. Never fails. */
+  /** Stops all processes, tries the next start, and prints the changes. Never fails. */
   readonly restart: (why: string) => Effect.Effect<void, never, Requirements>
 }
 
@@ -41,7 +43,7 @@ type State =
   | { readonly _tag: "Starting" }
   /** `replaced` fails when the next start begins. */
   | { readonly _tag: "Serving"; readonly replaced: Deferred.Deferred<never, TransportError> }
-  /** A process ended by itself: the next request or change starts another. */
+  /** A process exited by itself. The next request or change starts another. */
   | { readonly _tag: "Crashed" }
   | { readonly _tag: "Failed"; readonly error: McpError.McpError }
 
@@ -50,31 +52,28 @@ const serving = (): State => ({ _tag: "Serving", replaced: Deferred.makeUnsafe()
 const count = (items: ReadonlyArray<unknown>, noun: string): ReadonlyArray<string> =>
   items.length === 0 ? [] : [`${items.length} ${noun}${items.length === 1 ? "" : "s"}`]
 
-const summary = ({ prompts, resources, templates, tools }: Contract.Contract): string =>
-  [
-    ...count(tools, "tool"),
-    ...count(prompts, "prompt"),
-    ...count(resources, "resource"),
-    ...count(templates, "resource template")
-  ].join(", ") || "nothing"
+const summary = (contract: Contract.Contract): string =>
+  Struct.keys(lists)
+    .flatMap((name) => count(contract[name], lists[name].noun))
+    .join(", ") || "nothing"
 
 const differences = (before: Contract.Contract, after: Contract.Contract): string => {
   const changes = Contract.diff(before, after)
-  if (changes.length === 0) return "Started again; the contract is the same"
+  if (changes.length === 0) return "Restarted; the contract has not changed"
   const lines = changes.map(({ breaking, message }) => `${message}${breaking ? " (breaking)" : ""}`)
-  return `Started again; the contract has changed:\n${indent(lines.join("\n"))}`
+  return `Restarted; the contract has changed:\n${indent(lines.join("\n"))}`
 }
 
 interface Parts {
   readonly options: Options
   readonly ref: SubscriptionRef.SubscriptionRef<State>
-  /** The processes that run; each completes when it has ended. */
+  /** The running processes. Each completes when the process has exited. */
   readonly running: Set<Deferred.Deferred<void>>
-  /** Of the last start that has succeeded. */
+  /** The contract of the last successful start. */
   contract: Contract.Contract | undefined
 }
 
-/** The first state that satisfies the condition. */
+/** Waits for the first state that satisfies the condition. */
 const first = <A extends State>({ ref }: Parts, is: (state: State) => state is A): Effect.Effect<A> =>
   Effect.flatMap(Stream.runHead(Stream.filter(SubscriptionRef.changes(ref), is)), (found) =>
     found._tag === "Some" ? Effect.succeed(found.value) : Effect.never
@@ -83,7 +82,7 @@ const first = <A extends State>({ ref }: Parts, is: (state: State) => state is A
 const isServing = (state: State) => state._tag === "Serving"
 const isSettled = (state: State) => state._tag !== "Starting"
 
-/** Waits until all processes have ended: the next may need what only one can have. */
+/** Waits until all processes have exited, because the next one may need an exclusive resource such as a port. */
 const allEnded = (parts: Parts): Effect.Effect<void> =>
   Effect.forEach([...parts.running], (ended) => Deferred.await(ended), { discard: true })
 
@@ -148,8 +147,10 @@ const restart = Effect.fnUntraced(function* (parts: Parts, why: string) {
   if (Exit.isFailure(exit)) {
     const [{ detail, message }] = Endings.fromCause(exit.cause)
     const reason = detail === undefined ? message : `${message}\n${detail}`
-    yield* note(`The server does not start; the next change tries again.\n${indent(reason)}`)
-    const error = McpError.internalError(`The server does not start; its next change starts it again. ${reason}`)
+    yield* note(`The server does not start. It will be restarted on the next change.\n${indent(reason)}`)
+    const error = McpError.internalError(
+      `The server does not start and will be restarted on the next change to its files. ${reason}`
+    )
     yield* SubscriptionRef.set(parts.ref, { _tag: "Failed", error })
     return
   }
@@ -159,7 +160,7 @@ const restart = Effect.fnUntraced(function* (parts: Parts, why: string) {
   yield* note(known === undefined ? `Started: ${summary(exit.value)}` : differences(known, exit.value))
 })
 
-/** Starts nothing yet: the first `restart` does. */
+/** Creates the restarts. The first call to `restart` is the first start. */
 export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Restarts> {
   const ref = yield* SubscriptionRef.make<State>({ _tag: "Starting" })
   const parts: Parts = { options, ref, running: new Set(), contract: undefined }

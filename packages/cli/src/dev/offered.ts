@@ -1,38 +1,42 @@
-/** The contract of a server as a client sees it: what `initialize` and its lists say. */
+/** Reads a server's contract as a client sees it: the result of `initialize`, and the lists. */
 import type { ClientError } from "@effect-mcp/client/ClientError"
-import type * as McpClient from "@effect-mcp/client/McpClient"
+import * as McpClient from "@effect-mcp/client/McpClient"
+import { type ListName, lists } from "@effect-mcp/protocol/MethodInfo"
 import type { Contract } from "@effect-mcp/server/Contract"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import * as Struct from "effect/Struct"
 
-/** Items of one list at most; a server that lists more is compared by the first. */
+/** Maximum number of items to read from a list. */
 const longest = 10_000
 
-const sorted = <A>(
-  declared: object | undefined,
-  list: Stream.Stream<A, ClientError>,
-  key: (item: A) => string
-): Effect.Effect<ReadonlyArray<A>, ClientError> =>
-  declared === undefined
+const sorted = (
+  client: McpClient.McpClient["Service"],
+  name: ListName
+): Effect.Effect<ReadonlyArray<object>, ClientError> => {
+  const { capability, key } = lists[name]
+  const of = (item: object) => String(Reflect.get(item, key))
+  return client.serverCapabilities[capability] === undefined
     ? Effect.succeed([])
-    : Effect.map(Stream.runCollect(Stream.take(list, longest)), (items) =>
-        items.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0))
+    : Effect.map(Stream.runCollect(Stream.take(McpClient.listOf(client, name), longest)), (items) =>
+        items.toSorted((a, b) => (of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0))
       )
+}
 
 const settingsOnly = { requests: [], questions: [], notifications: [], subscriptions: [] }
 
-/** Reads all lists. Of extensions it has the settings alone. */
+/** Reads all lists. Includes only the settings of extensions. */
 export const offered = Effect.fnUntraced(function* (
   client: McpClient.McpClient["Service"]
 ): Effect.fn.Return<Contract, ClientError> {
-  const { extensions = {}, prompts, resources, tools } = client.serverCapabilities
+  const { extensions = {} } = client.serverCapabilities
+  const listed: Record<string, ReadonlyArray<object>> = {}
+  for (const name of Struct.keys(lists)) listed[name] = yield* sorted(client, name)
   const contract: Contract = {
     name: client.serverInfo.name,
     ...(client.instructions === undefined ? undefined : { instructions: client.instructions }),
-    tools: yield* sorted(tools, client.listTools, ({ name }) => name),
-    prompts: yield* sorted(prompts, client.listPrompts, ({ name }) => name),
-    resources: yield* sorted(resources, client.listResources, ({ uri }) => uri),
-    templates: yield* sorted(resources, client.listResourceTemplates, ({ uriTemplate }) => uriTemplate),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each list has the items of its name
+    ...(listed as Pick<Contract, ListName>),
     extensions: Object.keys(extensions)
       .toSorted()
       .map((id) => ({ id, settings: extensions[id] ?? {}, ...settingsOnly }))

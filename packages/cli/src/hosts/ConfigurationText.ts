@@ -1,7 +1,7 @@
 /**
- * The text of a configuration file, changed in one place: comments, order and indentation of the rest stay as they are.
+ * Edits the text of a configuration file in one place. Comments, order and indentation stay unchanged.
  *
- * Refuses a text that is not in its format, rather than write a new one over it.
+ * Fails if the text is invalid, rather than overwrite it.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { parse as parseToml, patch, stringify } from "@decimalturn/toml-patch"
@@ -11,17 +11,17 @@ import type { Host } from "./Host.ts"
 
 export type Format = Host["format"]
 
-/** Where servers may be in a file whose host is not known. */
+/** Keys under which a file of an unknown host may list servers. */
 export const sections: ReadonlyArray<string> = ["mcpServers", "servers", "mcp_servers"]
 
-/** Runs a parser of a library, which may throw: a text that is nested too deeply exhausts the stack. */
+/** Runs a library's parser, which throws for invalid text, and if deep nesting exhausts the stack. */
 const parsed = <A>(format: string, parse: () => A): Result.Result<A, string> =>
   Result.try({
     try: parse,
     catch: (cause) =>
       cause instanceof RangeError
         ? "it is nested too deeply"
-        : `it is no ${format}: ${cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : String(cause)}`
+        : `it is not ${format}: ${cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : String(cause)}`
   })
 
 const jsonOf = (text: string): Result.Result<unknown, string> => {
@@ -33,30 +33,30 @@ const jsonOf = (text: string): Result.Result<unknown, string> => {
       const [error] = errors
       return error === undefined
         ? Result.succeed(value)
-        : Result.fail(`it is no JSON: ${printParseErrorCode(error.error)} at character ${error.offset}`)
+        : Result.fail(`it is not JSON: ${printParseErrorCode(error.error)} at character ${error.offset}`)
     }
   )
 }
 
-/** A key with a hundred dots. The parser needs memory for the square of their number. */
+/** Matches a key with a hundred dots. The parser's memory grows with the square of their number. */
 const longKey = /(?<![\w"'-])(?:["']?[\w-]+["']?[ \t]*\.[ \t]*){100}/
 
 const tomlOf = (text: string): Result.Result<unknown, string> =>
   longKey.test(text) ? Result.fail("it is nested too deeply") : parsed("TOML", (): unknown => parseToml(text))
 
-/** The whole value; an empty text is an empty object. */
+/** Parses a text. An empty text is an empty object. */
 export const read = (format: Format, text: string): Result.Result<JsonObject, string> =>
   Result.flatMap(format === "toml" ? tomlOf(text) : jsonOf(text), (value = {}) =>
-    isJsonObject(value) ? Result.succeed(value) : Result.fail("it holds no object")
+    isJsonObject(value) ? Result.succeed(value) : Result.fail("it is not an object")
   )
 
-/** The servers below a section, by name. */
+/** Returns the servers in a section, by name. */
 export const serversOf = (value: JsonObject, section: string): Result.Result<JsonObject, string> => {
   const servers = Object.hasOwn(value, section) ? value[section] : {}
-  return isJsonObject(servers) ? Result.succeed(servers) : Result.fail(`its ${section} is no object`)
+  return isJsonObject(servers) ? Result.succeed(servers) : Result.fail(`its ${section} is not an object`)
 }
 
-/** The entry as a table at the end: `patch` would write it in one line, above the tables of the others. */
+/** Appends the entry as a table. `patch` would write it as one line above the other tables. */
 const tomlWith = (
   text: string,
   value: JsonObject,
@@ -75,7 +75,7 @@ const tomlWith = (
     return edited
   })
 
-/** The text with an entry in the place of the one of that name; without one, where it is undefined. */
+/** Returns the text with the entry added or replaced, or without it if the entry is `undefined`. */
 export const edit = (
   format: Format,
   text: string,
@@ -92,7 +92,7 @@ export const edit = (
       tabSize: indent.length,
       eol: text.includes("\r\n") ? "\r\n" : "\n"
     }
-    // In front of the others: behind them the library would lay out the last one anew, and move its comment.
+    // Insert at the start. At the end, the library would reformat the previous entry and move its comment.
     const options = { formattingOptions, getInsertionIndex: () => 0 }
     const edited = yield* parsed("JSON", () => applyEdits(text, modify(text, [section, name], entry, options)))
     return text === "" ? `${edited}\n` : edited

@@ -1,4 +1,4 @@
-/** `--config FILE --server NAME`: a server that a host's configuration names, as the server of a command line. */
+/** Reads the server for a command from a host's configuration (`--config FILE --server NAME`). */
 import * as Effect from "effect/Effect"
 import * as Path from "effect/Path"
 import * as Result from "effect/Result"
@@ -7,9 +7,9 @@ import * as Target from "../target/Target.ts"
 import * as ConfigurationText from "./ConfigurationText.ts"
 import { Machine } from "./Host.ts"
 import * as Installation from "./Installation.ts"
-import * as ServerEntry from "@effect-mcp/client/internal/ServerEntry"
+import * as ServerEntry from "@effect-mcp/client/ServerEntry"
 
-/** What the entry says goes before what the command line says. */
+/** Creates a target from an entry. Its values take precedence over the command line. */
 const targetOf = (entry: ServerEntry.ServerEntry): Target.CommandTarget | undefined => {
   const words = entry._tag === "Reached" ? [entry.url] : [entry.command, ...entry.args]
   const target = Target.parse(words)
@@ -31,7 +31,7 @@ const targetOf = (entry: ServerEntry.ServerEntry): Target.CommandTarget | undefi
 const startOf = (entry: ServerEntry.ServerEntry, { cwd, env }: Target.Options): Partial<Target.Options> =>
   entry._tag === "Started" ? { env: { ...entry.env, ...env }, cwd: cwd ?? entry.cwd } : {}
 
-/** The server of that name; without a name the only one. */
+/** Returns the server with the name, or the only server if there is no name. */
 export const target = Effect.fnUntraced(function* (given: string, name: string | undefined) {
   const path = yield* Path.Path
   const { cwd, env } = yield* Machine

@@ -1,14 +1,14 @@
 /**
- * The hosts whose configuration this command reads and writes: where each keeps its servers, and in which words.
+ * The hosts whose configuration files this command reads and writes: their locations and formats.
  *
- * A new host is one row of the table.
+ * To add a host, add a row to the table.
  */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
 import * as Result from "effect/Result"
 import { homedir } from "node:os"
 import { join } from "node:path"
-import type { ServerEntry, EnvironmentVariables } from "@effect-mcp/client/internal/ServerEntry"
+import type { EnvironmentVariables, ServerEntry } from "@effect-mcp/client/ServerEntry"
 
 interface Place {
   readonly platform: NodeJS.Platform
@@ -17,7 +17,7 @@ interface Place {
   readonly cwd: string
 }
 
-/** This machine and the folder in which the command was started. */
+/** The machine, and the folder in which the command was started. */
 export class Machine extends Context.Reference<Place>("@effect-mcp/cli/Machine", {
   defaultValue: () => ({ platform: process.platform, home: homedir(), env: process.env, cwd: process.cwd() })
 }) {}
@@ -26,28 +26,28 @@ export interface Host {
   readonly id: string
   readonly title: string
   readonly format: "json" | "toml"
-  /** The key below which the servers are, by name. */
+  /** Key of the object that contains the servers by name. */
   readonly section: string
-  /** The file of this user. */
+  /** Returns the path of the user's file. */
   readonly user: (place: Place) => string
-  /** The file of a project, relative to its folder; undefined where the host has none. */
+  /** Path of the file in a project folder, or `undefined` if the host has no such file. */
   readonly project?: string
-  /** The entry in the words of the host, or why it cannot have one. */
+  /** Returns the entry in the host's format, or the reason why the host can't have it. */
   readonly write: (entry: ServerEntry) => Result.Result<JsonObject, string>
 }
 
-/** Where applications keep their settings. */
+/** Returns the folder in which applications keep their settings. An empty variable counts as unset, as in the XDG specification. */
 const applications = ({ env, home, platform }: Place): string => {
   if (platform === "darwin") return join(home, "Library", "Application Support")
-  return platform === "win32"
-    ? (env["APPDATA"] ?? join(home, "AppData", "Roaming"))
-    : (env["XDG_CONFIG_HOME"] ?? join(home, ".config"))
+  const [variable, otherwise] =
+    platform === "win32" ? ["APPDATA", join(home, "AppData", "Roaming")] : ["XDG_CONFIG_HOME", join(home, ".config")]
+  return env[variable] || otherwise
 }
 
 const unlessEmpty = (key: string, values: { readonly [name: string]: string }): JsonObject =>
   Object.keys(values).length === 0 ? {} : { [key]: values }
 
-/** How a host writes an entry: the type that it wants to see, the key of the URL, whether it knows the folder of a process. */
+/** Format of a host's entries: their `type`, the key of the URL, and whether a process may have a folder. */
 interface Words {
   readonly typed?: boolean
   readonly url?: string
@@ -62,7 +62,7 @@ const writer =
       if (urlKey === undefined) {
         const advice = `put this after --: effect-mcp proxy -- ${entry.url}`
         return Result.fail(
-          `${title} starts its servers and takes no URL in its file. For a process that passes all on, ${advice}`
+          `${title} starts its servers and accepts no URL. To use a process that forwards everything, ${advice}`
         )
       }
       const type = typed ? { type: entry.transport === "sse" ? "sse" : "http" } : {}
@@ -70,9 +70,7 @@ const writer =
     }
     const { args, command, cwd, env } = entry
     if (cwd !== undefined && !hasCwd) {
-      return Result.fail(
-        `${title} does not know in which folder to start a server: leave out --cwd, and name files by absolute paths`
-      )
+      return Result.fail(`${title} cannot set a server's folder. Leave out --cwd, and use absolute paths`)
     }
     const type = typed ? { type: "stdio" } : {}
     return Result.succeed({
@@ -140,7 +138,7 @@ export const hosts: ReadonlyArray<Host> = [
   }
 ]
 
-/** The file of a host: that of the user, or of the project in this folder. */
+/** Returns the path of a host's file, for the user or for the project in this folder. */
 export const fileOf = (host: Host, place: Place, isProject: boolean): string | undefined => {
   if (!isProject) return host.user(place)
   return host.project === undefined ? undefined : join(place.cwd, host.project)

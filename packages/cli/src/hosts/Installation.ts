@@ -1,7 +1,7 @@
 /**
- * The configuration file of a host, read and changed on the disk.
+ * Reads and changes a host's configuration file.
  *
- * A file is replaced as a whole, by renaming, and keeps its permissions. A backup next to it keeps the text from before.
+ * Files are replaced atomically and keep their permissions. The previous text is kept in a backup next to the file.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
@@ -14,22 +14,22 @@ import * as Files from "../terminal/Files.ts"
 import * as ConfigurationText from "./ConfigurationText.ts"
 import type { Host } from "./Host.ts"
 
-/** A configuration file of a host. */
+/** A host's configuration file. */
 export interface HostFile {
   readonly host: Host
   readonly file: string
-  /** The project of the file, out of which no link may lead. `undefined` for a file of the user. */
+  /** The file's project, which links must not leave, or `undefined` for a user's file. */
   readonly project: string | undefined
 }
 
-/** One server in one file of a host. */
+/** A server in a host's file. */
 interface Place extends HostFile {
   readonly name: string
 }
 
 const backupOf = (file: string): string => `${file}.before-effect-mcp`
 
-/** The text of a file; undefined if there is none. */
+/** Reads a file, or returns `undefined` if it doesn't exist. */
 export const textOf = Effect.fnUntraced(function* (file: string) {
   const fs = yield* FileSystem.FileSystem
   return yield* Effect.catchTag(fs.readFileString(file), "PlatformError", (error) =>
@@ -42,10 +42,10 @@ export const textOf = Effect.fnUntraced(function* (file: string) {
 const orRefuse = <A>(file: string, result: Result.Result<A, string>) =>
   Effect.mapError(Effect.fromResult(result), (reason) => usage(`Cannot use ${file}: ${reason}`))
 
-/** Reads a file of a host, or its backup. `undefined` if there is no such file. */
+/** Reads a host's file or its backup. Returns `undefined` if it doesn't exist. */
 const read = ({ project }: HostFile, file: string) => Effect.flatMap(Files.resolve(file, project), textOf)
 
-/** The servers in a text of the host, by name. */
+/** Parses the servers in a host's file, by name. */
 const serversIn = ({ file, host }: HostFile, text: string | undefined) =>
   orRefuse(
     file,
@@ -54,45 +54,35 @@ const serversIn = ({ file, host }: HostFile, text: string | undefined) =>
     )
   )
 
-/** The servers of a host's file, by name. Empty if there is no file. */
+/** Reads the servers in a host's file, by name. Empty if there is no file. */
 export const list = (place: HostFile) => Effect.flatMap(read(place, place.file), (text) => serversIn(place, text))
 
-/** Writes next to the file and renames, so that a host never reads half of it. */
+/** Writes the backup, then the file. */
 const replace = Effect.fnUntraced(function* ({ file, project }: HostFile, before: string | undefined, after: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const real = yield* Files.resolve(file, project)
-  const write = Effect.gen(function* () {
+  const prepare = Effect.gen(function* () {
     yield* fs.makeDirectory(path.dirname(real), { recursive: true })
-    const mode = before === undefined ? Files.privateMode : (yield* fs.stat(real)).mode & 0o777
-    // The umask removes bits from the mode of a new file.
-    const make = (path: string, text: string, mode: number) =>
-      Effect.andThen(fs.writeFileString(path, text, { mode, flag: "wx" }), fs.chmod(path, mode))
-    if (before !== undefined) {
-      yield* fs.remove(backupOf(file), { force: true })
-      yield* make(backupOf(file), before, Files.privateMode)
-    }
-    const temporary = `${real}.${process.pid}.tmp`
-    yield* Effect.onError(Effect.andThen(make(temporary, after, mode), fs.rename(temporary, real)), () =>
-      Effect.ignore(fs.remove(temporary))
-    )
+    if (before !== undefined) yield* Files.replace(backupOf(file), before, Files.privateMode)
   })
-  yield* Effect.mapError(write, ({ message }) => usage(`Cannot write ${file}: ${message}`))
+  yield* Effect.mapError(prepare, ({ message }) => usage(`Cannot write ${file}: ${message}`))
+  yield* Files.write(file, after, { folder: project })
 })
 
 const same = (one: unknown, other: unknown): boolean => Equal.equals(one, other)
 
-/** What an installation does, or did. */
+/** The changes of an installation, planned or made. */
 export interface InstallationChange {
   readonly state: "added" | "replaced" | "removed" | "restored" | "unchanged"
-  /** Where the text before the change is; undefined where there was no file. */
+  /** Path of the backup, or `undefined` if the file is new. */
   readonly backup: string | undefined
 }
 
 interface Options {
-  /** Whether an entry of that name may be replaced. */
+  /** Whether to replace an existing entry with the same name. */
   readonly force: boolean
-  /** Only says what it would do. */
+  /** Whether to print the change instead of making it. */
   readonly dryRun: boolean
 }
 
@@ -110,7 +100,7 @@ const put = Effect.fnUntraced(function* (
   return change
 })
 
-/** Writes an entry. Refuses to replace another of that name, unless told to. */
+/** Writes an entry. Fails if the name is taken by another entry, unless `force` is set. */
 export const install = Effect.fnUntraced(function* (place: Place, entry: JsonObject, { dryRun, force }: Options) {
   const { file, name } = place
   const text = yield* read(place, file)
@@ -120,12 +110,14 @@ export const install = Effect.fnUntraced(function* (place: Place, entry: JsonObj
   const unchanged: InstallationChange = { state: "unchanged", backup: undefined }
   if (same(there, entry)) return unchanged
   if (!force) {
-    return yield* usage(`${file} has another server named ${name}: give --name, or --force to replace it`)
+    return yield* usage(
+      `${file} already has another server named ${name}. Choose a different --name, or use --force to replace it`
+    )
   }
   return yield* put(place, text, entry, "replaced", dryRun)
 })
 
-/** Takes an entry back: the one of that name in the backup returns, if it is another one; else there is none. */
+/** Restores the entry from the backup, or removes the entry if the backup has no other entry with the same name. */
 export const undo = Effect.fnUntraced(function* (place: Place, dryRun: boolean) {
   const { file, name } = place
   const text = yield* read(place, file)

@@ -1,6 +1,6 @@
 /**
- * What `effect-mcp proxy` serves: a gateway in front of the target. Each client has a conversation of its own with it; questions
- * are answered by the client, not by this command.
+ * The gateway that `effect-mcp proxy` serves in front of the target. Each client has a separate connection to the target, and answers the
+ * target's questions.
  */
 import * as Gateway from "@effect-mcp/gateway/Gateway"
 import type * as McpServer from "@effect-mcp/server/McpServer"
@@ -16,11 +16,11 @@ import type { Options as TargetOptions, CommandTarget } from "../target/Target.t
 
 export type Served = Layer.Layer<McpServer.McpServer, never, Requirements>
 
-/** How the target is started or reached. The lines of its stderr go to this command's stderr. */
+/** Options for connecting to the target. Lines of its stderr go to this command's stderr. */
 export const connectOptions = (settings: Settings, note: Output["Service"]["note"]): TargetOptions => ({
   ...settings,
   tell: undefined,
-  // Ends with the server's stderr: the last lines of a server that dies come after its connection ends.
+  // Reads stderr to its end, because a crashing server's last lines arrive after its connection has ended.
   words: (lines) =>
     Effect.asVoid(
       Effect.forkDetach(
@@ -30,13 +30,13 @@ export const connectOptions = (settings: Settings, note: Output["Service"]["note
     )
 })
 
-/** The timeout is that of lists and the like; calls take as long as their callers wait. */
+/** The timeout applies to lists and other short requests. Calls run as long as their callers wait. */
 export const clientOptions = ({ revision, timeout }: Settings) => ({
   revisions: revision === undefined ? undefined : [revision],
   timeout
 })
 
-/** The target as a server. */
+/** Creates the gateway in front of the target. */
 export const gateway = (
   target: CommandTarget,
   settings: Settings,
@@ -49,5 +49,5 @@ export const gateway = (
     client: clientOptions(settings)
   })
 
-/** Until stdin ends. */
+/** Serves over stdio until stdin ends. */
 export const overStdio = (gateway: Served) => Effect.provide(Stdio.serve(), gateway)

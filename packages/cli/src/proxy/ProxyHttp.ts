@@ -1,4 +1,4 @@
-/** A gateway over HTTP. A module of its own: a proxy over stdio loads no HTTP. */
+/** A gateway over HTTP, in a separate module so that a proxy over stdio does not load HTTP. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Effect from "effect/Effect"
@@ -17,19 +17,19 @@ export interface Options extends Pick<McpServer.HttpOptions, "allowedHosts" | "a
 
 const reasonOf = (cause: unknown): string => {
   const known = Predicate.hasProperty(cause, "code") ? cause.code : undefined
-  if (known === "EADDRINUSE") return "another program listens there"
-  if (known === "EACCES") return "this user may not listen there"
+  if (known === "EADDRINUSE") return "another program is already listening there"
+  if (known === "EACCES") return "you do not have permission to listen there"
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-/** Why nothing is served at an address. */
+/** Returns the error for an address that can't be listened on. */
 export const cannotServe = (cause: unknown, host: string, port: number): CommandFailure =>
   new CommandFailure({
     code: code.usage,
     message: `Cannot serve at ${host}, port ${port}: ${reasonOf(cause)}. Choose another --port, or 0 for any that is free`
   })
 
-/** Until it is interrupted. */
+/** Serves until interrupted. */
 export const overHttp = (gateway: Served, { announce, host, port, ...options }: Options) => {
   const said = Layer.effectDiscard(
     Effect.flatMap(HttpServer.HttpServer, ({ address }) =>

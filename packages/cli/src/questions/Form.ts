@@ -1,8 +1,7 @@
 /**
- * A server's form (spec: client/elicitation) as fields to fill in, and answers checked against it.
+ * Converts a server's form to fields, and validates answers (spec: client/elicitation).
  *
- * Pure: what is asked, in which words, and whether an answer will do. The asking is in `Questions`. Texts are the server's and are
- * tamed here, since they are only ever shown.
+ * Pure: `Questions` does the asking. Texts from the server are escaped here, because they are only shown.
  */
 import type { ElicitResult, ElicitValue, RequestedSchema } from "@effect-mcp/protocol/model/Elicitation"
 import { ElicitResult as Answer, PrimitiveSchema } from "@effect-mcp/protocol/model/Elicitation"
@@ -19,7 +18,7 @@ export interface Choice {
   readonly title: string
 }
 
-/** How a field is asked for. */
+/** The kind of prompt for a field. */
 type Kind =
   | { readonly _tag: "Text" }
   | { readonly _tag: "Boolean" }
@@ -33,7 +32,7 @@ type Kind =
 
 export interface Field {
   readonly name: string
-  /** What to show: the title, or the name; then the description, and what kind of text is expected. */
+  /** The text to show: the title or name, the description, and the expected format. */
   readonly label: string
   readonly required: boolean
   readonly schema: PrimitiveSchema
@@ -57,7 +56,7 @@ const kindOf = (schema: PrimitiveSchema): Kind => {
   return schema.type === "boolean" ? { _tag: "Boolean" } : { _tag: "Text" }
 }
 
-/** What kind of text is wanted, if not any. */
+/** Returns the expected format, or an empty string if any text is allowed. */
 const hint = (schema: PrimitiveSchema): string => {
   if (schema.type === "number" || schema.type === "integer") {
     const { maximum, minimum, type } = schema
@@ -68,7 +67,7 @@ const hint = (schema: PrimitiveSchema): string => {
   return "format" in schema && schema.format !== undefined ? schema.format : ""
 }
 
-/** The fields of a form, in its order. */
+/** Returns a form's fields, in the form's order. */
 export const fields = ({ properties, required = [] }: RequestedSchema): ReadonlyArray<Field> =>
   Object.entries(properties).map(([name, schema]) => {
     const about = [
@@ -87,7 +86,7 @@ export const fields = ({ properties, required = [] }: RequestedSchema): Readonly
     }
   })
 
-/** A validator's words without its pointer; they are about the schema, which the server wrote. */
+/** Returns the validator's message without its pointer, or `undefined` if the value is valid. */
 const complain = (schema: object, value: unknown): string | undefined => {
   const compiled = JsonSchemaValidator.compile(schema, { formats: true })
   if (Result.isFailure(compiled)) return safeLine(compiled.failure.reason)
@@ -97,7 +96,7 @@ const complain = (schema: object, value: unknown): string | undefined => {
   return safeLine(where === "" ? violation.message : `${where}: ${violation.message}`)
 }
 
-/** What is typed into a text field, as a value; an empty text leaves an optional field out. */
+/** Converts typed text to a value. Empty text leaves an optional field out. */
 export const read = ({ required, schema }: Field, typed: string): Result.Result<ElicitValue | undefined, string> => {
   if (typed === "") return required ? Result.fail("This is required") : Result.succeed(undefined)
   return Result.flatMap(coerce(typed, schema, {}), (value) => {
@@ -111,7 +110,7 @@ export const read = ({ required, schema }: Field, typed: string): Result.Result<
 const isContent = Schema.is(Schema.Struct({ content: Answer.fields.content }))
 const isValue = (value: unknown): value is ElicitValue => isContent({ content: { value } })
 
-/** Whether any of the `--answer` words is about this form. */
+/** True if any `--answer` belongs to this form. */
 export const concerns = (schema: RequestedSchema, words: ReadonlyArray<string>): boolean =>
   own(schema, words).length > 0
 
@@ -121,7 +120,7 @@ const own = ({ properties }: RequestedSchema, words: ReadonlyArray<string>): Rea
     return Result.isSuccess(parsed) && Object.hasOwn(properties, parsed.success.key)
   })
 
-/** The form filled in from `--answer` words and its defaults, or what is wrong or missing. Words about other forms are ignored. */
+/** Fills in the form from `--answer` and its defaults, or returns the problem. Answers to other forms are ignored. */
 export const complete = (schema: RequestedSchema, words: ReadonlyArray<string>): Result.Result<Content, string> =>
   Result.flatMap(assemble(own(schema, words), schema, defaults(schema)), (content) => {
     const missing = (schema.required ?? []).filter((name) => !Object.hasOwn(content, name)).map(safeLine)
@@ -130,7 +129,7 @@ export const complete = (schema: RequestedSchema, words: ReadonlyArray<string>):
     const filled = { content }
     return complaint === undefined && isContent(filled) && filled.content !== undefined
       ? Result.succeed(filled.content)
-      : Result.fail(complaint ?? "the answer does not fit the form")
+      : Result.fail(complaint ?? "the answer does not match the form")
   })
 
 const defaults = ({ properties }: RequestedSchema): { readonly [name: string]: unknown } =>
@@ -138,7 +137,7 @@ const defaults = ({ properties }: RequestedSchema): { readonly [name: string]: u
     Object.entries(properties).flatMap(([name, { default: value }]) => (value === undefined ? [] : [[name, value]]))
   )
 
-/** The form's fields with what `--answer` already says as their defaults. */
+/** Returns the form's fields with values from `--answer` as defaults. */
 export const prefilled = (schema: RequestedSchema, words: ReadonlyArray<string>): ReadonlyArray<Field> => {
   const content = Result.getOrElse(assemble(own(schema, words), schema), () => ({}))
   return fields(schema).map((field) => {
@@ -149,6 +148,6 @@ export const prefilled = (schema: RequestedSchema, words: ReadonlyArray<string>)
 
 const isPrimitive = Schema.is(PrimitiveSchema)
 
-/** A property of a tool's schema as a field that is required; nothing where no form can ask for it. */
+/** A required form field for a property of a tool's schema, or `undefined` if a form cannot ask for it. */
 export const fieldOf = (name: string, schema: unknown): Field | undefined =>
   isPrimitive(schema) ? fields({ type: "object", properties: { [name]: schema }, required: [name] })[0] : undefined

@@ -1,13 +1,14 @@
 /**
- * What the server may ask, answered from flags or by the person at the terminal.
+ * Answers the server's questions from flags or by asking at the terminal.
  *
- * Declares only what can be answered: forms and pages when there is a terminal, forms alone when there are `--answer`s, everything
- * when all is declined. Shows the name of the server and the whole URL of a page, opens nothing, and takes Esc or Ctrl+C for dismissal. A call that
- * the user typed is consent in itself; roots and sampling are asked about before they leave, unless `--yes` or no terminal.
+ * Declares only questions that can be answered: forms and URLs with a terminal, only forms with `--answer`, and everything if all questions
+ * are declined. Shows the server's name and the complete URL of a page but never opens it. Esc and Ctrl+C dismiss a question. Typing a call
+ * counts as consent. Roots and sampling need a confirmation, unless `--yes` is set or there is no terminal.
  */
 import type { Action, Policy } from "@effect-mcp/client/Consent"
 import { Requester } from "@effect-mcp/client/Requester"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import { isBlocks } from "@effect-mcp/protocol/model/Content"
 import type * as Model from "@effect-mcp/protocol/model/Elicitation"
 import * as Prompt from "effect/cli/Prompt"
@@ -24,20 +25,20 @@ import { safe, safeLine } from "../terminal/Style.ts"
 type Answer = Model.ElicitResult
 type Content = Form.Content
 
-/** The server that asks, what the flags answer, and where to ask. */
+/** Options for answering a server's questions. */
 export interface Options {
   /** The server in the user's own words. */
   readonly server: string
   readonly settings: Pick<Settings, "accept" | "answers" | "decline" | "yes">
   readonly output: Output["Service"]
-  /** Whether tasks are left to another command, which answers their questions. */
+  /** True if another command answers tasks' questions. */
   readonly leavesTasks?: boolean | undefined
 }
 
 const declined: Answer = { action: "decline" }
 const dismissed: Answer = { action: "cancel" }
 
-/** Has the screen for itself; leaving the prompt (Esc, Ctrl+C) dismisses the question. */
+/** Runs a dialogue without other output. Esc and Ctrl+C dismiss the question. */
 const dialogue = (
   { output, server }: Options,
   message: string,
@@ -62,13 +63,13 @@ const refusals = [
   ["cancel", "Dismiss"]
 ] as const
 
-/** One field; nothing when an optional one is skipped. */
+/** Asks for a field. Returns `undefined` if an optional field is skipped. */
 export const askField = (field: Form.Field): Prompt.Prompt<Model.ElicitValue | undefined> => {
   const { initial, kind, label, required } = field
   const skip = required ? [] : [{ title: "(skip)", value: undefined, selected: initial === undefined }]
   switch (kind._tag) {
     case "Text": {
-      // A default that is taken as it is shown means the server's text, not its escapes.
+      // The default is shown escaped. If the user accepts it, return the original text.
       const given = initial === undefined ? undefined : String(initial)
       const shown = given === undefined ? undefined : safeLine(given)
       const read = (typed: string) => Form.read(field, given !== undefined && typed === shown ? given : typed)
@@ -115,7 +116,7 @@ const fillIn = Effect.fnUntraced(function* (fields: ReadonlyArray<Form.Field>) {
   return content
 })
 
-/** Asks for the fields at the terminal; nothing when the user leaves. */
+/** Asks for the fields at the terminal. Returns `undefined` if the user dismisses the form. */
 export const askFields = (
   { exclusive, noteStyle }: Output["Service"],
   message: string,
@@ -128,7 +129,7 @@ export const askFields = (
     )
   )
 
-/** Asks for every field, shows what would be sent, and lets it be changed before it is. */
+/** Asks for every field, then shows the answer and lets the user change it before it is sent. */
 const fillForm = Effect.fnUntraced(function* (fields: ReadonlyArray<Form.Field>, say: Say) {
   const first = fields.length === 0 ? "Accept" : "Answer"
   const begin = yield* decide("Your answer", [["accept", first], ...refusals])
@@ -145,23 +146,23 @@ const fillForm = Effect.fnUntraced(function* (fields: ReadonlyArray<Form.Field>,
   }
 })
 
-/** Forms: by flags if they say enough, else at the terminal, else declined. */
+/** Answers a form from flags if they suffice, otherwise at the terminal, otherwise by declining. */
 const form =
   (options: Options) =>
   (params: Model.ElicitFormParams): Effect.Effect<Answer, never, Prompt.Environment> => {
     const { output, server, settings } = options
     const { message, requestedSchema } = params
     const byFlags = settings.accept || Form.concerns(requestedSchema, settings.answers)
-    const filled = byFlags ? Form.complete(requestedSchema, settings.answers) : Result.fail("no --answer is about it")
+    const filled = byFlags ? Form.complete(requestedSchema, settings.answers) : Result.fail("no --answer matches it")
     if (Result.isSuccess(filled)) return Effect.succeed({ action: "accept", content: filled.success })
     if (output.canAsk) {
       return dialogue(options, message, (say) => fillForm(Form.prefilled(requestedSchema, settings.answers), say))
     }
-    const note = `Declined a question of ${safeLine(server)} (${safeLine(message)}): ${safeLine(filled.failure)}`
+    const note = `Declined a question from ${safeLine(server)} (${safeLine(message)}): ${safeLine(filled.failure)}`
     return Effect.as(output.note(note), declined)
   }
 
-/** Pages: the whole URL is shown, and nothing opened. */
+/** Answers a URL question by showing the complete URL. Doesn't open it. */
 const page =
   (options: Options) =>
   ({ message, url }: Model.ElicitUrlParams): Effect.Effect<Answer, never, Prompt.Environment> =>
@@ -171,20 +172,20 @@ const page =
       Effect.fnUntraced(function* (say) {
         const { bold, cyan } = options.output.noteStyle
         const { host } = new URL(url)
-        yield* say(`It wants you to open this page, on ${bold(safeLine(host))}:`)
+        yield* say(`It asks you to open this page on ${bold(safeLine(host))}:`)
         yield* say(`  ${cyan(safeLine(url))}`)
-        if (/(^|\.)xn--/.test(host)) yield* say("  Look closely: this name has letters that may only look familiar.")
+        if (/(^|\.)xn--/.test(host)) yield* say("  Look closely: this name may contain look-alike letters.")
         const decision = yield* decide("Will you open it?", [["accept", "Yes, I will open it myself"], ...refusals])
         return { action: decision === "change" ? "cancel" : decision }
       })
     )
 
-/** The Elicitation to declare; none when no question could be answered. */
+/** Returns the elicitation service to declare, or `undefined` if no question could be answered. */
 export const elicitation = (
   options: Options
 ): Layer.Layer<Elicitation.Elicitation, never, Prompt.Environment> | undefined => {
   const { leavesTasks, output, settings } = options
-  /** The question of a task that is left has no answer here: the server asks it again, on the connection of the next command. */
+  /** Never answers questions from a task that is left to another command. The server asks them again on the next connection. */
   const answering =
     <Params, R>(answer: (params: Params) => Effect.Effect<Answer, never, R>) =>
     (params: Params): Effect.Effect<Answer, never, R> =>
@@ -200,24 +201,32 @@ export const elicitation = (
   return settings.accept || settings.answers.length > 0 ? Elicitation.layer({ form: forms }) : undefined
 }
 
-/** What the server would get, and what it says it needs it for. */
-const wish = (action: Exclude<Action, { readonly _tag: "CallTool" }>): string => {
-  if (action._tag === "ListRoots") return "May it have your --root folders?"
+const textsOf = (content: ReadonlyArray<{ readonly type: string; readonly text?: unknown }>): string =>
+  content.map((block) => (typeof block.text === "string" ? block.text : `(${block.type})`)).join(" ")
+
+/** Describes the data or action that the server requests, and the reason that it states. */
+const wish = (action: Action): string => {
+  if (action._tag === "CallTool")
+    return `Let its view call ${action.tool} with ${excerpt(JSON.stringify(action.arguments), 2000)}?`
+  if (action._tag === "ListRoots") return "Share your --root folders with it?"
+  if (action._tag === "OpenLink") return `Open ${action.url}?`
+  if (action._tag === "Download") return `Save its file ${action.file} of ${action.bytes} bytes?`
+  if (action._tag === "SendMessage") return `Add this to the conversation?\n  ${textsOf(action.content)}`
   const said = action.params.messages.map(({ content, role }) => {
-    const texts = (isBlocks(content) ? content : [content]).map((block) =>
-      block.type === "text" ? block.text : `(${block.type})`
-    )
-    return `  ${role}: ${texts.join(" ")}`
+    return `  ${role}: ${textsOf(isBlocks(content) ? content : [content])}`
   })
-  return ["May it have the --sample text as a model's answer to this?", ...said].join("\n")
+  return ["Send it the --sample text as a model's answer to this?", ...said].join("\n")
 }
 
-/** What may leave without the user having typed it this very moment. */
+/** Asks for consent before sending data that the user has not just typed. */
 export const consent = (options: Options): Effect.Effect<Policy, never, Prompt.Environment> =>
   Effect.map(Effect.context<Prompt.Environment>(), (services) => ({
     ask: (action) => {
       const { output, settings } = options
-      if (action._tag === "CallTool" || settings.yes || !output.canAsk) return Effect.succeed(true)
+      const byView = "view" in action && action.view !== undefined
+      if (settings.yes || (action._tag === "CallTool" && !byView)) return Effect.succeed(true)
+      // Views act on their own, so without a terminal they may do nothing.
+      if (!output.canAsk) return Effect.succeed(!byView)
       return dialogue(options, wish(action), () =>
         Effect.map(
           decide("Share this?", [

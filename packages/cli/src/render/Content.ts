@@ -1,6 +1,4 @@
-/**
- * What tools, resources and prompts answer, for people: text as it is, everything else in one line that says what it is.
- */
+/** Renders the results of tools, resources and prompts: text unchanged, and a descriptive line for everything else. */
 import type { ContentBlock, ResourceContents } from "@effect-mcp/protocol/model/Content"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import type { GetPromptResult } from "@effect-mcp/protocol/model/Prompt"
@@ -8,13 +6,13 @@ import * as Equal from "effect/Equal"
 import { safeLine } from "../terminal/Style.ts"
 import { base64Size, exact, indent, json, size, type View } from "./Text.ts"
 
-/** Bytes that an answer carries. */
+/** Binary data in a result. */
 export interface Binary {
   readonly mimeType: string | undefined
   readonly base64: string
 }
 
-/** The binary part of a content block, if it has one. */
+/** Returns the binary data in a content block, if any. */
 export const binaryOf = (block: ContentBlock): Binary | undefined => {
   if (block.type === "image" || block.type === "audio") return { mimeType: block.mimeType, base64: block.data }
   return block.type === "resource" ? binaryOfResource(block.resource) : undefined
@@ -25,7 +23,7 @@ export const binaryOfResource = (contents: ResourceContents): Binary | undefined
 const summary = (view: View, what: string, { base64, mimeType }: Binary): string =>
   view.style.dim(`[${what}, ${safeLine(mimeType ?? "unknown type")}, ${size(base64Size(base64))}]`)
 
-/** The contents of a resource under its URI. */
+/** Renders a resource's contents below its URI. */
 export const embedded = (view: View, contents: ResourceContents): string => {
   const uri = safeLine(contents.uri)
   const binary = binaryOfResource(contents)
@@ -34,7 +32,7 @@ export const embedded = (view: View, contents: ResourceContents): string => {
   return `${view.style.dim(`[resource ${uri}${type}]`)}\n${exact(view, "text" in contents ? contents.text : "")}`
 }
 
-/** One block. */
+/** Renders a content block. */
 export const block = (view: View, content: ContentBlock): string => {
   switch (content.type) {
     case "text":
@@ -53,7 +51,7 @@ export const block = (view: View, content: ContentBlock): string => {
   }
 }
 
-/** Whether the content only repeats the structured value, as servers do for older clients. */
+/** True if the content only repeats the structured value, as servers do for older clients. */
 const mirrors = (content: ReadonlyArray<ContentBlock>, structured: unknown): boolean => {
   const [first] = content
   if (content.length !== 1 || first?.type !== "text") return false
@@ -64,7 +62,7 @@ const mirrors = (content: ReadonlyArray<ContentBlock>, structured: unknown): boo
   }
 }
 
-/** A tool's result: its content, and its structured value unless that says the same. */
+/** Renders a tool's result: its content, and its structured value unless the content repeats it. */
 export const callResult = (view: View, { content, structuredContent }: CallToolResult): string => {
   const blocks = content.map((part) => block(view, part))
   if (structuredContent === undefined) return blocks.join("\n")
@@ -74,7 +72,7 @@ export const callResult = (view: View, { content, structuredContent }: CallToolR
     : [...blocks, view.style.dim("Structured content:"), structured].join("\n")
 }
 
-/** A prompt's messages, each under its role. */
+/** Renders a prompt's messages, each below its role. */
 export const promptResult = (view: View, { description, messages }: GetPromptResult): string => {
   const head = description === undefined ? [] : [view.style.dim(exact(view, description))]
   const said = messages.map(({ content, role }) => `${view.style.bold(`${role}:`)}\n${indent(block(view, content))}`)

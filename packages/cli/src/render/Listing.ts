@@ -1,26 +1,25 @@
-/**
- * What a server offers, for people: itself, its tools, resources and prompts.
- */
+/** Renders a server's self-description, tools, resources and prompts. */
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import { type Item, type ListName, lists } from "@effect-mcp/protocol/MethodInfo"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import type { Resource, ResourceTemplate } from "@effect-mcp/protocol/model/Resource"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Tool } from "@effect-mcp/protocol/model/Tool"
+import * as Struct from "effect/Struct"
 import { safe, safeLine } from "../terminal/Style.ts"
 import { properties } from "./Schemas.ts"
 import { indent, json, size, table, type View, wrap } from "./Text.ts"
 
-/** All that can be asked of a server without calling anything. */
-export interface Inspection {
+/** The items in every protocol list. */
+export type ListedItems = { readonly [N in ListName]: ReadonlyArray<Item<N>> }
+
+/** Everything a server reports without any calls. */
+export interface Inspection extends ListedItems {
   readonly serverInfo: Implementation
   readonly protocolVersion: string
   readonly capabilities: ServerCapabilities
   readonly instructions?: string
-  readonly tools: ReadonlyArray<Tool>
-  readonly resources: ReadonlyArray<Resource>
-  readonly resourceTemplates: ReadonlyArray<ResourceTemplate>
-  readonly prompts: ReadonlyArray<Prompt>
 }
 
 const inner = ({ width }: View): number | undefined => (width === undefined ? undefined : width - 2)
@@ -39,13 +38,13 @@ const hints = (tool: Tool): ReadonlyArray<string> => {
     ...(destructiveHint === true ? ["destructive"] : []),
     ...(idempotentHint === true ? ["idempotent"] : []),
     ...(openWorldHint === true ? ["reaches outside"] : []),
-    ...(tool.execution?.taskSupport === "required" ? ["runs only as a task"] : [])
+    ...(tool.execution?.taskSupport === "required" ? ["only runs as a task"] : [])
   ]
 }
 
 const titleOf = (tool: Tool): string | undefined => tool.title ?? tool.annotations?.title
 
-/** A tool with its arguments. */
+/** Renders a tool with its arguments. */
 export const tool = (view: View, self: Tool): string => {
   const claims = hints(self)
   const output = self.outputSchema === undefined ? [] : properties(self.outputSchema, view.style)
@@ -65,7 +64,7 @@ export const tool = (view: View, self: Tool): string => {
 const section = (view: View, title: string, cells: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> =>
   cells.length === 0 ? [] : [indent(view.style.dim(title)), indent(rows(view, cells))]
 
-/** A tool with its whole schemas. */
+/** Renders a tool with its complete schemas. */
 export const toolInFull = (view: View, self: Tool): string =>
   [
     tool(view, self),
@@ -76,7 +75,7 @@ export const toolInFull = (view: View, self: Tool): string =>
       : [indent(view.style.dim("Output schema")), indent(json(self.outputSchema), 4)])
   ].join("\n")
 
-/** A prompt with its arguments. */
+/** Renders a prompt with its arguments. */
 export const prompt = (view: View, self: Prompt): string =>
   [
     headline(view, self.name, self.title),
@@ -92,47 +91,51 @@ export const prompt = (view: View, self: Prompt): string =>
     )
   ].join("\n")
 
-export const resource = (view: View, self: Resource): ReadonlyArray<string> => [
-  view.style.cyan(safeLine(self.uri)),
-  safeLine(self.title ?? self.name),
-  [self.mimeType, ...(self.size === undefined ? [] : [size(self.size)])]
-    .flatMap((s) => s ?? [])
-    .map(safeLine)
-    .join(", "),
-  view.style.dim(safeLine(self.description ?? ""))
-]
-export const template = (view: View, self: ResourceTemplate): ReadonlyArray<string> => [
-  view.style.cyan(safeLine(self.uriTemplate)),
-  safeLine(self.title ?? self.name),
-  safeLine(self.mimeType ?? ""),
-  view.style.dim(safeLine(self.description ?? ""))
-]
+/** Fields that an item of any list may have. */
+interface ListedItem {
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly mimeType?: string
+  readonly size?: number
+}
 
-/** Resources, then templates. */
+/** Renders a list item as a row. */
+const row =
+  ({ style }: View, list: ListName) =>
+  (self: ListedItem): ReadonlyArray<string> => {
+    const { key } = lists[list]
+    const { description = "", mimeType, name, title } = self
+    if (key === "name") return [style.cyan(safeLine(name)), safeLine(firstLine(description || (title ?? "")))]
+    return [
+      style.cyan(safeLine(String(Reflect.get(self, key)))),
+      safeLine(title ?? name),
+      [mimeType, self.size === undefined ? undefined : size(self.size)]
+        .flatMap((s) => s ?? [])
+        .map(safeLine)
+        .join(", "),
+      style.dim(safeLine(description))
+    ]
+  }
+
+const listing = (view: View, list: ListName, items: ReadonlyArray<ListedItem>): ReadonlyArray<string> => {
+  const { noun } = lists[list]
+  return group(view, `${noun.charAt(0).toUpperCase()}${noun.slice(1)}s`, items.map(row(view, list)))
+}
+
+/** Renders the resources, then the templates. */
 export const resources = (
   view: View,
   listed: ReadonlyArray<Resource>,
   templates: ReadonlyArray<ResourceTemplate>
-): string => {
-  const parts = [
-    ...group(
-      view,
-      "Resources",
-      listed.map((self) => resource(view, self))
-    ),
-    ...group(
-      view,
-      "Resource templates",
-      templates.map((self) => template(view, self))
-    )
-  ]
-  return parts.length === 0 ? "No resources" : parts.join("\n\n")
-}
+): string =>
+  [...listing(view, "resources", listed), ...listing(view, "resourceTemplates", templates)].join("\n\n") ||
+  "No resources"
 
 const group = (view: View, title: string, cells: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> =>
   cells.length === 0 ? [] : [`${view.style.bold(title)} (${cells.length})\n${rows(view, cells)}`]
 
-/** One line per capability, with what is said about it. */
+/** Renders a line per capability, with its settings. */
 export const capabilities = (self: ServerCapabilities): ReadonlyArray<string> =>
   Object.entries(self).flatMap(([name, detail]) => {
     if (!isJsonObject(detail)) return []
@@ -140,15 +143,9 @@ export const capabilities = (self: ServerCapabilities): ReadonlyArray<string> =>
     return [names.length === 0 ? safeLine(name) : `${safeLine(name)} (${names.map(safeLine).join(", ")})`]
   })
 
-const nameRow =
-  ({ style }: View) =>
-  (self: { readonly name: string; readonly title?: string; readonly description?: string }) => [
-    style.cyan(safeLine(self.name)),
-    safeLine(firstLine(self.description ?? self.title ?? ""))
-  ]
 const firstLine = (text: string): string => text.trim().split("\n", 1)[0] ?? ""
 
-/** Everything at a glance. */
+/** Renders a server's overview. */
 export const inspection = (view: View, self: Inspection): string => {
   const { serverInfo, style } = { serverInfo: self.serverInfo, style: view.style }
   const { description, name, title, version, websiteUrl } = serverInfo
@@ -166,17 +163,6 @@ export const inspection = (view: View, self: Inspection): string => {
     ...(self.instructions === undefined
       ? []
       : [`${style.bold("Instructions")}\n${paragraph(view, self.instructions)}`]),
-    ...group(view, "Tools", self.tools.map(nameRow(view))),
-    ...group(
-      view,
-      "Resources",
-      self.resources.map((item) => resource(view, item))
-    ),
-    ...group(
-      view,
-      "Resource templates",
-      self.resourceTemplates.map((item) => template(view, item))
-    ),
-    ...group(view, "Prompts", self.prompts.map(nameRow(view)))
+    ...Struct.keys(lists).flatMap((list) => listing(view, list, self[list]))
   ].join("\n\n")
 }

@@ -1,11 +1,9 @@
-/**
- * A tool's arguments, read off its JSON Schema for people. Says less than the schema; `effect-mcp tools NAME` shows all of it.
- */
+/** Summarizes a tool's arguments from its JSON Schema. `effect-mcp tools NAME` shows the complete schema. */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { propertyOf, typesOf } from "../terminal/Arguments.ts"
 import * as Style from "../terminal/Style.ts"
 
-/** A type in a few characters: `string`, `integer[]`, `"a" | "b"`. */
+/** Formats a type briefly: `string`, `integer[]`, `"a" | "b"`. */
 export const typeName = (schema: unknown, root: JsonObject): string => {
   if (!isJsonObject(schema)) return "any"
   const { const: only, enum: values, items, type } = schema
@@ -22,7 +20,7 @@ export const typeName = (schema: unknown, root: JsonObject): string => {
 const requiredOf = (schema: JsonObject): ReadonlyArray<unknown> =>
   Array.isArray(schema.required) ? schema.required : []
 
-/** One row per property: name, type, whether it is required, what it is for. */
+/** Returns a row per property: name, type, whether it is required, and description. */
 export const properties = (schema: JsonObject, style: Style.Style): ReadonlyArray<ReadonlyArray<string>> =>
   Object.keys(isJsonObject(schema.properties) ? schema.properties : {}).map((name) => {
     const property = propertyOf(schema, name)

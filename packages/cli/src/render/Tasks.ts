@@ -1,4 +1,4 @@
-/** Tasks of a server, for people. */
+/** Renders tasks. */
 import type { TaskState } from "@effect-mcp/client/McpClient"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { safeLine, type Style } from "../terminal/Style.ts"
@@ -11,11 +11,11 @@ const shade = (style: Style, status: string): string => {
   return status === "failed" || status === "cancelled" ? style.red(text) : style.cyan(text)
 }
 
-/** A text of the server, if it is one. */
+/** Returns a string from the server on one line, or `undefined` for any other value. */
 const line = (value: unknown): string | undefined =>
   typeof value === "string" || typeof value === "number" ? safeLine(String(value)) : undefined
 
-/** What an open question asks, on one line. */
+/** Renders an open question on one line. */
 const question = (asked: unknown): string => {
   const { method, params } = isJsonObject(asked) ? asked : {}
   const message = isJsonObject(params) ? line(params.message) : undefined
@@ -25,7 +25,7 @@ const question = (asked: unknown): string => {
 const failure = (error: unknown): string | undefined =>
   isJsonObject(error) ? [line(error.code), line(error.message)].join("  ") : undefined
 
-/** One task as either generation writes it: a row for each thing that it says. */
+/** Renders a task of either era, a row per field. */
 export const task = ({ style, width }: View, self: JsonObject): string => {
   const { createdAt, error, inputRequests, lastUpdatedAt, status, statusMessage } = self
   const kept = self.ttlMs ?? self.ttl
@@ -34,7 +34,7 @@ export const task = ({ style, width }: View, self: JsonObject): string => {
     ["Message", line(statusMessage)],
     ["Created", line(createdAt)],
     ["Changed", line(lastUpdatedAt)],
-    ["Kept", typeof kept === "number" ? `${kept} ms from its creation` : "without a limit"],
+    ["Kept", typeof kept === "number" ? `${kept} ms after its creation` : "without a limit"],
     ["Read", typeof every === "number" ? `every ${every} ms` : undefined],
     ["Error", failure(error)],
     ...Object.entries(isJsonObject(inputRequests) ? inputRequests : {}).map(
@@ -48,7 +48,7 @@ export const task = ({ style, width }: View, self: JsonObject): string => {
   ].join("\n")
 }
 
-/** A line for each task. */
+/** Renders a line for each task. */
 export const list = ({ style, width }: View, tasks: ReadonlyArray<TaskState>): string =>
   tasks.length === 0
     ? "No tasks"

@@ -1,22 +1,20 @@
-/**
- * Plain layout: columns, wrapping, indentation. Widths are terminal cells, not characters.
- */
+/** Text layout: columns, wrapping, indentation. Widths are terminal cells, not characters. */
 import { displayWidth } from "effect/cli/CliOutput"
 import type { Output } from "../terminal/Output.ts"
 import * as Style from "../terminal/Style.ts"
 
-/** What rendering needs to know of the place it renders for. */
+/** The properties of the output that rendering depends on. */
 export type View = Pick<Output["Service"], "isTerminal" | "style" | "width">
 
-/** A file or a pipe: exact text, no colours, no wrapping. */
+/** For a file or a pipe: exact text, no colors, no wrapping. */
 export const bare: View = { isTerminal: false, style: Style.plain, width: undefined }
 
-/** Text of the server's for this place: tamed on a terminal, exact elsewhere. */
+/** Returns text from a server, escaped on a terminal and exact elsewhere. */
 export const exact = (view: View, text: string): string => (view.isTerminal ? Style.safe(text) : text)
 
 export const indent = (text: string, by = 2): string => text.replace(/^(?=.)/gm, " ".repeat(by))
 
-/** Breaks at spaces; a word longer than the width stays whole. */
+/** Wraps text at spaces. A word longer than the width is not broken. */
 export const wrap = (text: string, width: number | undefined): string => {
   if (width === undefined) return text
   return text
@@ -40,7 +38,7 @@ const wrapLine = (line: string, width: number): ReadonlyArray<string> => {
   return [...lines, current]
 }
 
-/** Columns two spaces apart; the last one is wrapped into what is left of the width. Columns without any text are left out. */
+/** Formats columns, separated by two spaces. Wraps the last column to the remaining width and omits empty columns. */
 export const table = (rows: ReadonlyArray<ReadonlyArray<string>>, width?: number): string => {
   const columns = Math.max(0, ...rows.map((row) => row.length))
   const widths = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => displayWidth(row[i] ?? ""))))
@@ -64,7 +62,7 @@ export const table = (rows: ReadonlyArray<ReadonlyArray<string>>, width?: number
     .join("\n")
 }
 
-/** Bytes as people say them: powers of 1024. */
+/** Formats a number of bytes with units of 1024. */
 export const size = (bytes: number): string => {
   if (bytes < 1024) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`
   const units = ["KiB", "MiB", "GiB"]
@@ -77,13 +75,13 @@ export const size = (bytes: number): string => {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit] ?? ""}`
 }
 
-/** How many bytes a base64 text holds, without decoding it. */
+/** Returns the decoded size of a base64 text. */
 export const base64Size = (data: string): number => {
   const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0
   return Math.max(0, Math.floor((data.length * 3) / 4) - padding)
 }
 
-/** JSON for people and scripts alike: indented, and safe on a terminal. */
+/** Formats JSON for people and scripts: indented, and safe on a terminal. */
 export const json = (value: unknown): string => Style.safeJson(JSON.stringify(value, undefined, 2))
-/** One event of a stream, on one line. */
+/** Formats JSON on one line, for a stream of events. */
 export const jsonLine = (value: unknown): string => Style.safeJson(JSON.stringify(value))

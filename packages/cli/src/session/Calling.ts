@@ -1,4 +1,4 @@
-/** A call of a tool that runs, as a request or as a task: its progress on the terminal or as events, and its result. */
+/** Shows a running call, as a request or as a task: its progress and its result, for people or as lines of JSON. */
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import type { CallEvent } from "@effect-mcp/client/McpClient"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
@@ -13,15 +13,15 @@ import { bare, json, jsonLine } from "../render/Text.ts"
 import * as Save from "./Save.ts"
 import type { CommandSession } from "./Session.ts"
 
-/** Where a call is shown. */
+/** How to show a call. */
 export interface Shown {
-  /** Whether progress and result are lines of JSON. */
+  /** Whether to print progress and the result as lines of JSON. */
   readonly asEvents: boolean
-  /** The file for the bytes of the result. */
+  /** File for the binary data of the result. */
   readonly file: Option.Option<string>
 }
 
-/** Progress as it comes; the result when it is there. */
+/** Shows progress as it arrives, and the result at the end. */
 const show =
   ({ output }: CommandSession, { asEvents }: Shown) =>
   (event: CallEvent<CallToolResult>) => {
@@ -37,11 +37,11 @@ const show =
       : output.live(ProgressLine.line(event, output.noteWidth, output.noteStyle))
   }
 
-/** Shows the events of a call until it ends, then its result; gives the result. */
+/** Shows a call's events until it ends, then returns its result. */
 export const follow = Effect.fnUntraced(function* (
   session: CommandSession,
   shown: Shown,
-  events: Stream.Stream<CallEvent<CallToolResult>, ClientError>
+  events: Stream.Stream<CallEvent<CallToolResult>, ClientError | CommandFailure>
 ) {
   const { output } = session
   const last = yield* events.pipe(
@@ -67,7 +67,7 @@ export const print = Effect.fnUntraced(function* (
   } else if (!asEvents) yield* output.line(settings.json ? json(result) : callResult(output, result))
 })
 
-/** A tool that failed ends the command with the code of the server's errors; its message is shown already, and what lets it ask here. */
+/** Ends the command with the code for server errors if the tool failed. The message was shown already; suggests flags if it could not ask. */
 export const failing = ({ output }: CommandSession, result: CallToolResult): Effect.Effect<void, CommandFailure> => {
   if (result.isError !== true) return Effect.void
   const flags = Unanswered.flagsOfResult(result)

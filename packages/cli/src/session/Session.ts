@@ -1,8 +1,7 @@
 /**
- * One conversation with the server of this command line, from the wire to the last log line.
+ * Connects a command to its server.
  *
- * Owns what is said beside the answers: the server's log messages, its stderr, junk on the wire. All of it goes to our stderr, and is
- * written out before the command ends.
+ * Also writes the server's log messages, its stderr and invalid input to stderr, and completes that before the command ends.
  */
 import { Consent } from "@effect-mcp/client/Consent"
 import * as McpClient from "@effect-mcp/client/McpClient"
@@ -25,33 +24,37 @@ import type { Style } from "../terminal/Style.ts"
 import { safe, safeLine } from "../terminal/Style.ts"
 import type { CommandTarget } from "../target/Target.ts"
 
-/** The server of this command line; none if it names none, which only matters to commands that need one. */
+/** The server on this command line, or `undefined` if there is none. */
 export class SelectedServer extends Context.Service<SelectedServer, { readonly target: CommandTarget | undefined }>()(
   "@effect-mcp/cli/Server"
 ) {}
 
-/** What a command works with. */
+/** The client and settings that a command runs with. */
 export interface CommandSession {
   readonly client: McpClient.McpClient["Service"]
   readonly settings: Settings
   readonly output: Output["Service"]
-  /** For requests during which the server may ask the user: a person takes as long as they take. */
+  /** True if flags or the terminal can answer the server's questions. */
+  readonly canAnswer: boolean
+  /** The server's name in lock files. */
+  readonly pinName: string
+  /** Options for requests during which the server may ask the user. On a terminal, they have no time limit. */
   readonly patient: McpClient.CallOptions
 }
 
-/** Of this package. */
+/** Version of this package. */
 export const version = "0.1.0"
 
 export const noServer = usage(
-  "No server: put its command or its URL after --, for example: effect-mcp tools -- node server.js"
+  "No server given: put its command or its URL after --, for example: effect-mcp tools -- node server.js"
 )
 
-/** The server of this command line: after `--`, or by `--config`. */
+/** Returns the server on this command line, from the words after `--` or from `--config`. */
 export const chosen = Effect.fnUntraced(function* ({ config, server }: Settings) {
   const { target } = yield* SelectedServer
   if (config === undefined) return target ?? (yield* noServer)
-  if (target !== undefined) return yield* usage("--config names the server already: leave out what is after --")
-  // Loaded when needed: most command lines name no file.
+  if (target !== undefined) return yield* usage("--config already names the server. Leave out everything after --")
+  // Loaded on demand, because most command lines don't use it.
   const Configured = yield* Effect.promise(() => import("../hosts/Configured.ts"))
   return yield* Configured.target(config, server)
 })
@@ -63,25 +66,53 @@ const logLine = ({ data, level, logger }: LogMessageParams, style: Style): strin
   return `${severe ? style.yellow(head) : style.dim(head)} ${text}`
 }
 
-/** Folders as file URIs, named like themselves. */
-const rootsOf = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
+/** Converts folders to roots with their names. */
+export const rootsOf = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
   const path = yield* Path.Path
   return yield* Effect.forEach(paths, (given) =>
     given.startsWith("file:")
       ? Effect.succeed({ uri: given })
       : Effect.map(
-          Effect.mapError(path.toFileUrl(path.resolve(given)), () => usage(`--root ${given} is no path`)),
+          Effect.mapError(path.toFileUrl(path.resolve(given)), () => usage(`--root ${given} is not a path`)),
           ({ href }) => ({ uri: href, name: path.basename(path.resolve(given)) })
         )
   )
 })
 
-/** The services that the client offers to the server, by the flags and the terminal. */
+/** Returns a server's name in lock files. */
+const pinName = ({ server }: Pick<Settings, "server">, target: CommandTarget): string => server ?? target.name
+
+/** Returns services that hide everything that differs from the lock file and report it on stderr. Empty without `--lock`. */
+export const pinned = Effect.fnUntraced(function* (
+  settings: Pick<Settings, "lock" | "server">,
+  target: CommandTarget,
+  output: Pick<Output["Service"], "note" | "noteStyle">
+) {
+  const { lock } = settings
+  if (lock === undefined) return Context.empty()
+  // Loaded on demand, because most command lines have no lock file.
+  const Pins = yield* Effect.promise(() => import("@effect-mcp/host/Pins"))
+  const pins = Pins.layerFile(lock, {
+    firstUse: "refuse",
+    name: pinName(settings, target),
+    report: ({ message, verdict }) =>
+      output.note(
+        verdict === "harmless"
+          ? output.noteStyle.dim(`[changed] ${safeLine(message)}`)
+          : `${output.noteStyle.red("hidden:")} ${safeLine(message)}. See effect-mcp verify`
+      )
+  })
+  return yield* Effect.mapError(Layer.build(pins), ({ message }) => usage(message))
+})
+
+/** Provides the services with which the client answers the server, based on the flags and the terminal. */
 const offered = Effect.fnUntraced(function* (options: Questions.Options & { readonly settings: Settings }) {
   const { roots, sample } = options.settings
   const elicitation = Questions.elicitation(options)
   const folders = yield* rootsOf(roots)
-  return Layer.mergeAll(
+  const policy = yield* Questions.consent(options)
+  const canAnswer = elicitation !== undefined || folders.length > 0 || sample !== undefined
+  const services = Layer.mergeAll(
     elicitation ?? Layer.empty,
     folders.length === 0 ? Layer.empty : Roots.layerStatic(folders),
     sample === undefined
@@ -94,14 +125,26 @@ const offered = Effect.fnUntraced(function* (options: Questions.Options & { read
             stopReason: "endTurn"
           })
         ),
-    Layer.effect(Consent, Questions.consent(options))
+    Layer.succeed(Consent, policy)
   )
+  return { canAnswer, services, policy }
 })
 
-/** Runs `body` with a connected client, which ends with it. `leavesTasks`: the questions of tasks are left to another command. */
+/** How a command uses its client. */
+export interface UseOptions extends Pick<Questions.Options, "leavesTasks"> {
+  /** Extensions to declare to the server. Default none. */
+  readonly extensions?: Layer.Layer<never> | undefined
+  /** True to ignore `--lock`, because the command compares with the file itself. Default false. */
+  readonly ignoresLock?: boolean | undefined
+}
+
+/**
+ * Runs `body` with a connected client and the terminal's consent policy. The client is closed afterwards. With `leavesTasks`, tasks'
+ * questions are left to another command.
+ */
 export const use = <A, E, R>(
   body: (session: CommandSession) => Effect.Effect<A, E, R>,
-  { leavesTasks }: Pick<Questions.Options, "leavesTasks"> = {}
+  { extensions = Layer.empty, ignoresLock = false, leavesTasks }: UseOptions = {}
 ) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -110,7 +153,7 @@ export const use = <A, E, R>(
       const target = yield* chosen(settings)
       const outer = yield* Effect.scope
       const listeners: Array<Fiber.Fiber<void>> = []
-      /** Listens until the connection is closed, which ends these streams. */
+      /** Prints a stream's events until the connection closes. */
       const listen = <T>(stream: Stream.Stream<T>, line: (event: T) => string) =>
         Effect.map(
           Effect.forkIn(
@@ -122,7 +165,7 @@ export const use = <A, E, R>(
         )
       const runFork = Effect.runForkWith(yield* Effect.context<never>())
       const { dim } = output.noteStyle
-      // What must be expected, such as an answer that comes late, is for --verbose.
+      // Expected events, such as a late answer, are for --verbose.
       const dropped = (reason: string, level: "Warn" | "Debug") =>
         level === "Debug" && !settings.verbose
           ? undefined
@@ -137,21 +180,28 @@ export const use = <A, E, R>(
           tell: output.canAsk ? output.note : undefined,
           words: (lines) => (settings.verbose ? listen(lines, (line) => dim(`[server] ${safe(line)}`)) : Effect.void)
         })
+        const { canAnswer, policy, services } = yield* offered({ output, server: target.name, settings, leavesTasks })
+        const pins = ignoresLock ? Context.empty() : yield* pinned(settings, target, output)
         const client = yield* McpClient.open(wire, {
           clientInfo: { name: "effect-mcp", title: "effect-mcp command", version },
           revisions: settings.revision === undefined ? undefined : [settings.revision],
-          // A login takes as long as its user needs; it has a time limit of its own.
+          // Logging in may take a user a while, and has a separate time limit.
           timeout: settings.timeout ?? (output.canAsk && target.mayDemandLogin === true ? "6 minutes" : undefined),
-          // What becomes of this one conversation is what is to be shown.
+          // The command reports the end of this connection, so it does not reconnect.
           reconnect: false,
-          // Shown before it is judged: see `call`.
+          // The `call` command prints the result before it validates it.
           validateOutput: false,
           dropped
-        }).pipe(Effect.provide(yield* offered({ output, server: target.name, settings, leavesTasks })))
+        }).pipe(Effect.provide(Layer.merge(services, extensions)), Effect.provideContext(pins))
         yield* listen(client.logs, (log) => logLine(log, output.noteStyle))
         if (settings.logLevel !== undefined) yield* client.setLogLevel(settings.logLevel)
         const patient = settings.timeout ?? (output.canAsk ? Duration.infinity : undefined)
-        return yield* body({ client, settings, output, patient: { timeout: patient, maxTotal: Duration.infinity } })
+        const limits = { timeout: patient, maxTotal: Duration.infinity }
+        return yield* Effect.provideService(
+          body({ client, settings, output, canAnswer, patient: limits, pinName: pinName(settings, target) }),
+          Consent,
+          policy
+        )
       })
       return yield* Effect.ensuring(
         Effect.scoped(conversation),

@@ -1,28 +1,28 @@
-/** What listens to a conversation that passes: it hears all, unchanged, before it is passed on. */
+/** Listeners that receive all traffic, unchanged, before it is forwarded. */
 import type { Exchanged, HttpRequest } from "@effect-mcp/fuzz/Traffic"
 
-/** Of one client and a server over stdio. */
+/** Listens to one client and a server over stdio. */
 export interface LineEar {
-  /** Bytes of the client. */
+  /** Receives bytes from the client. */
   readonly sent: (chunk: Uint8Array) => void
-  /** Bytes of the server. */
+  /** Receives bytes from the server. */
   readonly received: (chunk: Uint8Array) => void
-  /** The client has ended the input of the server. */
+  /** Called when the client has closed the server's input. */
   readonly inputEnded: () => void
-  /** The server exited; `how` says with which code. */
+  /** Called when the server has exited. `how` contains the exit code. */
   readonly exited: (how: string) => void
-  /** The server runs on, though its input ended long enough ago. */
+  /** Called if the server is still running long after its input was closed. */
   readonly stillRuns: () => void
 }
 
-/** Of any clients and a server over HTTP. */
+/** Listens to any number of clients and a server over HTTP. */
 export interface HttpEar {
   readonly begin: (request: HttpRequest) => Exchanged
-  /** Whether the server has named the URL as that for messages of HTTP with SSE. */
+  /** Returns true if the server has announced this URL for messages (HTTP with SSE). */
   readonly isPlace: (url: string) => boolean
 }
 
-/** Either, for a tap that is started. */
+/** Creates the listener for either transport. */
 export interface Ears {
   readonly lines: () => LineEar
   readonly http: () => HttpEar

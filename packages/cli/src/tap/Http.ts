@@ -1,7 +1,7 @@
-/** A server at a URL, served unchanged at a port of this machine, while an ear listens to what goes to its endpoint. */
+/** Forwards HTTP requests from a local port to a server, while an ear listens to requests to its endpoint. */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { check } from "@effect-mcp/server/internal/DnsRebinding"
+import { check } from "@effect-mcp/server/internal/origins"
 import { type Exchanged, isStream, reading } from "@effect-mcp/fuzz/Traffic"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
@@ -25,7 +25,7 @@ export interface Options extends Pick<Settings, "headers"> {
   readonly announce: (url: string) => Effect.Effect<void>
 }
 
-/** They are about one connection, or say how a body is sent: that differs on the other side. */
+/** Headers that are not forwarded, because they describe a single connection or its encoding. */
 const own = new Set(["connection", "keep-alive", "transfer-encoding", "content-length", "host", "upgrade", "te"])
 
 const passing = (headers: { readonly [name: string]: string | undefined }): { readonly [name: string]: string } =>
@@ -39,17 +39,17 @@ const methodOf = (method: string) => (method === "POST" || method === "GET" || m
 
 const unchanged = (chunk: Uint8Array): Uint8Array => chunk
 
-/** The longest first event of a stream that is looked at, in bytes. */
+/** Maximum size of a stream's first event to inspect, in bytes. */
 const longestPlace = 4096
 
-/** Makes the URL for messages relative that a server of HTTP with SSE names first, so that it is one of this port. */
+/** Makes the URL for messages in the first event relative, so that it refers to this port (HTTP with SSE). */
 const relative = ({ origin }: URL) => {
   const pathOnly = (line: string, url: string): string =>
     url.startsWith(`${origin}/`) ? `data: ${url.slice(origin.length)}` : line
   let first: string | undefined = ""
   return (chunk: Uint8Array): Uint8Array => {
     if (first === undefined) return chunk
-    // Each byte is a character and stays one.
+    // Latin-1 maps each byte to a character and back.
     first += Buffer.from(chunk).toString("latin1")
     if (!/\r?\n\r?\n/.test(first) && first.length < longestPlace) return new Uint8Array()
     const isEndpoint = /^event: ?endpoint\r?$/m.test(first)
@@ -59,7 +59,7 @@ const relative = ({ origin }: URL) => {
   }
 }
 
-/** The response, passed on as it arrives. */
+/** Forwards the response as it arrives. */
 const passOn = (
   response: HttpClientResponse,
   { cut, receive }: Exchanged,
@@ -87,7 +87,7 @@ const passOn = (
     : Effect.succeed(HttpServerResponse.stream(body, { status, headers }))
 }
 
-/** Answers one request by what the server answers to it. */
+/** Forwards one request and returns the server's response. */
 const relay = (target: URL, added: Settings["headers"], ear: HttpEar, host: string) =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
@@ -102,9 +102,9 @@ const relay = (target: URL, added: Settings["headers"], ear: HttpEar, host: stri
       method === undefined || (url.pathname !== target.pathname && !ear.isPlace(url.href))
         ? unheard
         : ear.begin({ method, headers: request.headers, body, url: url.href })
-    // A GET of later revisions names its session.
+    // Only an HTTP with SSE stream, which has no session id, starts with the URL for messages.
     const mayName = method === "GET" && request.headers["mcp-session-id"] === undefined
-    // Without an encoding, what passes can be read.
+    // The ear can't read compressed bodies.
     const headers = { ...passing(request.headers), "accept-encoding": "identity", ...added }
     const outgoing = HttpClientRequest.make(request.method)(url).pipe(
       HttpClientRequest.setHeaders(headers),
@@ -124,7 +124,7 @@ const relay = (target: URL, added: Settings["headers"], ear: HttpEar, host: stri
     )
   })
 
-/** Until it is interrupted. */
+/** Serves until interrupted. */
 export const serve = (url: string, ear: HttpEar, { announce, headers, host, port }: Options) => {
   const target = new URL(url)
   const app = Effect.gen(function* () {

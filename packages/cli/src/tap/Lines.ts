@@ -1,4 +1,4 @@
-/** A server that is a process, served unchanged over the stdin and stdout of this one, while an ear listens. */
+/** Forwards stdin and stdout between a client and a server process, while an ear listens. */
 import { inheritedEnvironment } from "@effect-mcp/client/Stdio"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -15,7 +15,7 @@ import type { LineEar } from "./Ear.ts"
 /** How long a server may take to exit once its input has ended. */
 const exitPatience = "5 seconds"
 
-/** Until the server exits, or some time after stdin ended. The server's stderr is that of this process. */
+/** Runs until the server exits, or until some time after stdin has ended. The server inherits stderr. */
 export const serve = Effect.fnUntraced(function* (
   [command, ...args]: readonly [string, ...ReadonlyArray<string>],
   { cwd, env }: Pick<Settings, "cwd" | "env">,
@@ -53,5 +53,5 @@ export const serve = Effect.fnUntraced(function* (
   const end = yield* Effect.raceFirst(exited, Effect.as(late, undefined))
   if (end === undefined) return ear.stillRuns()
   yield* Fiber.await(writing)
-  return ear.exited(Exit.isSuccess(end) ? `it exited with code ${end.value}` : "a signal ended it")
+  return ear.exited(Exit.isSuccess(end) ? `it exited with code ${end.value}` : "it was stopped by a signal")
 }, Effect.scoped)

@@ -1,7 +1,7 @@
 /**
- * Logins at servers behind HTTP: where the command keeps tokens, and how it brings its user to a login page.
+ * Logins to HTTP servers: stores tokens, and sends the user to the login page.
  *
- * A module of its own, loaded with HTTP only: a server that is a process needs none of it.
+ * A separate module, so that it is only loaded for HTTP servers.
  */
 import * as AuthorizationCode from "@effect-mcp/auth/client/AuthorizationCode"
 import * as Authorizer from "@effect-mcp/auth/client/Authorizer"
@@ -21,28 +21,26 @@ import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import { createServer } from "node:http"
-import { homedir } from "node:os"
-import { join } from "node:path"
+import { stateFolder } from "./stateFolder.ts"
 
 export interface Options {
-  /** Tells the user what to do; undefined without a terminal, and every login fails. */
+  /** Shows instructions to the user. Without a terminal it is `undefined`, and every login fails. */
   readonly tell: ((text: string) => Effect.Effect<void>) | undefined
-  /** The server, if it is one: all requests to its origin are for it. */
+  /** URL of the server, if there is a single one. All requests to its origin belong to it. */
   readonly server?: string | URL | undefined
-  /** Takes the answer from the terminal instead of a browser on this machine. Default false. */
+  /** Whether to let the user paste the redirect URL into the terminal, for a browser on another machine. Default false. */
   readonly paste?: boolean | undefined
-  /** The port for the way back; some authorization servers know only one. Default any that is free. */
+  /** Port for the redirect, for authorization servers that only accept a registered one. Default: any free port. */
   readonly port?: number | undefined
-  /** The client as it was registered by hand. Default: it registers itself. */
+  /** A client that was registered manually. Default: the client registers itself. */
   readonly client?: { readonly id: string; readonly secret: Redacted.Redacted<string> | undefined } | undefined
 }
 
-/** Where tokens are: `EFFECT_MCP_TOKENS`, or a folder of the user's state. */
+/** Returns the folder for tokens: `EFFECT_MCP_TOKENS`, or else a folder in the user's state. */
 export const directory = (env: NodeJS.ProcessEnv = process.env): string =>
-  env["EFFECT_MCP_TOKENS"] ??
-  join(env["XDG_STATE_HOME"] ?? env["LOCALAPPDATA"] ?? join(homedir(), ".local", "state"), "effect-mcp", "tokens")
+  env["EFFECT_MCP_TOKENS"] ?? stateFolder("tokens", env)
 
-/** In files of the user's; encrypted, if `EFFECT_MCP_TOKEN_KEY` is 32 bytes in base64. */
+/** Stores tokens in the user's files, encrypted if `EFFECT_MCP_TOKEN_KEY` is set to 32 bytes in base64. */
 const store: Layer.Layer<TokenStore.TokenStore, OAuthError> = Layer.suspend(() => {
   const files = Layer.provide(TokenFiles.layer({ directory: directory() }), NodeServices.layer)
   const key = process.env["EFFECT_MCP_TOKEN_KEY"]
@@ -63,7 +61,7 @@ const authorizer = ({ paste, port, tell }: Options): Layer.Layer<Authorizer.Auth
         Loopback.layer({
           server: NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: port ?? 0 }),
           open: (url) =>
-            // A browser may be there or not: the address is shown in any case.
+            // Always show the URL, because there may be no browser.
             Effect.andThen(
               tell(`To log in, open this page if your browser does not: ${url.href}`),
               Effect.ignore(Loopback.browse(spawner)(url))
@@ -75,7 +73,7 @@ const authorizer = ({ paste, port, tell }: Options): Layer.Layer<Authorizer.Auth
   )
 }
 
-/** A client of HTTP that logs in where it must, and logging in and out by itself. */
+/** Provides an HTTP client that logs in if necessary, and functions to log in and out. */
 export const layer = (options: Options): Layer.Layer<HttpClient.HttpClient | OAuth.OAuth, OAuthError> => {
   const { client } = options
   const grant = AuthorizationCode.make({
@@ -93,7 +91,7 @@ export const layer = (options: Options): Layer.Layer<HttpClient.HttpClient | OAu
   )
 }
 
-/** Runs `body` with the logins of this user. */
+/** Runs `body` with the user's logins. */
 export const use = <A>(options: Options, body: (oauth: OAuth.OAuth["Service"]) => Effect.Effect<A, OAuthError>) =>
   Effect.provide(
     Effect.flatMap(OAuth.OAuth, (oauth) => body(oauth)),

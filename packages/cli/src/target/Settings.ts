@@ -1,6 +1,4 @@
-/**
- * The flags that every command has: how to reach the server, what it may ask, how to print.
- */
+/** Flags for all commands: how to reach the server, how to answer its questions, how to print. */
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import { LoggingLevel as Levels } from "@effect-mcp/protocol/model/Logging"
@@ -25,7 +23,7 @@ const choice = <A extends string>(name: string, metavar: string, values: Readonl
 
 const flags = {
   json: toggle("json", "Print JSON for scripts: one document, or one line per event"),
-  verbose: toggle("verbose", "Show the server's stderr, and where errors come from"),
+  verbose: toggle("verbose", "Show the server's stderr, and stack traces of errors"),
   timeout: text("timeout", "DURATION", "How long to wait for an answer or progress: 30s, 500ms, 2m. Default 60s").pipe(
     Flag.optional
   ),
@@ -33,12 +31,17 @@ const flags = {
     "revision",
     "VERSION",
     Revision.all.map(({ version }) => version),
-    "Speak this revision of the protocol only. Default: the newest that the server speaks"
+    "Only use this protocol revision. Default: the newest that the server supports"
   ),
-  config: text("config", "FILE", "Take the server from the configuration file of a host, instead of after --").pipe(
+  config: text("config", "FILE", "Read the server from a host's configuration file, instead of after --").pipe(
     Flag.optional
   ),
-  server: text("server", "NAME", "With --config: its name there. Default: the only one").pipe(Flag.optional),
+  server: text("server", "NAME", "With --config: the server's name in the file. Default: the only server").pipe(
+    Flag.optional
+  ),
+  lock: text("lock", "FILE", "Hide everything that differs from this lock file, which effect-mcp lock writes").pipe(
+    Flag.optional
+  ),
   env: text("env", "NAME=VALUE", "An environment variable for the server; repeatable").pipe(Flag.atLeast(0)),
   cwd: text("cwd", "PATH", "Where to start the server").pipe(Flag.optional),
   header: text("header", "NAME: VALUE", "A header for every request to a URL; repeatable").pipe(Flag.atLeast(0)),
@@ -46,15 +49,20 @@ const flags = {
     "transport",
     "KIND",
     ["auto", "streamable", "sse"],
-    "What a URL speaks: Streamable HTTP, HTTP with SSE, or either. Default auto"
+    "The transport of a URL: Streamable HTTP, HTTP with SSE, or either. Default auto"
   ),
   root: text("root", "PATH", "A folder that the server may ask for (roots); repeatable").pipe(Flag.atLeast(0)),
   sample: text("sample", "TEXT", "Answer every sampling request with this text").pipe(Flag.optional),
   answer: text("answer", "KEY=VALUE", "Answer a field of the server's questions; repeatable").pipe(Flag.atLeast(0)),
   accept: toggle("accept", "Accept the server's forms, with --answer and the defaults of their fields"),
   decline: toggle("decline", "Decline all of the server's questions"),
-  yes: toggle("yes", "Share --root and --sample with the server without asking first"),
-  logLevel: choice("log-level", "LEVEL", Levels.literals, "Ask the server for log messages from this level on")
+  yes: toggle("yes", "Share --root and --sample with the server without asking you first"),
+  logLevel: choice(
+    "log-level",
+    "LEVEL",
+    Levels.literals,
+    "Request log messages of this level and above from the server"
+  )
 }
 
 /** The command that holds the shared flags; subcommands read them from it. */
@@ -67,6 +75,8 @@ export interface Settings {
   readonly revision: Revision.Version | undefined
   readonly config: string | undefined
   readonly server: string | undefined
+  /** The lock file that pins the server. */
+  readonly lock: string | undefined
   readonly env: { readonly [name: string]: string }
   readonly cwd: string | undefined
   readonly headers: { readonly [name: string]: string }
@@ -82,37 +92,39 @@ export interface Settings {
 
 const units: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** A duration as people type it; a bare number is seconds. `undefined` when it is none, or not longer than nothing. */
+/** Parses a duration; a bare number means seconds. Returns `undefined` if the text is not a positive duration. */
 export const parseDuration = (input: string): Duration.Duration | undefined => {
   const [, amount, unit = "s"] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h)?$/.exec(input.trim()) ?? []
   const millis = Number(amount) * (units[unit] ?? 0)
   return millis > 0 && Number.isFinite(millis) ? Duration.millis(millis) : undefined
 }
 
-/** `Name: value`, as curl has it. */
+/** Parses `Name: value`, as in curl. */
 export const parseHeader = (
   text: string,
   flag = "header"
 ): Result.Result<readonly [name: string, value: string], string> => {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)$/s.exec(text) ?? []
   if (name === undefined || value === undefined || /[\r\n\0]/.test(value)) {
-    return Result.fail(`--${flag} "${text}" is no header: write "Name: value"`)
+    return Result.fail(`--${flag} "${text}" is not a header: write "Name: value"`)
   }
   return Result.succeed([name, value.trim()])
 }
 
-/** The flags of this run. Ends with exit code 2 when they contradict each other. */
+/** Reads the flags of this run. Contradictory flags end the command with exit code 2. */
 export const settings = Effect.gen(function* () {
   const given = yield* root
   const timeout = Option.map(given.timeout, parseDuration)
   if (Option.isSome(timeout) && timeout.value === undefined) {
-    return yield* usage(`--timeout ${Option.getOrElse(given.timeout, () => "")} is no duration: write 30s, 500ms or 2m`)
+    return yield* usage(
+      `--timeout ${Option.getOrElse(given.timeout, () => "")} is not a duration: write 30s, 500ms or 2m`
+    )
   }
   if (given.decline && (given.accept || given.answer.length > 0)) {
     return yield* usage("--decline contradicts --accept and --answer")
   }
   if (Option.isSome(given.server) && Option.isNone(given.config)) {
-    return yield* usage("--server needs --config FILE, which has the server of that name")
+    return yield* usage("--server needs --config FILE, the file that contains the server")
   }
   yield* orUsage(Result.all(given.answer.map(parse)))
   const headers = yield* orUsage(Result.all(given.header.map((header) => parseHeader(header))))
@@ -124,6 +136,7 @@ export const settings = Effect.gen(function* () {
     revision: Option.getOrUndefined(given.revision),
     config: Option.getOrUndefined(given.config),
     server: Option.getOrUndefined(given.server),
+    lock: Option.getOrUndefined(given.lock),
     env: Object.fromEntries(env),
     cwd: Option.getOrUndefined(given.cwd),
     headers: Object.fromEntries(headers),

@@ -1,7 +1,7 @@
 /**
- * The server a command talks to: what the user wrote after `--`.
+ * The server that a command talks to, given by the words after `--`.
  *
- * The one place that knows how a server is named on the command line, and the only one that opens a wire.
+ * Only this module interprets these words and opens connections.
  */
 import * as Stdio from "@effect-mcp/client/Stdio"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
@@ -11,39 +11,39 @@ import type * as Stream from "effect/Stream"
 
 /** How to start or reach the server, and where its stderr goes. */
 export interface Options {
-  /** Beside the few variables that servers inherit. */
+  /** Environment variables in addition to the few that servers inherit. */
   readonly env: { readonly [name: string]: string }
   readonly cwd: string | undefined
-  /** Sent with every request over HTTP. */
+  /** Headers to send with every HTTP request. */
   readonly headers: { readonly [name: string]: string }
-  /** What is spoken over HTTP. */
+  /** Transport to use over HTTP. */
   readonly transport: "auto" | "streamable" | "sse"
-  /** Tells the user what to do when a server behind HTTP demands a login; undefined without a terminal. */
+  /** Shows instructions to the user when an HTTP server requires a login, or `undefined` without a terminal. */
   readonly tell: ((text: string) => Effect.Effect<void>) | undefined
-  /** Called with the lines of the server's stderr, if it has one; errors have the last of them in any case. */
+  /** Called with the lines of the server's stderr, if it has one. Errors include the last lines in any case. */
   readonly words: (lines: Stream.Stream<string>) => Effect.Effect<void>
 }
 
-/** A server that can be connected to. `name` is how people recognise it: their own words, not the server's. */
+/** A server to connect to. `name` comes from the command line, not from the server. */
 export interface CommandTarget {
   readonly name: string
-  /** What was given after `--`; undefined where the target came in another way. */
+  /** The words after `--`, or `undefined` if the target was given in another way. */
   readonly words?: ReadonlyArray<string> | undefined
-  /** Whether it may demand a login before it answers. */
+  /** True if it may require a login before it answers. */
   readonly mayDemandLogin?: boolean | undefined
   readonly connect: (options: Options) => Effect.Effect<Transport, TransportError, Scope.Scope | Stdio.Requirements>
 }
 
-/** What was given after `--`, or nothing. */
+/** The words after `--`, if any. */
 export type Words = ReadonlyArray<string> | undefined
 
-/** Takes a command line apart at the first `--`: ours before it, the server's after it, untouched. */
+/** Splits a command line at the first `--`. The words after it belong to the server and stay unchanged. */
 export const split = (argv: ReadonlyArray<string>): { readonly own: ReadonlyArray<string>; readonly server: Words } => {
   const at = argv.indexOf("--")
   return at === -1 ? { own: argv, server: undefined } : { own: argv.slice(0, at), server: argv.slice(at + 1) }
 }
 
-/** The server these words name, by its command or its URL; nothing if there are none. */
+/** Returns the server for a command or a URL, or `undefined` if there are no words. */
 export const parse = (words: Words): CommandTarget | undefined => {
   const [command, ...args] = words ?? []
   if (command === undefined || command === "") return undefined
@@ -56,8 +56,8 @@ const remote = (url: string, more: ReadonlyArray<string>): CommandTarget => ({
   mayDemandLogin: true,
   connect: ({ headers, tell, transport }) =>
     more.length > 0
-      ? Effect.fail(new TransportError({ reason: "Open", message: `A URL takes no arguments: ${more.join(" ")}` }))
-      : // Loaded when needed: a server that is a process does not wait for HTTP to load.
+      ? Effect.fail(new TransportError({ reason: "Open", message: `A URL does not take arguments: ${more.join(" ")}` }))
+      : // Loaded on demand, so that stdio servers don't wait for HTTP modules.
         Effect.flatMap(
           Effect.promise(() => import("./Remote.ts")),
           ({ open }) => open({ url, headers, transport, tell })

@@ -1,8 +1,8 @@
 /**
- * Arguments as a person types them: `key=value` is text, `key:=json` is JSON.
+ * Parses arguments from the command line: `key=value` is text, `key:=json` is JSON.
  *
- * Text becomes what the schema of that argument asks for: a number, a boolean, an array (a repeated key collects). Text that cannot
- * is refused here, before anything is sent; `:=` sends it anyway. Owns no validation beyond that: the server is the judge.
+ * Text is converted to the type in the argument's schema: a number, a boolean, or an array (by repeating the key). Text that cannot be
+ * converted is rejected before anything is sent, while `:=` sends any JSON. All other validation is left to the server.
  */
 import { closest } from "@effect-mcp/protocol/internal/closest"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -21,13 +21,13 @@ const parseJson = (text: string): Result.Result<unknown, string> =>
     catch: (cause) => (cause instanceof Error ? cause.message : String(cause))
   })
 
-/** `key=value` or `key:=json`: the first `=` decides, and a `:` right before it. */
+/** Parses `key=value` or `key:=json`. The first `=`, and a `:` right before it, decide. */
 export const parse = (word: string): Result.Result<Assignment, string> => {
   const at = word.indexOf("=")
   const json = at > 0 && word[at - 1] === ":"
   const key = word.slice(0, json ? at - 1 : at)
   const text = word.slice(at + 1)
-  if (at === -1) return Result.fail(`"${word}" is no argument: write key=value, or key:=json`)
+  if (at === -1) return Result.fail(`"${word}" is not an argument: write key=value, or key:=json`)
   if (key === "") return Result.fail(`"${word}" has no name before the "="`)
   if (!json) return Result.succeed({ _tag: "Text", key, value: text })
   return Result.mapBoth(parseJson(text), {
@@ -36,7 +36,7 @@ export const parse = (word: string): Result.Result<Assignment, string> => {
   })
 }
 
-/** The schema itself, or what its `$ref` inside the same document leads to. */
+/** Follows `$ref` within the same document. */
 const resolve = (schema: unknown, root: JsonObject, hops = 8): JsonObject | undefined => {
   if (!isJsonObject(schema)) return undefined
   const { $ref } = schema
@@ -50,7 +50,7 @@ const resolve = (schema: unknown, root: JsonObject, hops = 8): JsonObject | unde
   return resolve(target, root, hops - 1)
 }
 
-/** The alternatives a value may be, flattened. */
+/** Returns a schema's alternatives, flattened. */
 const alternatives = (schema: unknown, root: JsonObject, depth = 4): ReadonlyArray<JsonObject> => {
   const resolved = resolve(schema, root)
   if (resolved === undefined) return []
@@ -60,11 +60,11 @@ const alternatives = (schema: unknown, root: JsonObject, depth = 4): ReadonlyArr
     : [...(resolved.type === undefined ? [] : [resolved]), ...inner.flatMap((s) => alternatives(s, root, depth - 1))]
 }
 
-/** The schema of one property of an object schema. */
+/** Returns a property's schema. */
 export const propertyOf = (schema: JsonObject, key: string): unknown =>
   isJsonObject(schema.properties) && Object.hasOwn(schema.properties, key) ? schema.properties[key] : undefined
 
-/** The names of the JSON types that a schema admits, in its order; none when it does not say. */
+/** Returns the JSON types that a schema allows, in its order. Empty if the schema doesn't specify any. */
 export const typesOf = (schema: unknown, root: JsonObject): ReadonlyArray<string> => {
   const types = alternatives(schema, root).flatMap(({ const: only, enum: values, type }): ReadonlyArray<unknown> => {
     if (type !== undefined) return Array.isArray(type) ? type : [type]
@@ -89,7 +89,7 @@ const articles: { readonly [type: string]: string } = {
   array: "an array"
 }
 
-/** Text as one of the JSON types; `undefined` when it is none of them. */
+/** Converts text to a JSON type. Returns `undefined` if that is impossible. */
 const convert = (
   text: string,
   type: string,
@@ -125,7 +125,7 @@ const convert = (
 const itemsOf = (schema: unknown, root: JsonObject): unknown =>
   alternatives(schema, root).find(({ items }) => items !== undefined)?.items
 
-/** Text as the schema wants it: text where that is allowed (or nothing is said), otherwise the first type it can be. */
+/** Converts text to the schema's type. Keeps the text if the schema allows strings or any type; otherwise uses the first type that fits. */
 export const coerce = (text: string, schema: unknown, root: JsonObject): Result.Result<unknown, string> => {
   const types = typesOf(schema, root)
   if (types.length === 0 || types.includes("string")) return Result.succeed(text)
@@ -138,8 +138,8 @@ export const coerce = (text: string, schema: unknown, root: JsonObject): Result.
 }
 
 /**
- * All arguments of one call: `base` (of `--args`) under the assignments, which win. A key may be repeated only where the schema asks
- * for an array.
+ * Combines a call's arguments. Assignments override `base`, which comes from `--args`. A key may only be repeated if its schema is an
+ * array.
  */
 export const assemble = (
   words: ReadonlyArray<string>,
@@ -169,18 +169,18 @@ export const assemble = (
       }
       values.set(key, [...earlier, ...(Array.isArray(value) ? value : [value])])
     }
-    // `fromEntries` defines properties: a key such as `__proto__` is a key like any other.
+    // `fromEntries` defines properties, so `__proto__` is an ordinary key.
     return { ...base, ...Object.fromEntries(values) }
   })
 
-/** The object that `--args` holds. */
+/** Parses the object in `--args`. */
 export const parseBase = (text: string): Result.Result<JsonObject, string> =>
   Result.flatMap(
     Result.mapError(parseJson(text), (reason) => `--args is not JSON: ${reason}`),
     (value) => (isJsonObject(value) ? Result.succeed(value) : Result.fail("--args must be a JSON object"))
   )
 
-/** Arguments that can only be text: of prompts and completions. */
+/** Combines arguments that can only be text, as for prompts and completions. */
 export const assembleText = (
   words: ReadonlyArray<string>
 ): Result.Result<ReadonlyArray<readonly [string, string]>, string> =>
@@ -195,15 +195,15 @@ export const assembleText = (
     return [...entries]
   })
 
-/** A complaint about arguments ends the command with exit code 2. */
+/** Turns an error about arguments into exit code 2. */
 export const orUsage = <A>(result: Result.Result<A, string>): Effect.Effect<A, CommandFailure> =>
   Effect.mapError(Effect.fromResult(result), usage)
 
-/** The names of the properties that a schema requires. */
+/** Returns the names of a schema's required properties. */
 export const requiredOf = (schema: JsonObject): ReadonlyArray<string> =>
   Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === "string") : []
 
-/** How a tool is called: its arguments with their types, those in brackets may be left out. */
+/** Formats a tool's arguments with their types. Optional arguments are in brackets. */
 export const signature = (tool: string, schema: JsonObject): string => {
   const required = requiredOf(schema)
   const words = Object.keys(isJsonObject(schema.properties) ? schema.properties : {}).map((name) => {
@@ -213,7 +213,7 @@ export const signature = (tool: string, schema: JsonObject): string => {
   return ["Usage: effect-mcp call", tool, ...words].join(" ")
 }
 
-/** What is wrong with the name of a `key=value` word, if the schema names its properties and not this one; `:=` sends any. */
+/** Explains an unknown argument name in a `key=value` word, if the schema lists its properties. `:=` accepts any name. */
 export const unknownArgument = (word: string, schema: JsonObject): string | undefined => {
   const { additionalProperties, patternProperties, properties } = schema
   if (!isJsonObject(properties) || isJsonObject(additionalProperties) || patternProperties !== undefined)

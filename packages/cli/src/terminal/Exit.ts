@@ -1,7 +1,7 @@
 /**
- * How the command ends: exit codes that scripts can rely on, and errors as sentences.
+ * Exit codes that scripts can rely on, and error messages as sentences.
  *
- * Every failure of every module becomes one `Failure`. Refuses to show stack traces, unless `--verbose` asks for the detail.
+ * Converts every failure to a `CommandFailure`. Stack traces are only shown with `--verbose`.
  */
 import type * as ClientError from "@effect-mcp/client/ClientError"
 import type { OAuthError } from "@effect-mcp/auth/OAuthError"
@@ -15,12 +15,12 @@ import * as PlatformError from "effect/PlatformError"
 import * as Predicate from "effect/Predicate"
 import * as Unanswered from "./Unanswered.ts"
 
-/** What the exit codes mean; `--help` says the same. */
+/** Exit codes, as `--help` explains them. */
 export const code = {
   ok: 0,
-  /** The server answered with an error, a tool's result says `isError`, `fuzz` found a fault, or `audit verify` a change. */
+  /** An error from the server, a tool result with `isError`, or a finding of `fuzz`, `lint` or `audit verify`. */
   server: 1,
-  /** The command line makes no sense. The server was asked nothing beyond its lists. */
+  /** The command line is invalid. The server was only asked for its lists. */
   usage: 2,
   /** The server could not be started or reached, or broke the protocol. */
   connection: 3,
@@ -31,39 +31,40 @@ export const code = {
 } as const
 export type Code = (typeof code)[keyof typeof code]
 
-/** The same for `--help`. */
+/** The exit codes for `--help`. */
 export const codeTable: ReadonlyArray<readonly [string, string]> = [
   ["0", "all went well"],
   [
     "1",
-    "the server answered with an error, the tool's result is an error, fuzz found a fault, or audit verify a change"
+    "the server returned an error, the tool failed, fuzz found a violation, lint found a tool that some host cannot use, or verify or audit verify found a change"
   ],
-  ["2", "the command line is wrong, or you refused what it needs"],
-  ["3", "the server could not be started, went away, or broke the protocol"],
-  ["4", "no answer in time (see --timeout)"],
+  ["2", "the command line is wrong, or you declined a required step"],
+  ["3", "the server could not be started, disconnected, or violated the protocol"],
+  ["4", "no response in time (see --timeout)"],
   ["130", "interrupted by Ctrl+C or SIGTERM; running calls were cancelled first"]
 ]
 
-/** The end of a command that did not go well. An empty `message` means that everything has been said already. */
+/** A failed command. An empty `message` means that everything has already been printed. */
 export class CommandFailure extends Data.TaggedError("CommandFailure")<{
   readonly code: Code
   readonly message: string
-  /** Further lines, worth showing by default: a crashed server's last words, the data of an error. */
+  /** Additional lines to show, such as the end of a crashed server's stderr or the data of an error. */
   readonly detail?: string | undefined
 }> {}
 
 export const usage = (message: string): CommandFailure => new CommandFailure({ code: code.usage, message })
-/** For results that say that they are errors: they have been printed. */
-/** How the program ends where a signal ends a command that has its end by one: what it found decides. Default `code.interrupted`. */
+
+/** Exit code when a signal stops a command that runs until it is stopped. Default `code.interrupted`. */
 let ending: Code | undefined
 export const endWith = (exitCode: Code): Effect.Effect<void> =>
   Effect.sync(() => {
     ending = exitCode
   })
 export const atSignal = (): Code => ending ?? code.interrupted
+/** Returns a failure without a message, for errors that have already been printed. */
 export const silent = (exitCode: Code): CommandFailure => new CommandFailure({ code: exitCode, message: "" })
 
-/** The reader of the output has closed it: `effect-mcp ... | head`. Ends the command without a message. */
+/** The reader of the output closed it, as in `effect-mcp ... | head`. Ends the command without a message. */
 export class OutputClosed extends Data.TaggedError("OutputClosed")<{}> {}
 
 /** Everything a command may fail with. */
@@ -95,44 +96,44 @@ const fromMcpError = ({ code: number, data, message }: McpError.McpError): Comma
   const flags = number === McpError.MissingClientCapability ? Unanswered.flagsOfData(data) : undefined
   return new CommandFailure({
     code: code.server,
-    message: `The server answered with an error: ${message} (${number}${name === undefined ? "" : `, ${name}`})`,
+    message: `The server returned an error: ${message} (${number}${name === undefined ? "" : `, ${name}`})`,
     detail: flags ?? (data === undefined ? undefined : JSON.stringify(data, undefined, 2))
   })
 }
 
-/** A login that the user declined is their decision. */
+/** Converts an OAuth error. If the user declined the login, the exit code is `usage`. */
 export const fromOAuth = (error: OAuthError): CommandFailure =>
   new CommandFailure({ code: error.code === "access_denied" ? code.usage : code.connection, message: error.message })
 
-/** The end of a command for the want of a login: some servers take tokens that no login gives. */
+/** Converts a failed login. Some servers only accept tokens that no login can provide. */
 const fromLogin = (error: OAuthError): CommandFailure => {
   const { code, message } = fromOAuth(error)
-  const detail = "For a server with tokens of its own, use --header 'Authorization: Bearer TOKEN'."
+  const detail = "If the server issues its own tokens, use --header 'Authorization: Bearer TOKEN'."
   return new CommandFailure({ code, message, detail: error.code === "access_denied" ? undefined : detail })
 }
 
-// By name: to load OAuth for its class would take its time.
+// Checked by name: loading OAuth for its class would be slow.
 const isOAuth = (error: unknown): error is OAuthError => Predicate.isTagged(error, "OAuthError")
 
-/** The login that a request failed for the want of: a cause of its cause. */
+/** Finds the OAuth error among the causes of a failed request. */
 const findOAuth = (error: unknown, depth = 8): OAuthError | undefined => {
   if (isOAuth(error)) return error
   if (depth === 0 || !Predicate.isObject(error)) return undefined
   return findOAuth("cause" in error ? error.cause : undefined, depth - 1)
 }
 
-/** A crash is told with the server's last words on stderr, which usually say why. */
+/** Converts a transport error. Adds the end of the server's stderr, which usually shows the reason for a crash. */
 const fromTransportError = ({ cause, message, reason, stderr }: TransportError): CommandFailure => {
   const login = findOAuth(cause)
   if (login !== undefined) return fromLogin(login)
   const said = stderr === undefined || stderr.trim() === "" ? undefined : stderr.trimEnd()
-  const detail = said === undefined ? undefined : `Its last words on stderr:\n${indent(said)}`
+  const detail = said === undefined ? undefined : `The end of its stderr:\n${indent(said)}`
   const what = reason === "Open" ? "The server could not be started" : "The connection to the server broke"
   const why = notFound(cause) ?? message.split("\n", 1)[0]?.replace("; the end of its stderr:", "")
   return new CommandFailure({ code: code.connection, message: `${what}: ${why}`, detail })
 }
 
-/** Names the command that is not there, where that is why no process was started. */
+/** Names the missing command if that is why the process could not be started. */
 const notFound = (cause: unknown): string | undefined => {
   if (!(cause instanceof PlatformError.PlatformError) || cause.reason._tag !== "NotFound") return undefined
   const { pathOrDescriptor: command } = cause.reason
@@ -154,7 +155,7 @@ const fromError = (error: CommandError): CommandFailure => {
       return fromTransportError(error)
     case "Closed":
       return error.cause === undefined
-        ? new CommandFailure({ code: code.connection, message: "The server ended the connection before it answered" })
+        ? new CommandFailure({ code: code.connection, message: "The server closed the connection before it responded" })
         : fromTransportError(error.cause)
     case "Forbidden":
     case "Unauthorized": {
@@ -166,13 +167,19 @@ const fromError = (error: CommandError): CommandFailure => {
             code: code.connection,
             message: error.refusal,
             detail:
-              "Use --header 'Authorization: Bearer TOKEN' with a token that it takes, or leave this header out and log in: effect-mcp login URL."
+              "Use --header 'Authorization: Bearer TOKEN' with a valid token, or leave out this header and log in: effect-mcp login URL."
           })
     }
     case "Timeout":
-      return new CommandFailure({ code: code.timeout, message: `The server did not answer ${error.method} in time` })
+      return new CommandFailure({
+        code: code.timeout,
+        message: `The server did not respond to ${error.method} in time`
+      })
     case "CapabilityMissing":
-      return new CommandFailure({ code: code.server, message: `The server does not offer this (${error.capability})` })
+      return new CommandFailure({
+        code: code.server,
+        message: `The server does not support this (${error.capability})`
+      })
     case "TaskCancelled":
       return new CommandFailure({ code: code.server, message: `The task was cancelled: ${error.message}` })
     case "ConsentDenied":
@@ -182,7 +189,7 @@ const fromError = (error: CommandError): CommandFailure => {
   }
 }
 
-/** What a cause amounts to; the second part is for `--verbose`. Interruption counts only if nothing else happened. */
+/** Returns the error for a cause, and the detail for `--verbose`. Interruption only counts if there is no other reason. */
 export const fromCause = (cause: Cause.Cause<CommandError | CliError.CliError>): readonly [CommandFailure, string] => {
   const failed = cause.reasons.find(Cause.isFailReason)
   if (failed !== undefined) {

@@ -1,8 +1,8 @@
 /**
- * Where a command writes: data to stdout; everything else (notes, logs, the progress line, questions) to stderr.
+ * Commands write data to stdout, and everything else (notes, logs, progress, questions) to stderr.
  *
- * Owns the one live line at the bottom of the terminal: it is lifted for whatever else is written to stderr or stdout, and put back.
- * While a question is on the screen everything waits, so that nothing is drawn over it. The last gate for text of a server: see `Style`.
+ * Owns the live line at the bottom of the terminal, which is erased and redrawn around other output. While a question is on the screen, all
+ * other output waits. Escapes text from servers, as the last module that sees it (see `Style`).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,30 +14,30 @@ import * as Style from "./Style.ts"
 export class Output extends Context.Service<
   Output,
   {
-    /** Data: exact, but text on a terminal has unseen characters escaped. */
+    /** Writes data. On a terminal, invisible characters are escaped. */
     readonly write: (data: string | Uint8Array) => Effect.Effect<void, OutputClosed>
-    /** One line (or several) of data. */
+    /** Writes one or more lines of data. */
     readonly line: (text: string) => Effect.Effect<void, OutputClosed>
-    /** A line for people, on stderr. */
+    /** Writes a line for people to stderr. */
     readonly note: (text: string) => Effect.Effect<void>
-    /** Replaces the live line; nothing on a stderr that is no terminal. */
+    /** Replaces the live line. Does nothing if stderr is not a terminal. */
     readonly live: (text: string | undefined) => Effect.Effect<void>
-    /** True if stderr is a terminal, which gets a live line. */
+    /** True if stderr is a terminal and can show a live line. */
     readonly isLive: boolean
-    /** Has the screen for itself: for questions. Everything else waits; `say` does not, and writes a line to stderr. */
+    /** Runs a dialogue that has the screen to itself, for questions. All other output waits, except `say`, which writes a line to stderr. */
     readonly exclusive: <A, E, R>(
       dialogue: (say: (text: string) => Effect.Effect<void>) => Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E, R>
-    /** Of stdout. */
+    /** Style for stdout. */
     readonly style: Style.Style
-    /** Of stderr. */
+    /** Style for stderr. */
     readonly noteStyle: Style.Style
     /** Columns of stderr's terminal. */
     readonly noteWidth: number
-    /** Columns of stdout; none when it is no terminal: then nothing is wrapped, and text is exact. */
+    /** Columns of stdout, or `undefined` if it is not a terminal. Text is then not wrapped. */
     readonly width: number | undefined
     readonly isTerminal: boolean
-    /** Whether a question can be asked: stdin and stderr are a terminal. */
+    /** True if stdin and stderr are a terminal, so the user can be asked. */
     readonly canAsk: boolean
   }
 >()("@effect-mcp/cli/Output") {
@@ -63,19 +63,19 @@ export interface Streams {
   readonly stderr: Writable
 }
 
-/** Some terminals do not know their size, and say 0. */
+/** Returns the width of a terminal. Some terminals report 0. */
 const columnsOf = ({ columns }: Writable): number => (columns === undefined || columns === 0 ? 80 : columns)
 
 const eraseLine = "\r\u001b[2K"
 
-/** Over any two streams. */
+/** Creates the output from two streams. */
 export const make = Effect.fnUntraced(function* ({
   env,
   stderr,
   stdin,
   stdout
 }: Streams): Effect.fn.Return<Output["Service"]> {
-  // A broken pipe is reported to the writer; unheard, it would end the process with a stack trace.
+  // A broken pipe is reported to the writer. Without a listener it would crash the process.
   stdout.on("error", () => {})
   stderr.on("error", () => {})
   const screen = yield* Semaphore.make(1)
@@ -91,7 +91,7 @@ export const make = Effect.fnUntraced(function* ({
   const style = Style.detect(env, outTerminal)
   const noteStyle = Style.detect(env, stderr.isTTY === true)
   const note = (text: string): string => `${Style.safeOutput(text, noteStyle.colours)}\n`
-  /** Lifts the live line for the time of `effect`, if there is one that could be hit. */
+  /** Erases the live line while `effect` runs, if the output could hit it. */
   const lifted = <A, E, R>(shared: boolean, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     screen.withPermit(
       Effect.suspend(() => {

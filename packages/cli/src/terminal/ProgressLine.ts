@@ -1,6 +1,4 @@
-/**
- * A running call's progress on one line: a bar when the end is known, a counter when it is not.
- */
+/** Formats a call's progress as one line: a bar if the total is known, otherwise a counter. */
 import { displayWidth } from "effect/cli/CliOutput"
 import { safeLine, type Style } from "./Style.ts"
 
@@ -12,7 +10,7 @@ interface Progress {
 
 const cells = 24
 
-/** Fits into `width` columns, so that the line can be erased again; the message gives way first. */
+/** Returns a line of at most `width` columns, because a wrapped line could not be erased. The message is shortened first. */
 export const line = ({ message, progress, total }: Progress, width: number, style: Style): string => {
   const known = total !== undefined && total > 0
   const share = known ? Math.min(1, Math.max(0, progress / total)) : 0
@@ -20,7 +18,7 @@ export const line = ({ message, progress, total }: Progress, width: number, styl
   const bar = known
     ? `${style.green("█".repeat(full))}${style.dim("░".repeat(cells - full))} ${String(Math.floor(share * 100)).padStart(3)}%  `
     : ""
-  // A task has said nothing but its message so far.
+  // A task's progress may consist of only a message.
   if (!known && progress === 0 && message !== undefined) return shorten(safeLine(message), width - 1)
   const count = known ? `${progress}/${total}` : String(progress)
   const head = `${bar}${count}`

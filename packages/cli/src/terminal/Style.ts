@@ -1,13 +1,13 @@
 /**
- * Colours, and escapes for text that a server wrote.
+ * Colors, and escapes for text from servers.
  *
- * A server chooses its names, descriptions and results. On a terminal they must not move the cursor, rewrite what is printed, set the
- * clipboard or hide what they say. `safe` is for every text of a server; `Output` applies it once more to all that it writes to a
- * terminal. Text that goes to a file or a pipe is left as it is.
+ * A server chooses its names, descriptions and results. On a terminal, these texts must not move the cursor, overwrite other output, set
+ * the clipboard or hide parts of themselves. Use `safe` for all text from a server. `Output` applies it again to everything it writes to a
+ * terminal. Text for a file or a pipe stays unchanged.
  */
 import { escapedLines } from "@effect-mcp/protocol/Excerpt"
 
-/** How to emphasise. Without colours every function is the identity. */
+/** Functions that highlight text. Without colors they return it unchanged. */
 export interface Style {
   readonly colours: boolean
   readonly bold: (text: string) => string
@@ -44,7 +44,7 @@ export const coloured: Style = {
   cyan: sgr(36, 39)
 }
 
-/** Colours on a terminal, unless NO_COLOR (any value) or TERM=dumb; FORCE_COLOR (but 0) also elsewhere. */
+/** Uses colors on a terminal, unless NO_COLOR is set or TERM is `dumb`. FORCE_COLOR (except 0) enables them everywhere. */
 export const detect = (env: { readonly [name: string]: string | undefined }, isTerminal: boolean): Style => {
   const { FORCE_COLOR, NO_COLOR, TERM } = env
   if ((NO_COLOR !== undefined && NO_COLOR !== "") || TERM === "dumb") return plain
@@ -52,24 +52,24 @@ export const detect = (env: { readonly [name: string]: string | undefined }, isT
   return forced || isTerminal ? coloured : plain
 }
 
-/** Text of several lines that is safe to show: what could not be seen becomes a visible escape. CRLF is a newline. */
+/** Makes multi-line text safe to show by escaping invisible characters. CRLF becomes a newline. */
 export const safe = (text: string): string => escapedLines(text.replaceAll("\r\n", "\n"))
 
-/** The same on one line, for names and cells. */
+/** Like `safe`, but for a single line, such as a name or a table cell. */
 export const safeLine = (text: string): string =>
   safe(text)
     .trim()
     .replace(/\s*\n\s*/g, " ")
     .replaceAll("\t", " ")
 
-/** JSON with the same characters escaped as JSON has it: the value stays what it is. */
+/** Like `safe`, but uses JSON escapes, which keep the value. */
 export const safeJson = (json: string): string => escapedLines(json)
 
-/** The colours of `Style` and of the help. */
+/** Matches the colors that `Style` and the help use. */
 // oxlint-disable-next-line no-control-regex -- a colour begins with the escape character
 const colour = /(\u001b\[(?:[0-2]|22|3[1-69])m)/
 
-/** Whole lines on their way to a terminal: `safe` once more, save for this program's own colours. */
+/** Applies `safe` to complete lines for a terminal, except for this program's colors. */
 export const safeOutput = (text: string, colours: boolean): string =>
   colours
     ? text

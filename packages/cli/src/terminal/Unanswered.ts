@@ -1,12 +1,13 @@
-/** Questions that a server could not ask, since this client declares no capability for them: the flags that answer each. */
+/** Suggests flags for questions that a server could not ask because this client doesn't declare the capability. */
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 
-const form = "To answer the server's questions, use --accept, --answer or --decline, or a terminal."
-const page = "The server wants a page to be opened, which needs a terminal."
+/** Flags that answer forms. */
+export const form = "To answer the server's questions, use --accept, --answer or --decline, or a terminal."
+const page = "The server asks you to open a page, which requires a terminal."
 const others: { readonly [capability: string]: string } = {
-  sampling: "To answer the server's requests for a model, use --sample.",
-  roots: "To name folders to the server, use --root."
+  sampling: "To answer the server's sampling requests, use --sample.",
+  roots: "To share folders with the server, use --root."
 }
 
 const flagsOf = (capability: string, mode?: string): ReadonlyArray<string> => {
@@ -14,7 +15,7 @@ const flagsOf = (capability: string, mode?: string): ReadonlyArray<string> => {
   return named === undefined ? [] : [named]
 }
 
-/** By the data of error -32021. */
+/** Returns the flags for the data in error -32021. */
 export const flagsOfData = (data: unknown): string | undefined => {
   const required = isJsonObject(data) ? data["requiredCapabilities"] : undefined
   if (!isJsonObject(required)) return undefined
@@ -24,7 +25,7 @@ export const flagsOfData = (data: unknown): string | undefined => {
   return lines.length === 0 ? undefined : lines.join("\n")
 }
 
-/** By the text of a failed result, which is all that revisions before 2026-07-28 have: that of this library, and of the official SDKs. */
+/** Recognizes the text of a failed result from this library and the official SDKs. Revisions before 2026-07-28 have no error code for it. */
 export const flagsOfResult = ({ content, isError }: CallToolResult): string | undefined => {
   if (isError !== true) return undefined
   const text = content.map((block) => (block.type === "text" ? block.text : "")).join("\n")

@@ -1,27 +1,20 @@
-/** Runs `check`: every rule once, with its progress on the screen, a report, and a badge. */
+/** Runs `check`: tests every rule once, shows progress, and writes a report and a badge. */
 import * as Check from "@effect-mcp/fuzz/Check"
 import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
+import type * as Path from "effect/Path"
 import { json } from "../render/Text.ts"
 import type { Settings } from "../target/Settings.ts"
 import type { CommandTarget } from "../target/Target.ts"
 import * as Endings from "../terminal/Exit.ts"
+import * as Files from "../terminal/Files.ts"
 import { concluding, progressOf, serverWords } from "./Concluding.ts"
 import { Output } from "../terminal/Output.ts"
 import { safeLine } from "../terminal/Style.ts"
-import {
-  knownOf,
-  open,
-  type SearchFlags,
-  type StrangerHeaders,
-  toolsOf,
-  unreachable,
-  writeFile,
-  writeReport
-} from "./Fuzzing.ts"
+import { knownOf, open, type SearchFlags, type StrangerHeaders, toolsOf, unreachable, writeReport } from "./Fuzzing.ts"
 
-interface Flags extends Pick<SearchFlags, "jobs" | "known" | "level" | "only" | "report" | "time"> {
+interface Flags extends Pick<SearchFlags, "jobs" | "known" | "level" | "only" | "report" | "strict" | "time"> {
   readonly allowDestructive: boolean
   readonly badge: string | undefined
   readonly skipTool: ReadonlyArray<string>
@@ -31,7 +24,8 @@ interface Flags extends Pick<SearchFlags, "jobs" | "known" | "level" | "only" | 
 const { Report } = Fuzz
 
 const writeBadge = (file: string, report: Check.CheckOutcome) =>
-  writeFile(file, file.endsWith(".svg") ? Check.badgeSvg(report) : json(Check.badge(report)))
+  // Badges are public.
+  Files.write(file, file.endsWith(".svg") ? Check.badgeSvg(report) : json(Check.badge(report)), { mode: 0o644 })
 
 /** `effect-mcp check`. */
 export const check = Effect.fnUntraced(function* (server: CommandTarget, settings: Settings, flags: Flags) {
@@ -43,7 +37,7 @@ export const check = Effect.fnUntraced(function* (server: CommandTarget, setting
   const replay = ({ rule, script }: Fuzz.Report.AnyFinding): string =>
     `effect-mcp check --only ${rule.name} --revision ${script.revision} -- ${serverWords(server)}`
   yield* output.live(`Asking ${safeLine(server.name)} what it offers`)
-  return yield* concluding<Check.CheckOutcome, never, FileSystem.FileSystem | Output>(
+  return yield* concluding<Check.CheckOutcome, never, FileSystem.FileSystem | Output | Path.Path>(
     (onStart) =>
       Effect.mapError(
         Check.run(target, {
@@ -57,7 +51,8 @@ export const check = Effect.fnUntraced(function* (server: CommandTarget, setting
         }),
         unreachable
       ),
-    Effect.fnUntraced(function* (report) {
+    Effect.fnUntraced(function* (searched) {
+      const report = { ...searched, strict: flags.strict }
       const paint = { good: green, bad: red, faint: dim, strong: bold }
       yield* output.line(settings.json ? json(Report.json(report)) : Check.text(report, { paint, replay }))
       for (const file of flags.report) yield* writeReport(file, report)

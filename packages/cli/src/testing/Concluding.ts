@@ -1,4 +1,4 @@
-/** How the commands that search a server or a client show progress, end at a signal, and say how a finding is played again. */
+/** Shared by commands that search a server or a client: progress, signals, and the command that replays a finding. */
 import * as Cassette from "@effect-mcp/fuzz/Cassette"
 import { Report } from "@effect-mcp/fuzz/Fuzz"
 import * as Clock from "effect/Clock"
@@ -7,10 +7,10 @@ import type { CommandTarget } from "../target/Target.ts"
 import * as Endings from "../terminal/Exit.ts"
 import { Output } from "../terminal/Output.ts"
 
-/** How often progress is noted if there is no live line, in milliseconds. */
+/** Interval of progress notes without a live line, in milliseconds. */
 const noteEvery = 10_000
 
-/** Shows progress: on the live line, or by a note now and then. */
+/** Shows progress on the live line, or as an occasional note. */
 export const progressOf = Effect.gen(function* () {
   const output = yield* Output
   const clock = yield* Clock.Clock
@@ -26,8 +26,8 @@ export const progressOf = Effect.gen(function* () {
 })
 
 /**
- * Runs a search and concludes with its report. If a signal interrupts it, it concludes with the report so far. `search` gets what is called
- * at its start.
+ * Runs a search and concludes with its report. If a signal interrupts the search, concludes with the report so far. `search` receives the
+ * function to call at its start.
  */
 export const concluding = <A, R, R2>(
   search: (onStart: (report: () => A) => void) => Effect.Effect<A, Endings.CommandError, R>,
@@ -47,14 +47,14 @@ export const concluding = <A, R, R2>(
     return yield* code === Endings.code.ok ? Effect.void : Endings.silent(code)
   })
 
-/** A word as a shell takes it. */
+/** Quotes a word for a shell. */
 export const quoted = Report.quoted
 
-/** The words of a server after `--`, as a shell takes them, without secrets. */
+/** Returns the server's words after `--`, quoted for a shell and without secrets. */
 export const serverWords = ({ name, words = [] }: CommandTarget): string =>
   words.length === 0 ? name : words.map((word) => Report.quoted(Cassette.redactName(word))).join(" ")
 
-/** The command that plays a finding again: from its file, or by the same search. */
+/** Returns the command that replays a finding from its file, or repeats the search. */
 export const replayOf =
   (
     command: string,

@@ -1,6 +1,4 @@
-/**
- * What `fuzz`, `fuzz-client` and `replay` do: the search with its progress on the screen, its reports in files, and findings played again.
- */
+/** Runs `fuzz`, `fuzz-client`, `diff` and `replay`: shows the progress of a search, writes its reports, and replays findings. */
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Cassette from "@effect-mcp/fuzz/Cassette"
 import * as Diff from "@effect-mcp/fuzz/Diff"
@@ -15,6 +13,7 @@ import * as Path from "effect/Path"
 import type { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import * as Schema from "effect/Schema"
 import * as Endings from "../terminal/Exit.ts"
+import * as Files from "../terminal/Files.ts"
 import { concluding, progressOf, replayOf } from "./Concluding.ts"
 import { Output } from "../terminal/Output.ts"
 import { json, jsonLine } from "../render/Text.ts"
@@ -22,7 +21,7 @@ import type { Settings } from "../target/Settings.ts"
 import { safeLine } from "../terminal/Style.ts"
 import type { CommandTarget } from "../target/Target.ts"
 
-/** The flags of every search. */
+/** Flags that every search has. */
 export interface SearchFlags {
   readonly jobs: number
   readonly known: string | undefined
@@ -32,6 +31,7 @@ export interface SearchFlags {
   readonly runs: number | undefined
   readonly save: string | undefined
   readonly seed: string
+  readonly strict: boolean
   /** In milliseconds. */
   readonly time: number
 }
@@ -52,9 +52,9 @@ export const open = Effect.fnUntraced(function* (
 ) {
   const [command, ...args] = words
   if (command === undefined)
-    return yield* Endings.usage(`${name} cannot be fuzzed: name its command or its URL after --`)
+    return yield* Endings.usage(`${name} cannot be fuzzed. Put its command or its URL after --`)
   if (/^https?:\/\//i.test(command)) {
-    if (args.length > 0) return yield* Endings.usage(`A URL takes no arguments: ${args.join(" ")}`)
+    if (args.length > 0) return yield* Endings.usage(`A URL does not take arguments: ${args.join(" ")}`)
     const { headers, transport } = settings
     const endpoint = { url: command, headers }
     return yield* Effect.gen(function* () {
@@ -82,14 +82,14 @@ export const readFile = Effect.fnUntraced(function* (file: string) {
   )
 })
 
-export const writeFile = Effect.fnUntraced(function* (file: string, text: string, flag: "w" | "a" = "w") {
+const append = Effect.fnUntraced(function* (file: string, text: string) {
   const fs = yield* FileSystem.FileSystem
-  yield* Effect.mapError(fs.writeFileString(file, text, { flag }), ({ message }) =>
+  yield* Effect.mapError(fs.writeFileString(file, text, { flag: "a", mode: Files.privateMode }), ({ message }) =>
     Endings.usage(`Cannot write ${file}: ${message}`)
   )
 })
 
-/** The lines of a file of accepted findings. */
+/** Parses a file of accepted findings, one per line. */
 const knownIn = (text: string): ReadonlySet<string> =>
   new Set(
     text
@@ -106,11 +106,11 @@ export const revisionsOf = ({ revision }: Settings): ReadonlyArray<Revision.Revi
 
 export const patienceOf = ({ timeout }: Settings): number | undefined => timeout && Duration.toMillis(timeout)
 
-/** The findings that `--known` accepts. */
+/** Reads the findings that `--known` accepts. */
 export const knownOf = (file: string | undefined) =>
   file === undefined ? Effect.succeed<ReadonlySet<string>>(new Set()) : Effect.map(readFile(file), knownIn)
 
-/** Options of a search from the flags. Progress and findings go to the screen. */
+/** Converts flags to options for a search that shows progress and findings. */
 const limitsOf = Effect.fnUntraced(function* (flags: SearchFlags) {
   const output = yield* Output
   const known = yield* knownOf(flags.known)
@@ -131,13 +131,14 @@ const limitsOf = Effect.fnUntraced(function* (flags: SearchFlags) {
 
 /** Shows a report, writes its files and the findings, and returns the exit code. */
 const shown = Effect.fnUntraced(function* (
-  report: Fuzz.Report.Searched,
+  searched: Fuzz.Report.Searched,
   recordings: ReadonlyArray<{ readonly key: string }>,
   settings: Settings,
   flags: SearchFlags,
   replay?: Fuzz.Report.TextOptions["replay"]
 ) {
   const output = yield* Output
+  const report = { ...searched, strict: flags.strict }
   yield* output.live(undefined)
   yield* settings.json ? output.line(json(Report.json(report))) : output.line(Report.text(report, { replay }))
   for (const file of flags.report) yield* writeReport(file, report)
@@ -171,7 +172,7 @@ export const fuzz = Effect.fnUntraced(function* (
   )
 })
 
-/** Revisions, patience and tools from the flags. */
+/** Converts flags to the options for revisions, patience and tools. */
 export const toolsOf = (settings: Settings, flags: Pick<Flags, "allowDestructive" | "skipTool">) => ({
   revisions: revisionsOf(settings),
   patience: patienceOf(settings),
@@ -181,22 +182,22 @@ export const toolsOf = (settings: Settings, flags: Pick<Flags, "allowDestructive
 
 export const writeReport = (file: string, report: Fuzz.Report.Searched) =>
   file.endsWith(".json")
-    ? writeFile(file, json(Report.json(report)))
+    ? Files.write(file, json(Report.json(report)), { mode: 0o644 })
     : file.endsWith(".xml")
-      ? writeFile(file, Report.junit(report))
-      : writeFile(file, Report.markdown(report), "a")
+      ? Files.write(file, Report.junit(report), { mode: 0o644 })
+      : append(file, Report.markdown(report))
 
 const save = Effect.fnUntraced(function* (folder: string, recordings: ReadonlyArray<{ readonly key: string }>) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const output = yield* Output
   yield* Effect.mapError(fs.makeDirectory(folder, { recursive: true }), ({ message }) =>
-    Endings.usage(`Cannot make ${folder}: ${message}`)
+    Endings.usage(`Cannot create ${folder}: ${message}`)
   )
   const names = Report.fileNames(recordings)
   for (const [index, recording] of recordings.entries()) {
     const file = path.join(folder, names[index] ?? "")
-    yield* writeFile(file, json(recording))
+    yield* Files.write(file, json(recording), { folder })
     yield* output.note(`Wrote ${file}`)
   }
 })
@@ -205,14 +206,14 @@ const decode = Schema.decodeUnknownEffect(
   Schema.fromJsonString(Schema.Union([Report.Recording, FuzzClient.ClientRecording]))
 )
 
-/** How a client is started. */
+/** How to start a client. */
 interface Convention {
   readonly scenario: string | undefined
-  /** Whether it starts its servers itself. */
+  /** True if the client starts its servers itself. */
   readonly stdio: boolean
 }
 
-/** A client that is a program, with a port of this machine for the servers that it is offered. */
+/** Runs `body` with a client program, and a local port for its servers. */
 const withClient = <A>(
   { name, words = [] }: CommandTarget,
   settings: Settings,
@@ -222,7 +223,7 @@ const withClient = <A>(
   Effect.gen(function* () {
     const [command, ...args] = words
     if (command === undefined || /^https?:\/\//i.test(command))
-      return yield* Endings.usage(`${name} is no client: name the command that starts it after --`)
+      return yield* Endings.usage(`${name} is not a client command. Put the command that starts the client after --`)
     const { cwd, env } = settings
     const Port = yield* Effect.promise(() => import("./Port.ts"))
     const options = { command, args, env, cwd, scenario }
@@ -233,7 +234,7 @@ const withClient = <A>(
       : Effect.provide(using(FuzzClient.command(options)), Port.layer)
   })
 
-/** The separator of two servers. */
+/** Separates the two servers on the command line. */
 const between = "---"
 
 /** `effect-mcp diff`. */
@@ -253,7 +254,7 @@ export const diff = Effect.fnUntraced(function* (
   const [one, two] = both
   if (at < 1 || at === words.length - 1 || one === undefined || two === undefined)
     return yield* Endings.usage(
-      `Name two servers, with ${between} between them: effect-mcp diff -- node old.js ${between} node new.js`
+      `Pass two servers, separated by ${between}: effect-mcp diff -- node old.js ${between} node new.js`
     )
   const [first, second] = [yield* open(one, settings), yield* open(two, settings)]
   const limits = yield* limitsOf(flags)
@@ -276,7 +277,7 @@ export const fuzzClient = Effect.fnUntraced(function* (
 ) {
   const output = yield* Output
   const limits = yield* limitsOf(flags)
-  yield* output.live(`Seeing what ${safeLine(client.name)} does with a right server`)
+  yield* output.live(`Running ${safeLine(client.name)} with a correct server`)
   const options = { ...limits, revisions: revisionsOf(settings), patience: patienceOf(settings) }
   return yield* concluding<
     FuzzClient.ClientReport,
@@ -303,7 +304,7 @@ export const fuzzClient = Effect.fnUntraced(function* (
   )
 })
 
-/** What became of a recording that was played again. */
+/** The outcome of replaying a recording. */
 interface Replayed {
   readonly again: number
   readonly last: Pick<Fuzz.Seen, "found" | "lines">
@@ -317,7 +318,7 @@ export const replay = Effect.fnUntraced(function* (
 ) {
   const output = yield* Output
   const recording = yield* Effect.mapError(decode(yield* readFile(file)), ({ message }) =>
-    Endings.usage(`${file} is no recording of effect-mcp fuzz --save: ${message}`)
+    Endings.usage(`${file} was not written by effect-mcp fuzz --save: ${message}`)
   )
   const options = { patience: patienceOf(settings) }
   const played: Effect.Effect<Replayed, Endings.CommandFailure, ChildProcessSpawner | FileSystem.FileSystem | Output> =

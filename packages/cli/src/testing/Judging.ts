@@ -1,4 +1,4 @@
-/** What `judge` does: real traffic passes, and is held against the rules of `fuzz`. */
+/** Runs `judge`: forwards real traffic and checks it against the rules of `fuzz`. */
 import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
 import * as Traffic from "@effect-mcp/fuzz/Traffic"
 import * as Effect from "effect/Effect"
@@ -12,11 +12,11 @@ import type { Ears } from "../tap/Ear.ts"
 import { type TapAddress, serve } from "../tap/Tap.ts"
 import type { CommandTarget } from "../target/Target.ts"
 
-type Flags = Pick<SearchFlags, "known" | "level" | "only" | "report">
+type Flags = Pick<SearchFlags, "known" | "level" | "only" | "report" | "strict">
 
 const { Report } = Fuzz
 
-/** The ears of a judge; `end` says that nothing more passes. */
+/** Creates the listeners that check traffic. Call `end` when the traffic is over. */
 const ears = (traffic: Traffic.TrafficRules): Ears & { readonly end: () => void } => {
   const ends: Array<() => void> = []
   const lines = () => {
@@ -35,7 +35,7 @@ const ears = (traffic: Traffic.TrafficRules): Ears & { readonly end: () => void 
   return { lines, http, end: () => ends.forEach((end) => end()) }
 }
 
-/** `effect-mcp judge`: until the server ends, or a signal ends the command. Either way its reports are written. */
+/** Checks traffic until the server exits or a signal stops the command. Writes its reports in either case. */
 export const judge = Effect.fnUntraced(function* (
   server: CommandTarget,
   settings: Settings,
@@ -56,7 +56,7 @@ export const judge = Effect.fnUntraced(function* (
   const { end, ...heard } = ears(traffic)
   const conclude = Effect.gen(function* () {
     end()
-    const report = traffic.report()
+    const report = { ...traffic.report(), strict: flags.strict }
     // Over stdio, stdout belongs to the client.
     const say = (text: string) => (place.isHttp ? output.line(text) : output.note(text))
     yield* say(settings.json ? json(Report.json(report)) : Report.text(report))

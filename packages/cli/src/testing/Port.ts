@@ -1,4 +1,4 @@
-/** A port of this machine that is free. A module of its own: only what serves over HTTP loads it. */
+/** Listens on a free local port. A separate module, because only HTTP servers need it. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** What `record` does: real traffic passes, and is written down as a cassette. */
+/** Runs `record`: forwards real traffic and writes it to a cassette. */
 import * as Cassette from "@effect-mcp/fuzz/Cassette"
 import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -21,7 +21,7 @@ interface Flags {
   readonly redact: ReadonlyArray<string>
 }
 
-/** `effect-mcp record`: until the server ends, or a signal ends the command. */
+/** Records until the server exits or a signal stops the command. */
 export const record = Effect.fnUntraced(function* (
   server: CommandTarget,
   settings: Settings,
@@ -35,9 +35,9 @@ export const record = Effect.fnUntraced(function* (
   const start = clock.currentTimeMillisUnsafe()
   const lines = yield* Queue.unbounded<string, Cause.Done>()
   const failed = ({ message }: { readonly message: string }) => Endings.usage(`Cannot write ${file}: ${message}`)
-  // A file that cannot be written ends the command before the server starts. Redaction cannot know every secret.
+  // Fails before the server starts if the file can't be written. The file is private, because redaction can't recognize every secret.
   yield* Effect.mapError(fs.writeFileString(file, "", { flag: "a", mode: privateMode }), failed)
-  // The file holds what was said so far, at any time. The first message replaces an earlier recording.
+  // Each message is written immediately. The first one replaces an earlier recording.
   let flag: "w" | "a" = "w"
   const append = Stream.runForEach(Stream.fromQueue(lines), (line) =>
     Effect.suspend(() => {
@@ -60,7 +60,7 @@ export const record = Effect.fnUntraced(function* (
     const which = secrets.length === 0 ? "no secrets were seen" : `redacted: ${secrets.map(safeLine).join(", ")}`
     yield* output.note(
       recorder.messages === 0
-        ? `No message passed; ${file} is as it was`
+        ? `No messages were recorded; ${file} is unchanged`
         : `Wrote ${recorder.messages} messages to ${file}, without headers; ${which}`
     )
   })

@@ -1,5 +1,5 @@
-/** The admin endpoint of a server, as its operator's program sees it. */
-import type { Message, Snapshot } from "@effect-mcp/operate/Admin"
+/** A server's admin endpoint, as its operator's program sees it. */
+import type { Message, Recent, Snapshot } from "@effect-mcp/operate/Admin"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { code, CommandFailure, usage } from "../terminal/Exit.ts"
@@ -7,43 +7,45 @@ import * as Place from "./Place.ts"
 
 export interface AdminEndpoint {
   readonly snapshot: Effect.Effect<Snapshot, CommandFailure>
-  /** False where the request has ended meanwhile. */
+  /** The last 15 minutes, with the samples after `since`, or `undefined` if the server keeps no history. */
+  readonly recent: (since: number) => Effect.Effect<Recent | undefined>
+  /** Returns false if the request has already ended. */
   readonly interrupt: (key: string, reason: string) => Effect.Effect<boolean, CommandFailure>
-  /** Sets the least level of log messages that the client of a session is sent. */
+  /** Sets the minimum level of log messages to send to a session's client. */
   readonly level: (session: string, level: string) => Effect.Effect<void, CommandFailure>
-  /** Those of a session in the last minute, from the first look on. */
+  /** A session's messages from the last minute, recorded since the first call. */
   readonly messages: (session: string) => Effect.Effect<ReadonlyArray<Message>, CommandFailure>
-  /** Of the node of that name, or of the one that is asked; false where it had begun already. */
+  /** Drains the given node, or else the node that answers. Returns false if it was already draining. */
   readonly drain: (node: string | undefined) => Effect.Effect<boolean, CommandFailure>
 }
 
-/** The environment variable of the token: an argument would be seen by every user of the machine. */
+/** The environment variable for the token. An argument would be visible to every user of the machine. */
 export const tokenName = "EFFECT_MCP_ADMIN_TOKEN"
 
 const broken = (message: string) => new CommandFailure({ code: code.connection, message })
 
-/** Texts of a status, beside the reason that the endpoint gives. */
+/** Texts for a status, in addition to the endpoint's reason. */
 const refused = (status: number, reason: unknown): CommandFailure => {
   const why = typeof reason === "string" ? `: ${reason}` : ""
   return status === 401 || status === 403
-    ? usage(`The admin endpoint refuses this (${status})${why}. Set ${tokenName} to its token`)
-    : broken(`The admin endpoint answered with ${status}${why}`)
+    ? usage(`The admin endpoint rejected this (${status})${why}. Set ${tokenName} to its token`)
+    : broken(`The admin endpoint responded with ${status}${why}`)
 }
 
 const Interrupted = Schema.Struct({ interrupted: Schema.Boolean })
 const Drained = Schema.Struct({ began: Schema.Boolean })
 const Done = Schema.Struct({})
 
-/** At a URL, below which its routes are, or at a Unix socket. */
+/** The endpoint's location: the URL above its routes, or a Unix socket. */
 export const make = Effect.fnUntraced(function* (
   target: string,
   headers: Readonly<Record<string, string>>
 ): Effect.fn.Return<AdminEndpoint, CommandFailure> {
   const place = yield* Place.of(target)
-  const { Message, Snapshot } = yield* Effect.promise(() => import("@effect-mcp/operate/Admin"))
+  const { Message, Recent, Snapshot } = yield* Effect.promise(() => import("@effect-mcp/operate/Admin"))
   const decoded = <A>(schema: Schema.Codec<A>, json: unknown) =>
     Effect.mapError(Schema.decodeUnknownEffect(schema)(json), () =>
-      broken("This is no admin endpoint, or one of another version: its answer cannot be read")
+      broken("The response cannot be read: this is not an admin endpoint, or its version is different")
     )
   const ask = <A>(schema: Schema.Codec<A>, path: string, body?: object) =>
     Effect.tryPromise({
@@ -66,6 +68,8 @@ export const make = Effect.fnUntraced(function* (
     )
   return {
     snapshot: ask(Snapshot, "/requests"),
+    // The view works without it, and the snapshot reports an endpoint that cannot be reached.
+    recent: (since) => Effect.orElseSucceed(ask(Recent, `/recent?since=${since}`), () => undefined),
     interrupt: (key, reason) =>
       Effect.map(ask(Interrupted, "/interrupt", { key, reason }), ({ interrupted }) => interrupted),
     level: (session, level) => Effect.asVoid(ask(Done, "/level", { session, level })),
@@ -82,7 +86,7 @@ const jsonOf = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    // What is no JSON is no answer of an admin endpoint, which the caller says.
+    // An admin endpoint answers with JSON. The caller reports anything else.
     return undefined
   }
 }
@@ -90,7 +94,7 @@ const jsonOf = (text: string): unknown => {
 const errorOf = (json: unknown): unknown =>
   typeof json === "object" && json !== null && "error" in json ? json.error : undefined
 
-/** `fetch` says only that it failed; its cause says why. */
+/** `fetch` only reports that it failed. Its cause has the reason. */
 const reasonOf = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause)
   return cause.cause instanceof Error ? cause.cause.message : cause.message

@@ -1,12 +1,13 @@
-/** The live view as lines of a terminal. Pure. */
+/** The live view as terminal lines. Pure. */
 import type { Message } from "@effect-mcp/operate/Admin"
 import { displayWidth } from "effect/cli/CliOutput"
 import { size } from "../render/Text.ts"
 import { safeLine, type Style } from "../terminal/Style.ts"
 import { drainWord, type ActionPrompt, selectedLine, type State } from "./State.ts"
-import { lines, summary } from "./Tree.ts"
+import { rates, tools } from "./Rates.ts"
+import { headings, identity, lines, summary } from "./Tree.ts"
 
-/** Cuts a line with colours at a width: an escape sequence takes no room. */
+/** Truncates a line with colors to a width. Escape sequences take no room. */
 const fitted = (text: string, width: number): string => {
   if (displayWidth(text) <= width) return text
   let shown = ""
@@ -46,7 +47,7 @@ const messagesOf = ({ looking, snapshot }: State, room: number, style: Style): R
   const isOpen = snapshot.sessions.some(({ id }) => id === looking.session)
   const head = `Messages of ${safeLine(looking.session)} in the last minute, in UTC${isOpen ? "" : ": it has ended"}`
   const shown = looking.messages.slice(-Math.max(1, room - 1)).map((message) => messageLine(message, style))
-  return [style.bold(head), ...(shown.length === 0 ? [style.dim("None since you look.")] : shown)]
+  return [style.bold(head), ...(shown.length === 0 ? [style.dim("None since you started watching.")] : shown)]
 }
 
 const treeOf = ({ filter, selected, snapshot }: State, room: number, style: Style): ReadonlyArray<string> => {
@@ -60,33 +61,46 @@ const treeOf = ({ filter, selected, snapshot }: State, room: number, style: Styl
   })
 }
 
-const keys = "up, down: select   i: interrupt   m: messages   l: log level   d: drain   q: leave"
+const keys =
+  "up, down: select   /: filter   s: sort   t: tools   i: interrupt   m: messages   l: log level   d: drain   q: quit"
+/** A smaller terminal has no room for headings. */
+const rowsForHeadings = 8
 
 const promptOf = (state: State, { asks, text }: ActionPrompt): string => {
+  if (asks === "filter") return `Show requests with this text: ${text}`
   const line = selectedLine(state)
   if (asks === "interrupt") return `Why is request ${line?.request?.key ?? ""} interrupted? ${text}`
   if (asks === "level") return `Log level of ${line?.session ?? ""} (debug, info, warning, error ...): ${text}`
   const what = line?.node === undefined ? "the server" : line.node
-  return `Type ${drainWord} to let ${what} take nothing new and end its sessions: ${text}`
+  return `Type ${drainWord} to make ${what} reject new work and end its sessions: ${text}`
 }
 
-/** What is on the screen, line by line. */
+/** Renders the screen, line by line. */
 export const frame = (
   state: State,
   { columns, rows }: { readonly columns: number; readonly rows: number },
   style: Style
 ): ReadonlyArray<string> => {
-  const { looking, note, prompt, snapshot } = state
-  const room = Math.max(1, rows - 3)
-  const shown = looking === undefined ? treeOf(state, room, style) : messagesOf(state, room, style).slice(0, room)
-  const idle = style.dim(looking === undefined ? keys : "m: back   q: leave")
+  const { filter, looking, note, prompt, recent, showsTools = false, snapshot } = state
+  const hasHeadings = looking === undefined && !showsTools && rows >= rowsForHeadings
+  const room = Math.max(1, rows - (hasHeadings ? 4 : 3))
+  const other = looking === undefined ? tools(recent, snapshot.requests, style) : messagesOf(state, room, style)
+  const shown = looking === undefined && !showsTools ? treeOf(state, room, style) : other.slice(0, room)
+  const back = looking === undefined ? "t: back   q: quit" : "m: back   q: quit"
+  const idle = style.dim(looking === undefined && !showsTools ? keys : back)
   const last = prompt === undefined ? idle : safeLine(promptOf(state, prompt))
-  const head = `${style.bold("effect-mcp top")}  ${summary(snapshot)}`
-  return [head, "", ...shown, last + (note === "" ? "" : `   ${style.yellow(safeLine(note))}`)].map((line) =>
-    fitted(line, columns)
-  )
+  const server = identity(snapshot)
+  const head = `${style.bold(server === "" ? "effect-mcp top" : server)}  ${summary(snapshot)}`
+  const columnHeads = hasHeadings ? [style.bold(headings(snapshot, filter))] : []
+  return [
+    head,
+    rates(recent, style),
+    ...columnHeads,
+    ...shown,
+    last + (note === "" ? "" : `   ${style.yellow(safeLine(note))}`)
+  ].map((line) => fitted(line, columns))
 }
 
-/** Draws over what is there: nothing is cleared before it is written anew, so nothing flickers. */
+/** Overwrites the screen without clearing it first, which would flicker. */
 export const drawing = (frame: ReadonlyArray<string>): string =>
   `\u001b[H${frame.map((line) => `${line}\u001b[K`).join("\r\n")}\u001b[J`

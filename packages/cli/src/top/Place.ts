@@ -1,4 +1,4 @@
-/** Where an admin endpoint is: at a URL, or at a Unix socket of the user of the command. Refuses places where others learn the token. */
+/** Location of an admin endpoint: a URL, or one of the user's Unix sockets. Rejects locations that would reveal the token to others. */
 import * as Effect from "effect/Effect"
 import { lstatSync } from "node:fs"
 import { request as httpRequest } from "node:http"
@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers"
 import { type CommandFailure, usage } from "../terminal/Exit.ts"
 
 export interface AdminRequest {
-  /** Below the routes of the endpoint. */
+  /** Base of the endpoint's routes. */
   readonly path: string
   readonly method: "GET" | "POST"
   readonly headers: Readonly<Record<string, string>>
@@ -23,7 +23,7 @@ export interface EndpointPlace {
   ) => Promise<{ readonly status: number; readonly text: string }>
 }
 
-/** Whether nothing on the way to a URL can read what is sent there. */
+/** True if nobody can read traffic to the URL in transit. */
 const isPrivate = ({ hostname, protocol }: URL): boolean =>
   protocol === "https:" || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
 
@@ -53,25 +53,25 @@ const atSocket = (socketPath: string, base: string): EndpointPlace => ({
     })
 })
 
-/** The bits of a file's mode that are rights of its group and of others. */
+/** File mode bits that grant access to the group and to others. */
 const ofOthers = 0o077
 
-/** Why a socket is not asked: others could read what is sent there, or answer in place of the server. */
+/** Reason not to use a socket: others could read the data sent there, or answer in place of the server. */
 const refusalOf = (path: string): CommandFailure | undefined => {
   const file = lstatSync(path, { throwIfNoEntry: false })
-  if (file?.isSocket() !== true) return usage(`Not a Unix socket: ${path}. Write the path that the server listens on`)
+  if (file?.isSocket() !== true) return usage(`Not a Unix socket: ${path}. Use the path that the server listens on`)
   const user = process.getuid?.()
   if (user !== undefined && user !== 0 && file.uid !== user) {
-    return usage(`The socket ${path} belongs to another user (${file.uid}). Run this as the user of the server`)
+    return usage(`The socket ${path} belongs to another user (${file.uid}). Run this as the same user as the server`)
   }
   if ((file.mode & ofOthers) === 0) return undefined
   const mode = (file.mode & 0o777).toString(8)
   return usage(
-    `Others can open the socket ${path} (mode ${mode}). The server is to make it by PrivateSocket.createServer`
+    `Other users can open the socket ${path} (mode ${mode}). Create it in the server with PrivateSocket.createServer`
   )
 }
 
-/** A path, `unix:` and a path, or both with a colon and the path of the routes. */
+/** A path or `unix:` and a path, optionally followed by a colon and the path of the routes. */
 const socketIn = (target: string): { readonly path: string; readonly base: string } | undefined => {
   const [, named, plain, base = "/admin"] =
     /^(?:unix:(?:\/\/)?([^:]+)|(\.{0,2}\/[^:]+))(?::(\/[^?#]*))?$/.exec(target) ?? []
@@ -79,7 +79,7 @@ const socketIn = (target: string): { readonly path: string; readonly base: strin
   return path === undefined ? undefined : { path, base: base.replace(/\/$/, "") }
 }
 
-/** The place that the command line names. */
+/** The location on the command line. */
 export const of = (target: string): Effect.Effect<EndpointPlace, CommandFailure> =>
   Effect.suspend(() => {
     const socket = socketIn(target)
@@ -88,13 +88,13 @@ export const of = (target: string): Effect.Effect<EndpointPlace, CommandFailure>
       return refusal === undefined ? Effect.succeed(atSocket(socket.path, socket.base)) : Effect.fail(refusal)
     }
     if (!URL.canParse(target) || !/^https?:/i.test(target)) {
-      const examples = "Write http://127.0.0.1:9464/admin, or the path of a Unix socket"
+      const examples = "Use http://127.0.0.1:9464/admin, or the path of a Unix socket"
       return Effect.fail(usage(`Not the URL of an admin endpoint: ${target}. ${examples}`))
     }
     if (isPrivate(new URL(target))) return Effect.succeed(atUrl(target))
     return Effect.fail(
       usage(
-        `The token would be read on its way to ${target}. Use https, or a tunnel: ssh -L 9464:127.0.0.1:9464 HOST, then http://127.0.0.1:9464/admin`
+        `The token would be sent to ${target} unencrypted. Use https, or a tunnel: ssh -L 9464:127.0.0.1:9464 HOST, then http://127.0.0.1:9464/admin`
       )
     )
   })

@@ -1,9 +1,9 @@
 /**
- * The live view on a terminal: redrawn in place after each change, with one line selected, which keys steer.
+ * The live view on a terminal. It is redrawn in place after each change, and keys act on the selected line.
  *
- * Owns the alternate screen, and gives the terminal back however it ends.
+ * Owns the alternate screen, and restores the terminal however the view ends.
  */
-import type { Snapshot } from "@effect-mcp/operate/Admin"
+import type { Recent, Snapshot } from "@effect-mcp/operate/Admin"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -12,14 +12,21 @@ import type { CommandFailure } from "../terminal/Exit.ts"
 import type { Style } from "../terminal/Style.ts"
 import type { AdminEndpoint } from "./Endpoint.ts"
 import { drawing, frame } from "./Frame.ts"
+import { averaged } from "./Rates.ts"
 import { type KeyAction, initial, refreshed, type State, update } from "./State.ts"
 import type { Filter } from "./Tree.ts"
 
-type Event = { readonly snapshot: Snapshot } | { readonly key: Terminal.UserInput } | "end"
+/** Seconds of samples to ask for, a few more than the rates need. */
+const asked = averaged + 5
+
+type Event =
+  | { readonly snapshot: Snapshot; readonly recent: Recent | undefined }
+  | { readonly key: Terminal.UserInput }
+  | "end"
 
 const done = (state: State, note: string): State => ({ ...state, note })
 
-/** The messages of the session that is looked into. */
+/** The messages in the session being viewed. */
 const looked = (endpoint: AdminEndpoint, state: State): Effect.Effect<State> => {
   const { looking } = state
   if (looking === undefined) return Effect.succeed(state)
@@ -29,7 +36,7 @@ const looked = (endpoint: AdminEndpoint, state: State): Effect.Effect<State> => 
   })
 }
 
-/** Does what a key asked for. What the endpoint refuses is said, and ends nothing. */
+/** Runs a key's action. Errors from the endpoint are shown, and the view continues. */
 const acted = (
   endpoint: AdminEndpoint,
   state: State,
@@ -46,9 +53,14 @@ const acted = (
     }
     if ("level" in action) {
       const { level, session } = action
-      return Effect.as(endpoint.level(session, level), `The client of ${session} is sent log messages from ${level} on`)
+      return Effect.as(
+        endpoint.level(session, level),
+        `The client of ${session} now receives log messages of level ${level} and above`
+      )
     }
-    return Effect.map(endpoint.drain(action.drain), (began) => (began ? "The drain has begun" : "It drains already"))
+    return Effect.map(endpoint.drain(action.drain), (began) =>
+      began ? "The server is now draining" : "It is already draining"
+    )
   })
   return act.pipe(
     Effect.flatMap((note) => Effect.map(endpoint.snapshot, (snapshot) => refreshed(done(state, note), snapshot))),
@@ -56,7 +68,7 @@ const acted = (
   )
 }
 
-/** Shows what runs until the operator leaves. */
+/** Shows the running requests until the operator leaves. */
 export const show = Effect.fnUntraced(function* (
   endpoint: AdminEndpoint,
   filter: Filter,
@@ -65,11 +77,12 @@ export const show = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, CommandFailure, Terminal.Terminal> {
   const terminal = yield* Terminal.Terminal
   const draw = (text: string) => Effect.ignore(terminal.display(text))
-  const snapshot = yield* endpoint.snapshot
-  const events = yield* Queue.unbounded<Event, CommandFailure>()
-  const poll = Effect.forever(
-    Effect.flatMap(Effect.delay(endpoint.snapshot, every), (snapshot) => Queue.offer(events, { snapshot }))
+  const view = Effect.flatMap(endpoint.snapshot, (snapshot) =>
+    Effect.map(endpoint.recent(snapshot.time - asked * 1000), (recent) => ({ snapshot, recent }))
   )
+  const first = yield* view
+  const events = yield* Queue.unbounded<Event, CommandFailure>()
+  const poll = Effect.forever(Effect.flatMap(Effect.delay(view, every), (seen) => Queue.offer(events, seen)))
   const body = Effect.gen(function* () {
     yield* Effect.acquireRelease(draw("\u001b[?1049h\u001b[?25l"), () => draw("\u001b[?25h\u001b[?1049l"))
     const input = yield* terminal.readInput
@@ -80,14 +93,14 @@ export const show = Effect.fnUntraced(function* (
         Queue.offer(events, "end")
       )
     )
-    let state = initial(snapshot, filter)
+    let state: State = { ...initial(first.snapshot, filter), recent: first.recent }
     while (true) {
       const size = { columns: yield* terminal.columns, rows: yield* terminal.rows }
       yield* draw(drawing(frame(state, size, style)))
       const event = yield* Queue.take(events)
       if (event === "end") return
       if ("snapshot" in event) {
-        state = yield* looked(endpoint, refreshed(state, event.snapshot))
+        state = yield* looked(endpoint, refreshed({ ...state, recent: event.recent }, event.snapshot))
         continue
       }
       const [next, action] = update(state, event.key)

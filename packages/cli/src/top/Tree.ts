@@ -1,42 +1,66 @@
-/** What runs at a server as a tree: sessions with their requests, below those the questions that they wait for. */
+/** A server's activity as a tree: sessions, their requests, and the questions that requests wait for. */
 import type { RequestRow, SessionRow, Snapshot } from "@effect-mcp/operate/Admin"
+import { displayWidth } from "effect/cli/CliOutput"
 import { size } from "../render/Text.ts"
 import { safeLine, type Style } from "../terminal/Style.ts"
 
 /** Which requests are shown. */
 export interface Filter {
-  /** Part of the method, target, client, caller, session or transport; capitals do not matter. */
+  /** Part of the method, target, client, caller, session or transport, ignoring case. */
   readonly text?: string | undefined
-  /** Only those that run for longer, in milliseconds. */
+  /** Minimum running time of the requests to show, in milliseconds. */
   readonly older?: number | undefined
-  readonly sort?: "age" | "method" | "client" | undefined
+  readonly sort?: Sort | undefined
 }
+
+export const sorts = ["age", "newest", "method", "tool", "client", "user", "node"] as const
+export type Sort = (typeof sorts)[number]
 
 /** One line of the tree. */
 export interface TreeLine {
   readonly text: string
-  /** Names what can be selected: the key of a request, or that of a session. */
+  /** Identifies a selectable row: the key of a request or session. */
   readonly key: string | undefined
   readonly request: RequestRow | undefined
-  /** The id of the session that it is about. */
+  /** ID of the session that it concerns. */
   readonly session: string | undefined
   /** Where there are several. */
   readonly node: string | undefined
 }
 
-/** Names a session among the keys of lines. */
+/** Returns a session's line key. */
 const sessionKey = (id: string): string => `session ${id}`
 
-const wordsOf = ({ client, kind, method, principal, session, target, task, transport }: RequestRow): string =>
-  [kind, task, method, target, client?.name, principal.subject, session, transport].join(" ").toLowerCase()
+const wordsOf = ({
+  client,
+  kind,
+  method,
+  node,
+  principal,
+  session,
+  state,
+  target,
+  task,
+  transport
+}: RequestRow): string =>
+  [kind, state, task, method, target, client?.name, principal.subject, session, transport, node].join(" ").toLowerCase()
 
-const orders: { readonly [sort in Required<Filter>["sort"] & string]: (a: RequestRow, b: RequestRow) => number } = {
+const byText =
+  (text: (row: RequestRow) => string | undefined) =>
+  (a: RequestRow, b: RequestRow): number =>
+    (text(a) ?? "").localeCompare(text(b) ?? "")
+
+const orders: { readonly [sort in Sort]: (a: RequestRow, b: RequestRow) => number } = {
   age: (a, b) => a.since - b.since,
-  method: (a, b) => a.method.localeCompare(b.method),
-  client: (a, b) => (a.client?.name ?? "").localeCompare(b.client?.name ?? "")
+  newest: (a, b) => b.since - a.since,
+  method: byText(({ method }) => method),
+  tool: byText(({ target }) => target),
+  client: byText(({ client }) => client?.name),
+  user: byText(({ principal }) => principal.subject),
+  node: byText(({ node }) => node)
 }
 
-/** The requests that pass the filter, the oldest first unless it says otherwise. */
+/** Returns the requests that pass the filter, oldest first unless the filter sets another order. */
 export const matching = ({ requests, time }: Snapshot, { older = 0, sort = "age", text = "" }: Filter) =>
   requests
     .filter((request) => time - request.since >= older && wordsOf(request).includes(text.toLowerCase()))
@@ -78,41 +102,85 @@ const progressOf = ({ progress: known }: RequestRow): string => {
   return message === undefined ? done : `${done} ${message}`
 }
 
-/** What a request or a task waits for. */
+/** The event that a request or task waits for. */
 const waitOf = ({ asking, kind, wakesAt }: RequestRow, now: number): string => {
   if (kind === "question") return ""
-  if (asking.length > 0) return `waits for ${asking.join(", ")}`
-  return wakesAt === undefined ? "" : `sleeps for ${age(wakesAt - now)}`
+  if (asking.length > 0) return `waiting for ${asking.join(", ")}`
+  return wakesAt === undefined ? "" : `sleeping for ${age(wakesAt - now)}`
 }
 
-const requestLine = (request: RequestRow, now: number, { cyan, dim, green, yellow }: Style): string => {
-  const { key, kind, method, since, state, target } = request
+const stateOf = ({ kind, state }: RequestRow): string =>
+  kind === "request" ? state : kind === "task" ? `task ${state}` : kind
+
+/** The texts in the columns that have a width. */
+const cellsOf = (row: RequestRow, now: number): ReadonlyArray<string> => [
+  safeLine(row.key),
+  safeLine(row.method),
+  safeLine(row.target ?? ""),
+  stateOf(row),
+  age(now - row.since)
+]
+
+const heads = ["KEY", "METHOD", "TARGET", "STATE", "AGE"]
+/** Longer texts shift the rest of their line. */
+const widest = 32
+
+/** Widths of the columns. */
+const widthsOf = (rows: ReadonlyArray<RequestRow>, now: number): ReadonlyArray<number> =>
+  rows.reduce(
+    (widths, row) => cellsOf(row, now).map((cell, i) => Math.max(widths[i] ?? 0, Math.min(widest, displayWidth(cell)))),
+    heads.map((head, i) => Math.max(head.length, i === 0 ? 5 : 0))
+  )
+
+const padded = (text: string, width = 0): string => text + " ".repeat(Math.max(0, width - displayWidth(text)))
+
+/** Column headings, above a session's requests. */
+export const headings = (snapshot: Snapshot, filter: Filter): string => {
+  const widths = widthsOf(matching(snapshot, filter), snapshot.time)
+  return `  ${heads.map((head, i) => (i === 0 ? head.padStart(widths[0] ?? 0) : head.padEnd(widths[i] ?? 0))).join("  ")}  PROGRESS`
+}
+
+/** Colors by age: from ten seconds, one minute and five minutes. */
+const warmed = (text: string, milliseconds: number, { bold, red, yellow }: Style): string => {
+  if (milliseconds >= 300_000) return bold(red(text))
+  if (milliseconds >= 60_000) return red(text)
+  return milliseconds >= 10_000 ? yellow(text) : text
+}
+
+const requestLine = (request: RequestRow, now: number, widths: ReadonlyArray<number>, style: Style): string => {
+  const { cyan, dim, green, yellow } = style
+  const { kind, since, state } = request
   const colour = state === "running" ? green : yellow
-  const what = kind === "request" ? state : kind === "task" ? `task ${state}` : kind
+  const [key = "", method = "", target = "", what = "", time = ""] = cellsOf(request, now)
+  const shownAge = padded(time, widths[4])
   const parts = [
-    dim(safeLine(key).padStart(5)),
-    cyan(safeLine(method)),
-    safeLine(target ?? ""),
-    colour(what),
-    age(now - since),
+    dim(key.padStart(widths[0] ?? 0)),
+    cyan(padded(method, widths[1])),
+    padded(target, widths[2]),
+    colour(padded(what, widths[3])),
+    kind === "subscription" ? shownAge : warmed(shownAge, now - since, style),
     safeLine(progressOf(request)),
     safeLine(waitOf(request, now))
   ]
-  return parts.filter((part) => part !== "").join("  ")
+  return parts
+    .filter((part, i) => i < 5 || part !== "")
+    .join("  ")
+    .trimEnd()
 }
 
-/** The tree; sessions without requests that match are left out under a filter. */
+/** Returns the tree. With a filter, sessions without matching requests are left out. */
 export const lines = (snapshot: Snapshot, filter: Filter, style: Style): ReadonlyArray<TreeLine> => {
   const { sessions, time } = snapshot
   const shown = matching(snapshot, filter)
   const isFiltered = shown.length < snapshot.requests.length
+  const widths = widthsOf(shown, time)
   const keys = new Set(shown.map(({ key }) => key))
   const children = Map.groupBy(shown, ({ relatedTo }) => relatedTo)
   const tops = shown.filter(({ relatedTo }) => relatedTo === undefined || !keys.has(relatedTo))
   const bySession = Map.groupBy(tops, ({ session }) => session)
   const below = (request: RequestRow, indent: string): ReadonlyArray<TreeLine> => {
     const { key, node, session } = request
-    const line = { text: indent + requestLine(request, time, style), key, request, session, node }
+    const line = { text: indent + requestLine(request, time, widths, style), key, request, session, node }
     return [line, ...(children.get(key) ?? []).flatMap((question) => below(question, `${indent}  `))]
   }
   const of = (id: string | undefined): ReadonlyArray<TreeLine> =>
@@ -134,6 +202,13 @@ export const lines = (snapshot: Snapshot, filter: Filter, style: Style): Readonl
 }
 
 const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
+
+/** Returns the server's name, version, host and uptime, or an empty text if the endpoint has an older version. */
+export const identity = ({ nodes, server, time }: Snapshot): string => {
+  if (server === undefined) return ""
+  const host = server.host === undefined || nodes !== undefined ? "" : ` on ${server.host}`
+  return safeLine(`${server.name} ${server.version}${host}, up ${age(time - server.since)}`)
+}
 
 /** One line about all of it. */
 export const summary = ({ draining, nodes, requests, sessions }: Snapshot): string => {

@@ -22,9 +22,9 @@ const recording = Effect.map(
   })
 )
 
-describe.concurrent("The program", () => {
+describe.concurrent("effect-mcp process", () => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    it.live(`The program tells the server that a call is cancelled on ${signal}, and ends with 130`, () =>
+    it.live(`${signal} cancels the call at the server and exits with 130`, () =>
       Effect.gen(function* () {
         const { file, messages } = yield* recording
         const argv = ["call", "slow", "--json", "--progress", ...raw("plain", file)]
@@ -38,7 +38,7 @@ describe.concurrent("The program", () => {
     )
   }
 
-  it.live("The program prints a watched resource until it is interrupted", () =>
+  it.live("A watched resource is printed until the process is interrupted", () =>
     Effect.gen(function* () {
       const argv = ["watch", "test://watched-resource", "--json", ...everything]
       const { code, stdout } = yield* program(argv, [{ until: "}\n", signal: "SIGINT" }])
@@ -49,7 +49,7 @@ describe.concurrent("The program", () => {
     })
   )
 
-  it.live("The program ends without a message when its stdout is closed", () =>
+  it.live("A closed stdout ends the process without a message", () =>
     Effect.gen(function* () {
       const command = commandLine(["call", "big", "bytes=1000000", ...everything]).join(" ")
       const { stderr, stdout } = yield* spawned("sh", ["-c", `${command} | head -c 5`])
@@ -57,14 +57,14 @@ describe.concurrent("The program", () => {
     })
   )
 
-  /** util-linux's `script` gives a program a terminal. */
+  /** `script` from util-linux runs a program in a terminal. */
   const hasScript = process.platform === "linux" && existsSync("/usr/bin/script")
   const terminal = "a terminal by util-linux's script"
   const onTerminal = (argv: ReadonlyArray<string>, steps: ReadonlyArray<Step>) =>
     spawned("/usr/bin/script", ["-qec", commandLine(argv).join(" "), "/dev/null"], steps)
 
   it.live(
-    "The program asks its questions on a real terminal",
+    "Questions are asked on a real terminal",
     () =>
       Effect.gen(function* () {
         const argv = ["call", "test_elicitation_sep1034_defaults", ...everything]
@@ -79,7 +79,7 @@ describe.concurrent("The program", () => {
   )
 
   it.live(
-    "The program shows progress on a terminal, and cancels the call on Ctrl+C",
+    "Progress is shown on a terminal, and Ctrl+C cancels the call",
     () =>
       Effect.gen(function* () {
         const { file, messages } = yield* recording

@@ -1,4 +1,4 @@
-/** A client that keeps the convention of the conformance suite, and uses one id for all: `clientMutant.ts URL`. */
+/** A client that follows the conformance suite's convention but uses the same id for all requests: `clientMutant.ts URL`. */
 const url = process.argv[2] ?? ""
 const version = process.env["MCP_CONFORMANCE_PROTOCOL_VERSION"] ?? ""
 let session: Record<string, string> = {}

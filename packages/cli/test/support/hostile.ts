@@ -1,4 +1,4 @@
-/** A server in this process that has characters for the terminal in every text it may choose. */
+/** An in-process server with terminal control characters in every text. */
 import * as Memory from "@effect-mcp/core/Memory"
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -10,9 +10,9 @@ export const evil =
   "\u0000\u0008\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u001b[31mRED\u007f\u009b2J\u00ad\u034f\u061c\u115f\u180e\u200b\u200d\u200e" +
   "\u202e\u2028\u2029\u2060\u2066\u2069\u3164\ufeff\ufff9\u{e0041}\u{e0100}\u{1d173}\rend"
 
-/** What of `text` a terminal would obey or hide. Colours of this program and the erasure of its live line are its own. */
+/** Returns parts of `text` that a terminal would interpret or hide, except for this program's colours and live line. */
 export const dangerous = (text: string): ReadonlyArray<string> => {
-  // oxlint-disable-next-line no-control-regex -- what the program itself writes
+  // oxlint-disable-next-line no-control-regex -- the program's own output
   const foreign = text.replaceAll("\r\u001b[2K", "").replace(/\u001b\[(?:[12]|22|3[0-9])m(?!RED)/g, "")
   const found = foreign.match(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu) ?? []
   return [...new Set(found)].map((character) => (character.codePointAt(0) ?? 0).toString(16))
@@ -86,7 +86,7 @@ const results: { readonly [method: string]: object } = {
 
 const refusal = { code: -32602, message: text, data: { [name]: text } }
 
-/** What a call of a tool leads to, in order. */
+/** The messages that follow a tool call, in order. */
 const calls = (id: JsonRpc.Id, tool: string, token: unknown): ReadonlyArray<JsonRpc.Message> => {
   const ask = (method: string, params: JsonRpc.Params) => [JsonRpc.request(`of ${id}`, method, params)]
   switch (tool) {
@@ -116,7 +116,7 @@ const calls = (id: JsonRpc.Id, tool: string, token: unknown): ReadonlyArray<Json
   }
 }
 
-/** `dead`: ends with last lines on stderr. `refuses`: answers nothing but errors. `junk`: writes what no client can read. */
+/** `dead` exits after writing to stderr. `refuses` only answers with errors. `junk` writes invalid messages. */
 export type Mode = "dead" | "junk" | "plain" | "refuses"
 
 const answers = (mode: Mode, message: JsonRpc.Message): ReadonlyArray<JsonRpc.Message> => {

@@ -11,7 +11,7 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
 
 const session = "mcp-session-id"
 
-/** Stands before the server at `url`, and restarts at the first read of a task; the next connection is refused. Returns its own URL. */
+/** A proxy in front of the server at `url` that restarts at the first read of a task and refuses the next connection. Returns its URL. */
 export const restarting = (url: string): Effect.Effect<string, never, Scope.Scope> => {
   const forgotten = new Set<string>()
   let refusals: number | undefined

@@ -1,4 +1,4 @@
-/** Runs the command: in this process with captured streams, or as a process of its own. */
+/** Runs the command, either in this process with captured streams or in a separate process. */
 import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
 import { Memory } from "@effect-mcp/core"
@@ -6,17 +6,23 @@ import { McpServer } from "@effect-mcp/server"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { layer } from "@effect-mcp/everything/everything"
+import { layer } from "@effect-mcp/interop/reference/everything"
 import { run as runCli } from "@effect-mcp/cli/Cli"
 import * as Output from "@effect-mcp/cli/Output"
 import { parse, type CommandTarget, type Words } from "@effect-mcp/cli/Target"
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 
-/** The program, and servers to talk to: their command lines after `--`. */
+/** The program, and the command lines of servers. */
 const main = path("../../src/main.ts")
 const cache = Object.entries(compileCache).flatMap(([name, value]) => ["--env", `${name}=${value}`])
-export const everything = [...cache, "--", process.execPath, path("../../../everything/src/server.ts"), "--stdio"]
+export const everything = [
+  ...cache,
+  "--",
+  process.execPath,
+  path("../../../interop/src/reference/server.ts"),
+  "--stdio"
+]
 export const raw = (...args: ReadonlyArray<string>) => [...cache, "--", process.execPath, path("raw.ts"), ...args]
 
 /** The reference server without a process. */
@@ -28,7 +34,7 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** A stream that keeps what is written to it. */
+/** A stream that records its output. */
 export const capture = (isTTY = false, columns?: number) => {
   const chunks: Array<Uint8Array> = []
   const stream: Output.Writable = {
@@ -57,7 +63,7 @@ const inProcess: CommandTarget = {
 
 const targetOf = (words: Words): CommandTarget | undefined => (words?.[0] === "here" ? inProcess : parse(words))
 
-/** In this process; `here` instead of a server's command is the reference server, also in this process. */
+/** Runs in this process. `here` in place of a server's command is the reference server, also in this process. */
 export const run = (argv: ReadonlyArray<string>, terminal = false): Effect.Effect<Ran> =>
   Effect.gen(function* () {
     const stdout = capture(terminal, 80)
@@ -72,7 +78,7 @@ export const run = (argv: ReadonlyArray<string>, terminal = false): Effect.Effec
     return { code, stdout: stdout.text(), stderr: stderr.text() }
   })
 
-/** What to do once `until` is there, after what the step before it waited for. */
+/** Input to send once `until` was printed after the previous step. */
 export interface Step {
   readonly until: string
   /** Default stdout. */
@@ -81,7 +87,7 @@ export interface Step {
   readonly signal?: NodeJS.Signals
 }
 
-/** A process of its own: steps react to what it prints, or its stdin ends at once, after the input. */
+/** Runs a separate process. Steps react to its output; without steps, stdin ends right after the input. */
 export const spawned = (
   command: string,
   args: ReadonlyArray<string>,
@@ -112,7 +118,7 @@ export const spawned = (
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
-/** The program's command line. One revision is named, since finding out which one to speak depends on how fast the server starts. */
+/** The program's command line. It sets a revision, because detecting it depends on how fast the server starts. */
 export const commandLine = (argv: ReadonlyArray<string>): readonly [string, ...Array<string>] => [
   process.execPath,
   main,
@@ -121,7 +127,7 @@ export const commandLine = (argv: ReadonlyArray<string>): readonly [string, ...A
   ...argv
 ]
 
-/** A program that listens and says on stderr where. */
+/** Starts a program that prints its address on stderr. */
 const servedBy = (file: string, ...more: ReadonlyArray<string>): Effect.Effect<string, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
@@ -139,12 +145,12 @@ const servedBy = (file: string, ...more: ReadonlyArray<string>): Effect.Effect<s
     ([, url]) => url
   )
 
-/** The reference server in a process of its own, over Streamable HTTP; gives its URL. */
-export const served = servedBy("../../../everything/src/server.ts", "--http", "--port", "0")
+/** Starts the reference server over Streamable HTTP in a separate process, and returns its URL. */
+export const served = servedBy("../../../interop/src/reference/server.ts", "--http", "--port", "0")
 
 /** The reference server over HTTP with SSE, and one of the official SDK v1. */
-export const servedSse = servedBy("../../../everything/src/server.ts", "--sse", "--port", "0")
-export const servedSdkSse = servedBy("../../../everything/test/fixtures/sdk-v1-sse-server.ts")
+export const servedSse = servedBy("../../../interop/src/reference/server.ts", "--sse", "--port", "0")
+export const servedSdkSse = servedBy("../../../interop/test/fixtures/sdk-v1-sse-server.ts")
 
 /** The program itself. */
 export const program = (

@@ -1,4 +1,4 @@
-/** A client that starts its server, and uses one id for all: `stdioMutant.ts COMMAND ARGS...`. */
+/** A client that starts its server and uses the same id for all requests: `stdioMutant.ts COMMAND ARGS...`. */
 import { spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 

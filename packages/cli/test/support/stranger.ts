@@ -1,8 +1,8 @@
-/** A process that becomes a user that owns no file, and asks for the place that its argument names: it prints why it is refused. */
+/** A process that switches to a user without files and accesses the path in its argument. Prints the reason why it fails. */
 import * as Place from "../../src/top/Place.ts"
 import { Effect } from "effect"
 
-// Once all modules are loaded: that user may have no right to read them.
+// Switches after loading all modules, because that user may not be able to read them.
 process.setgroups?.([])
 process.setgid?.(65_534)
 process.setuid?.(65_534)

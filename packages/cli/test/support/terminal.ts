@@ -1,4 +1,4 @@
-/** A person at a terminal: what they type into each prompt, and a screen that is remembered. */
+/** A scripted person at a terminal: their input to each prompt, and a recorded screen. */
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer, Option, Queue, Terminal } from "effect"
 import type { Cause } from "effect"
@@ -12,7 +12,7 @@ const keysOf = (script: string): ReadonlyArray<Terminal.UserInput> =>
     key: { name: name ?? character ?? "", ctrl: false, meta: false, shift: false }
   }))
 
-/** One script per prompt; at its end they leave (as by Esc), if the prompt is still there. */
+/** One script per prompt. If the prompt is still open at the end of its script, the person presses Esc. */
 export const person = (scripts: ReadonlyArray<string>) => {
   const screen = capture(true, 200)
   const left = [...scripts]

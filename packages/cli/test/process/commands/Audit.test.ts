@@ -15,7 +15,7 @@ const written = Effect.gen(function* () {
 })
 
 describe("audit verify", () => {
-  it.live("The audit verify command says that a trail is whole", () =>
+  it.live("audit verify reports an intact trail", () =>
     Effect.gen(function* () {
       const { path } = yield* written
       const { code, stdout } = yield* run(["audit", "verify", path])
@@ -25,7 +25,7 @@ describe("audit verify", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )
 
-  it.live("The audit verify command names the line that was changed, and ends with exit code 1", () =>
+  it.live("audit verify names the modified line and exits with code 1", () =>
     Effect.gen(function* () {
       const { files, path, text } = yield* written
       yield* files.writeFileString(path, text.replace('"bob"', '"eve"'))
@@ -35,7 +35,7 @@ describe("audit verify", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )
 
-  it.live("The audit verify command with --closed fails for a trail whose end was cut off", () =>
+  it.live("audit verify --closed fails for a truncated trail", () =>
     Effect.gen(function* () {
       const { files, path, text } = yield* written
       assert.strictEqual((yield* run(["audit", "verify", "--closed", path])).code, 0)
@@ -46,7 +46,7 @@ describe("audit verify", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )
 
-  it.live("The audit verify command finds a cut, and a missing file is wrong usage", () =>
+  it.live("audit verify finds a truncation, and a missing file is a usage error", () =>
     Effect.gen(function* () {
       const { files, path, text } = yield* written
       yield* files.writeFileString(path, text.split("\n").toSpliced(1, 2).join("\n"))

@@ -18,7 +18,7 @@ const path = (relative: string): string => fileURLToPath(new URL(relative, impor
 const main = path("../../../src/main.ts")
 const changing = path("../../support/changing.ts")
 
-/** A folder with the server's file, and what its tools are. */
+/** A folder with the server's file and the list of its tools. */
 const project = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => mkdtempSync(join(tmpdir(), "effect-mcp-dev-"))),
@@ -32,7 +32,7 @@ const project = Effect.map(
   }
 )
 
-/** The command as a host starts it. `said` waits for a line of its stderr, after those that were waited for before. */
+/** Starts the command like a host. `said` waits for the next matching line of its stderr. */
 const started = Effect.fnUntraced(function* (cwd: string, ...args: ReadonlyArray<string>) {
   const lines = yield* Queue.unbounded<string>()
   const transport = yield* Stdio.open({
@@ -50,7 +50,7 @@ const started = Effect.fnUntraced(function* (cwd: string, ...args: ReadonlyArray
   return { transport, said }
 })
 
-/** One event for each announcement of changed tools, from now on. */
+/** Emits for each announcement of changed tools from now on. */
 const announced = Effect.fnUntraced(function* (client: McpClient.McpClient["Service"]) {
   const queue = yield* Queue.unbounded<void>()
   const listening = Deferred.makeUnsafe<void>()
@@ -76,82 +76,76 @@ const namesOf = (client: McpClient.McpClient["Service"]) =>
 const live = <A, E>(body: Effect.Effect<A, E, Scope.Scope | NodeServices.NodeServices>) =>
   Effect.scoped(Effect.provide(body, NodeServices.layer))
 
-describe.concurrent.each(Revision.all)("effect-mcp dev before a host of $version", ({ version }) => {
-  it.live(
-    "The dev command starts the server again when a file changes, and keeps the connection through a start that fails",
-    () =>
-      live(
-        Effect.gen(function* () {
-          const { folder, tools } = yield* project
-          yield* tools("add")
-          const { said, transport } = yield* started(folder, "server.mjs")
-          yield* said("Started: 1 tool")
-          const client = yield* McpClient.connect(transport, { revisions: [version] })
-          assert.deepStrictEqual(yield* namesOf(client), ["add"])
-          const changes = yield* announced(client)
+describe.concurrent.each(Revision.all)("effect-mcp dev in front of a $version host", ({ version }) => {
+  it.live("dev restarts the server when a file changes, and keeps the connection through a failed start", () =>
+    live(
+      Effect.gen(function* () {
+        const { folder, tools } = yield* project
+        yield* tools("add")
+        const { said, transport } = yield* started(folder, "server.mjs")
+        yield* said("Started: 1 tool")
+        const client = yield* McpClient.connect(transport, { revisions: [version] })
+        assert.deepStrictEqual(yield* namesOf(client), ["add"])
+        const changes = yield* announced(client)
 
-          yield* tools("add", "fall")
-          yield* said("tools.txt has changed")
-          yield* said("Started again; the contract has changed:")
-          yield* said(`  The tool "fall" is new`)
-          yield* Queue.take(changes)
-          assert.deepStrictEqual(yield* namesOf(client), ["add", "fall"])
-          assert.deepStrictEqual(yield* Stream.runCollect(client.listPrompts), [])
+        yield* tools("add", "fall")
+        yield* said("tools.txt has changed")
+        yield* said("Restarted; the contract has changed:")
+        yield* said(`  The tool "fall" is new`)
+        yield* Queue.take(changes)
+        assert.deepStrictEqual(yield* namesOf(client), ["add", "fall"])
+        assert.deepStrictEqual(yield* Stream.runCollect(client.listPrompts), [])
 
-          yield* tools("broken")
-          yield* said("The server does not start; the next change tries again.")
-          yield* said("exited with code 9")
-          yield* said("fatal: out of luck")
-          const refused = yield* Effect.flip(client.raw.request("tools/call", { name: "add", arguments: {} }))
-          assert.match(refused.message, /The server does not start; .*exited with code 9[^]*fatal: out of luck/)
+        yield* tools("broken")
+        yield* said("The server does not start. It will be restarted on the next change.")
+        yield* said("exited with code 9")
+        yield* said("fatal: out of luck")
+        const refused = yield* Effect.flip(client.raw.request("tools/call", { name: "add", arguments: {} }))
+        assert.match(refused.message, /The server does not start and .*exited with code 9[^]*fatal: out of luck/)
 
-          yield* tools("fall")
-          yield* said(`  The tool "add" is removed (breaking)`)
-          yield* Queue.take(changes)
-          assert.deepStrictEqual(yield* namesOf(client), ["fall"])
-        })
-      )
+        yield* tools("fall")
+        yield* said(`  The tool "add" is removed (breaking)`)
+        yield* Queue.take(changes)
+        assert.deepStrictEqual(yield* namesOf(client), ["fall"])
+      })
+    )
   )
 })
 
 describe.concurrent("effect-mcp dev", () => {
-  it.live(
-    "The dev command shows the last words of a server that crashes, and starts it again for the next request",
-    () =>
-      live(
-        Effect.gen(function* () {
-          const { folder, tools } = yield* project
-          yield* tools("add", "fall")
-          const { said, transport } = yield* started(folder, "--", process.execPath, changing)
-          const client = yield* McpClient.connect(transport, { revisions: ["2025-11-25"] })
-          const fallen = yield* Effect.flip(client.raw.request("tools/call", { name: "fall", arguments: {} }))
-          assert.match(fallen.message, /exited with code 9/)
-          yield* said("fatal: out of luck")
-          yield* said("The server crashed: ")
-          const again = yield* client.raw.request("tools/call", { name: "add", arguments: {} })
-          assert.deepStrictEqual(again, { content: [{ type: "text", text: "add fall" }] })
-        })
-      )
+  it.live("dev shows a crashed server's last output and restarts it for the next request", () =>
+    live(
+      Effect.gen(function* () {
+        const { folder, tools } = yield* project
+        yield* tools("add", "fall")
+        const { said, transport } = yield* started(folder, "--", process.execPath, changing)
+        const client = yield* McpClient.connect(transport, { revisions: ["2025-11-25"] })
+        const fallen = yield* Effect.flip(client.raw.request("tools/call", { name: "fall", arguments: {} }))
+        assert.match(fallen.message, /exited with code 9/)
+        yield* said("fatal: out of luck")
+        yield* said("The server crashed: ")
+        const again = yield* client.raw.request("tools/call", { name: "add", arguments: {} })
+        assert.deepStrictEqual(again, { content: [{ type: "text", text: "add fall" }] })
+      })
+    )
   )
 
-  it.live(
-    "The dev command lets requests wait for a starting server, and initialize for a server that does not start",
-    () =>
-      live(
-        Effect.gen(function* () {
-          const { folder, tools } = yield* project
-          yield* tools("broken")
-          const { said, transport } = yield* started(folder, "server.mjs")
-          yield* said("The server does not start")
-          const connecting = yield* Effect.forkScoped(McpClient.connect(transport, { revisions: ["2025-11-25"] }))
-          yield* tools("add")
-          const client = yield* Fiber.join(connecting)
-          assert.deepStrictEqual(yield* namesOf(client), ["add"])
-        })
-      )
+  it.live("dev queues requests for a starting server, and initialize for one that does not start", () =>
+    live(
+      Effect.gen(function* () {
+        const { folder, tools } = yield* project
+        yield* tools("broken")
+        const { said, transport } = yield* started(folder, "server.mjs")
+        yield* said("The server does not start")
+        const connecting = yield* Effect.forkScoped(McpClient.connect(transport, { revisions: ["2025-11-25"] }))
+        yield* tools("add")
+        const client = yield* Fiber.join(connecting)
+        assert.deepStrictEqual(yield* namesOf(client), ["add"])
+      })
+    )
   )
 
-  it.live("The dev command passes over dependencies and output, and watches only --watch where that is given", () =>
+  it.live("dev ignores dependencies and output, and watches only --watch if given", () =>
     live(
       Effect.gen(function* () {
         const { folder, save, tools } = yield* project
@@ -165,12 +159,12 @@ describe.concurrent("effect-mcp dev", () => {
           yield* save(file, "changed")
         }
         assert.strictEqual(yield* said("has changed"), `${join("src", "a.ts")} has changed`)
-        yield* said("Started again; the contract is the same")
+        yield* said("Restarted; the contract has not changed")
       })
     )
   )
 
-  it.live("The dev command serves over HTTP, and prints the URL", () =>
+  it.live("dev serves over HTTP and prints the URL", () =>
     live(
       Effect.gen(function* () {
         const { folder, tools } = yield* project
@@ -189,7 +183,7 @@ describe.concurrent("effect-mcp dev", () => {
     )
   )
 
-  it.live("The dev command ends with its stdin, also while a server starts", () =>
+  it.live("dev exits with its stdin, even while a server starts", () =>
     live(
       Effect.gen(function* () {
         const { folder, tools } = yield* project
@@ -200,7 +194,7 @@ describe.concurrent("effect-mcp dev", () => {
     )
   )
 
-  it("The dev command passes over dot folders, dependencies, output, logs and databases", () => {
+  it("dev ignores dot folders, dependencies, output, logs and databases", () => {
     for (const ignored of [
       "node_modules/a/index.js",
       "src/.cache/a.ts",
@@ -218,12 +212,15 @@ describe.concurrent("effect-mcp dev", () => {
     }
   })
 
-  it.live("The dev command refuses any command line but a single server that it can start", () =>
+  it.live("dev accepts only a single server that it can start", () =>
     Effect.gen(function* () {
       for (const [argv, reason] of [
         [["dev"], /No server/],
-        [["dev", "server.ts", "--", "node", "server.ts"], /dev takes server\.ts, or a command after --, or --config/],
-        [["dev", "--", "https://example.com/mcp"], /there is effect-mcp proxy/],
+        [
+          ["dev", "server.ts", "--", "node", "server.ts"],
+          /dev needs only one of server\.ts, a command after --, or --config/
+        ],
+        [["dev", "--", "https://example.com/mcp"], /use effect-mcp proxy/],
         [["dev", "--http", "--", "x"], /--http and --port belong together/]
       ] as const) {
         const wrong = yield* run(argv)

@@ -14,7 +14,7 @@ const folder = Effect.acquireRelease(
 const quick = ["--revision", "2025-11-25", "--timeout", "20s", "--time", "10m"]
 
 describe("effect-mcp check", () => {
-  it.live("The check command shows each rule, and writes its reports and a badge", () =>
+  it.live("check shows each rule and writes its reports and a badge", () =>
     Effect.gen(function* () {
       const dir = yield* folder
       const files = ["report.xml", "report.json", "badge.svg"].map((name) => join(dir, name))
@@ -50,7 +50,7 @@ describe("effect-mcp check", () => {
 })
 
 describe("effect-mcp fuzz", () => {
-  it.live("The fuzz command finds a fault, writes its reports and the finding, which replay plays again", () =>
+  it.live("fuzz finds a fault and writes its reports and the finding, which replay reproduces", () =>
     Effect.gen(function* () {
       const dir = yield* folder
       const reports = ["json", "xml", "md"].flatMap((kind) => ["--report", join(dir, `report.${kind}`)])
@@ -84,7 +84,7 @@ describe("effect-mcp fuzz", () => {
     })
   )
 
-  it.live("The fuzz command accepts known findings, and findings below the level that was asked for", () =>
+  it.live("fuzz accepts known findings and findings below the requested level", () =>
     Effect.gen(function* () {
       const known = join(yield* folder, "known.txt")
       writeFileSync(known, "# accepted\ncursor-invalid tools/list # until the next version\n")
@@ -97,19 +97,19 @@ describe("effect-mcp fuzz", () => {
     })
   )
 
-  it("The fuzz command says what is wrong with its command line", async () => {
+  it("fuzz explains what is wrong with its command line", async () => {
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
       [["fuzz"], 2, "No server"],
-      [["fuzz", "--time", "soon", ...here], 2, "--time soon is no duration"],
+      [["fuzz", "--time", "soon", ...here], 2, "--time soon is not a duration"],
       [["fuzz", "--jobs", "0", ...here], 2, "--jobs 0"],
       [["fuzz", "--known", "/nowhere", ...faulty], 2, "Cannot read /nowhere"],
-      [["fuzz", "--stranger-header", "eve", ...here], 2, '--stranger-header "eve" is no header'],
+      [["fuzz", "--stranger-header", "eve", ...here], 2, '--stranger-header "eve" is not a header'],
       [["fuzz", "--stranger-header", "x-user: eve", ...faulty], 2, "--stranger-header is for a server at a URL"],
       [["fuzz", "--", "no-such-program"], 3, "Cannot start no-such-program"],
       [["fuzz", "--", "http://127.0.0.1:1/mcp"], 3, "Cannot reach http://127.0.0.1:1/mcp"],
-      [["fuzz", "--", "http://127.0.0.1:1/mcp", "more"], 2, "A URL takes no arguments: more"],
+      [["fuzz", "--", "http://127.0.0.1:1/mcp", "more"], 2, "A URL does not take arguments: more"],
       [["replay", "/nowhere", ...faulty], 2, "Cannot read /nowhere"],
-      [["replay", fileURLToPath(import.meta.url), ...faulty], 2, "is no recording"]
+      [["replay", fileURLToPath(import.meta.url), ...faulty], 2, "was not written by effect-mcp fuzz --save"]
     ]
     for (const [argv, code, message] of cases) {
       const ran = await Effect.runPromise(run(argv))
@@ -128,9 +128,9 @@ const client = programOf("clientMutant.ts")
 
 describe("effect-mcp fuzz-client", () => {
   it.live.each([
-    ["that is given a URL", client, []],
-    ["that is given a command", programOf("stdioMutant.ts"), ["--stdio"]]
-  ] as const)("The fuzz-client command finds the fault of a program %s, and replay plays it again", ([, client, how]) =>
+    ["given a URL", client, []],
+    ["given a command", programOf("stdioMutant.ts"), ["--stdio"]]
+  ] as const)("fuzz-client finds the fault in a program %s, and replay reproduces it", ([, client, how]) =>
     Effect.gen(function* () {
       const dir = yield* folder
       const wanted = ["--only", "client-id-unique", "--runs", "4", "--save", dir, ...how]
@@ -145,10 +145,15 @@ describe("effect-mcp fuzz-client", () => {
   )
 
   it.live.each([
-    ["a URL", ["--", "http://127.0.0.1:1/mcp"], 2, "is no client: name the command that starts it after --"],
-    ["a program that is no client", ["--", process.execPath, "-e", "0"], 3, "cannot do its work with a right server"],
-    ["a program that does not exist", ["--", "/no/such/client"], 3, "Cannot start /no/such/client"]
-  ] as const)("The fuzz-client command refuses %s", ([, words, expected, message]) =>
+    [
+      "a URL",
+      ["--", "http://127.0.0.1:1/mcp"],
+      2,
+      "is not a client command. Put the command that starts the client after --"
+    ],
+    ["a program that is not a client", ["--", process.execPath, "-e", "0"], 3, "fails even with a correct server"],
+    ["a missing program", ["--", "/no/such/client"], 3, "Cannot start /no/such/client"]
+  ] as const)("fuzz-client rejects %s", ([, words, expected, message]) =>
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["fuzz-client", ...quick, ...words])
       assert.include(stderr, message)
@@ -160,7 +165,7 @@ describe("effect-mcp fuzz-client", () => {
 describe("effect-mcp diff", () => {
   const [, ...command] = faulty
 
-  it.live("The diff command finds nothing between a server and itself, and the differences to another server", () =>
+  it.live("diff finds nothing between a server and itself, and the differences to another server", () =>
     Effect.gen(function* () {
       const wanted = ["diff", ...quick, "--runs", "4", "--ignore", "tools/call", "--"]
       const same = yield* run([...wanted, ...command, "---", ...command])
@@ -173,11 +178,11 @@ describe("effect-mcp diff", () => {
     })
   )
 
-  it("The diff command says what is wrong with its command line", async () => {
+  it("diff explains what is wrong with its command line", async () => {
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, string]> = [
-      [["diff", ...faulty], "Name two servers, with --- between them"],
-      [["diff", ...faulty, "---"], "Name two servers, with --- between them"],
-      [["diff", "--", "---", "x"], "Name two servers, with --- between them"]
+      [["diff", ...faulty], "Pass two servers, separated by ---"],
+      [["diff", ...faulty, "---"], "Pass two servers, separated by ---"],
+      [["diff", "--", "---", "x"], "Pass two servers, separated by ---"]
     ]
     for (const [argv, message] of cases) {
       const ran = await Effect.runPromise(run(argv))

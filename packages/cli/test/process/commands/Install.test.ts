@@ -20,7 +20,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { capture } from "../../support/run.ts"
 
-const server = fileURLToPath(new URL("../../../../everything/src/server.ts", import.meta.url))
+const server = fileURLToPath(new URL("../../../../interop/src/reference/server.ts", import.meta.url))
 
 /** A user with an empty home, and a folder with a project, which may be the home. */
 const userIn = (folder: "home" | "project") =>
@@ -65,43 +65,31 @@ const files: { readonly [id: string]: string } = {
 }
 
 describe("effect-mcp install", () => {
-  it.live.each(hosts.map(({ id }) => id))(
-    "The install command writes a file of %s that list reads and undo empties",
-    (id) =>
-      Effect.gen(function* () {
-        const { cwd, effectMcp, home, read } = yield* user
-        const file = files[id] ?? ""
-        const dry = yield* effectMcp("install", id, "--dry-run", "--name", "mine", "--", "node", "server.js")
-        assert.deepStrictEqual([dry.code, existsSync(join(home, file))], [0, false])
-        const made = yield* effectMcp("install", id, "--name", "mine", "--env", "KEY=secret", "--", "node", "server.js")
-        assert.deepStrictEqual([made.code, made.stderr], [0, ""])
-        assert.notInclude(made.stdout, "secret")
-        assert.include(read(file), "secret")
-        assert.strictEqual(statSync(join(home, file)).mode & 0o777, 0o600)
-        const again = yield* effectMcp(
-          "install",
-          id,
-          "--name",
-          "mine",
-          "--env",
-          "KEY=secret",
-          "--",
-          "node",
-          "server.js"
-        )
-        assert.match(again.stdout, /^Has already mine/)
-        const listed = yield* effectMcp("list", "--json")
-        assert.deepStrictEqual(JSON.parse(listed.stdout), [
-          { client: id, name: "mine", server: `node ${join(cwd, "server.js")} --env KEY=...`, file: join(home, file) }
-        ])
-        const undone = yield* effectMcp("install", id, "--undo", "--name", "mine")
-        assert.match(undone.stdout, /^Removed mine/)
-        assert.deepStrictEqual(JSON.parse((yield* effectMcp("list", "--json")).stdout), [])
-      })
+  it.live.each(hosts.map(({ id }) => id))("install writes a %s file that list reads and undo empties", (id) =>
+    Effect.gen(function* () {
+      const { cwd, effectMcp, home, read } = yield* user
+      const file = files[id] ?? ""
+      const dry = yield* effectMcp("install", id, "--dry-run", "--name", "mine", "--", "node", "server.js")
+      assert.deepStrictEqual([dry.code, existsSync(join(home, file))], [0, false])
+      const made = yield* effectMcp("install", id, "--name", "mine", "--env", "KEY=secret", "--", "node", "server.js")
+      assert.deepStrictEqual([made.code, made.stderr], [0, ""])
+      assert.notInclude(made.stdout, "secret")
+      assert.include(read(file), "secret")
+      assert.strictEqual(statSync(join(home, file)).mode & 0o777, 0o600)
+      const again = yield* effectMcp("install", id, "--name", "mine", "--env", "KEY=secret", "--", "node", "server.js")
+      assert.match(again.stdout, /^Has already mine/)
+      const listed = yield* effectMcp("list", "--json")
+      assert.deepStrictEqual(JSON.parse(listed.stdout), [
+        { client: id, name: "mine", server: `node ${join(cwd, "server.js")} --env KEY=...`, file: join(home, file) }
+      ])
+      const undone = yield* effectMcp("install", id, "--undo", "--name", "mine")
+      assert.match(undone.stdout, /^Removed mine/)
+      assert.deepStrictEqual(JSON.parse((yield* effectMcp("list", "--json")).stdout), [])
+    })
   )
 
   it.live.each(hosts.filter(({ id }) => id !== "claude-desktop").map(({ id }) => id))(
-    "The install command writes a URL and its headers for %s, as list reads them",
+    "install writes a URL and its headers for %s, as read by list",
     (id) =>
       Effect.gen(function* () {
         const { effectMcp, read } = yield* user
@@ -114,7 +102,7 @@ describe("effect-mcp install", () => {
       })
   )
 
-  it.live("Lists a file of the home folder once", () =>
+  it.live("list shows a file in the home folder once", () =>
     Effect.gen(function* () {
       const { effectMcp } = yield* userIn("home")
       yield* effectMcp("install", "codex", "--name", "mine", "--", "node", "server.js")
@@ -123,7 +111,7 @@ describe("effect-mcp install", () => {
     })
   )
 
-  it.live("The install command says what Claude Desktop needs instead of a URL", () =>
+  it.live("install explains what Claude Desktop needs instead of a URL", () =>
     Effect.gen(function* () {
       const { effectMcp } = yield* user
       const { code, stderr } = yield* effectMcp("install", "claude-desktop", "--", "https://example.com/mcp")
@@ -132,7 +120,7 @@ describe("effect-mcp install", () => {
     })
   )
 
-  it.live("The install command keeps comments and other settings of JSON and TOML unchanged, and makes a backup", () =>
+  it.live("install preserves comments and other settings in JSON and TOML, and makes a backup", () =>
     Effect.gen(function* () {
       const { effectMcp, home, read, write } = yield* user
       const json =
@@ -156,19 +144,17 @@ describe("effect-mcp install", () => {
     })
   )
 
-  it.live(
-    "The install command refuses a name that is a property of every object, and names a scoped package without scope",
-    () =>
-      Effect.gen(function* () {
-        const { effectMcp, read } = yield* user
-        const { code, stderr } = yield* effectMcp("install", "cursor", "--name", "__proto__", "--", "node", "server.js")
-        assert.deepStrictEqual([code, stderr.includes("the first a letter or a digit")], [2, true], stderr)
-        yield* effectMcp("install", "cursor", "--", "npx", "@acme/_private")
-        assert.deepStrictEqual(Object.keys(JSON.parse(read(files["cursor"] ?? "")).mcpServers), ["private"])
-      })
+  it.live("install rejects a name found on every object, and drops the scope from a scoped package's name", () =>
+    Effect.gen(function* () {
+      const { effectMcp, read } = yield* user
+      const { code, stderr } = yield* effectMcp("install", "cursor", "--name", "__proto__", "--", "node", "server.js")
+      assert.deepStrictEqual([code, stderr.includes("the first a letter or a digit")], [2, true], stderr)
+      yield* effectMcp("install", "cursor", "--", "npx", "@acme/_private")
+      assert.deepStrictEqual(Object.keys(JSON.parse(read(files["cursor"] ?? "")).mcpServers), ["private"])
+    })
   )
 
-  it.live("The install command keeps the permissions of a file, whatever the mask of the process", () =>
+  it.live("install preserves a file's permissions, whatever the umask", () =>
     Effect.gen(function* () {
       const { effectMcp, home, write } = yield* user
       const file = files["cursor"] ?? ""
@@ -179,7 +165,7 @@ describe("effect-mcp install", () => {
     })
   )
 
-  it.live("The install and list commands show no password and no query of a URL, and no value of a secret option", () =>
+  it.live("install and list show no URL password or query, and no secret option's value", () =>
     Effect.gen(function* () {
       const { effectMcp } = yield* user
       const url = "https://ada:swordfish@example.com/mcp?key=swordfish"
@@ -195,21 +181,21 @@ describe("effect-mcp install", () => {
     })
   )
 
-  it.live("The install command replaces another server of that name only by --force, and puts it back by --undo", () =>
+  it.live("install replaces an existing server only with --force, and --undo restores it", () =>
     Effect.gen(function* () {
       const { effectMcp, read, write } = yield* user
       const file = files["cursor"] ?? ""
       write(file, '{"mcpServers":{"server":{"command":"old"}}}')
       const refused = yield* effectMcp("install", "cursor", "--", "node", "server.js")
       assert.strictEqual(refused.code, 2)
-      assert.include(refused.stderr, "has another server named server")
+      assert.include(refused.stderr, "already has another server named server")
       assert.match((yield* effectMcp("install", "cursor", "--force", "--", "node", "server.js")).stdout, /^Replaced/)
       assert.match((yield* effectMcp("install", "cursor", "--undo", "--", "node", "server.js")).stdout, /^Put back/)
       assert.strictEqual(JSON.parse(read(file)).mcpServers.server.command, "old")
     })
   )
 
-  it.live("The install command writes nothing over a file that it cannot read", () =>
+  it.live("install never overwrites a file it cannot read", () =>
     Effect.gen(function* () {
       const { effectMcp, read, write } = yield* user
       const broken = { cursor: '{"mcpServers": [', gemini: '{"mcpServers": []}', codex: "mcp_servers = [" }
@@ -224,7 +210,7 @@ describe("effect-mcp install", () => {
   )
 })
 
-describe("The install command with --project", () => {
+describe("effect-mcp install --project", () => {
   const secret = '{"mcpServers":{"mine":{"command":"mine","env":{"KEY":"swordfish"}}}}'
   const links: { readonly [kind: string]: (home: string, cwd: string) => void } = {
     file: (home, cwd) => {
@@ -234,7 +220,7 @@ describe("The install command with --project", () => {
     folder: (home, cwd) => symlinkSync(join(home, ".cursor"), join(cwd, ".cursor"))
   }
 
-  it.live.each(Object.keys(links))("Refuses a linked %s that leads to the user's own configuration", (kind) =>
+  it.live.each(Object.keys(links))("A linked %s that leads to the user's own configuration is rejected", (kind) =>
     Effect.gen(function* () {
       const { cwd, effectMcp, home, read, write } = yield* user
       write(".cursor/mcp.json", secret)
@@ -251,7 +237,7 @@ describe("The install command with --project", () => {
     })
   )
 
-  it.live("Restores nothing from a backup that links to the user's own configuration", () =>
+  it.live("A backup linked to the user's own configuration is not restored", () =>
     Effect.gen(function* () {
       const { cwd, effectMcp, home, write } = yield* user
       write(".cursor/mcp.json", secret)
@@ -264,7 +250,7 @@ describe("The install command with --project", () => {
     })
   )
 
-  it.live("Follows a link to another file of the project", () =>
+  it.live("A link to another file in the project is followed", () =>
     Effect.gen(function* () {
       const { cwd, effectMcp } = yield* user
       writeFileSync(join(cwd, "servers.json"), "{}")
@@ -275,7 +261,7 @@ describe("The install command with --project", () => {
     })
   )
 
-  it.live("Makes a backup that only its owner can read", () =>
+  it.live("A backup is readable only by its owner", () =>
     Effect.gen(function* () {
       const { cwd, effectMcp } = yield* user
       writeFileSync(join(cwd, ".mcp.json"), "{}", { mode: 0o644 })
@@ -288,7 +274,7 @@ describe("The install command with --project", () => {
 describe("--config FILE --server NAME", () => {
   const config = (servers: object) => JSON.stringify({ mcpServers: servers })
 
-  it.live("The --config flag starts the server that a host's configuration names, with its variables", () =>
+  it.live("--config starts a server from a host's configuration, with its variables", () =>
     Effect.gen(function* () {
       const { effectMcp, home, write } = yield* user
       const everything = {
@@ -308,10 +294,13 @@ describe("--config FILE --server NAME", () => {
     })
   )
 
-  it.live("The --config flag refuses an entry with a variable that is missing or that only the host can fill in", () =>
+  it.live("--config rejects an entry with a missing or host-only variable", () =>
     Effect.gen(function* () {
       const { effectMcp, home, write } = yield* user
-      const texts = { "${input:key}": "is filled in by the host only", "${MISSING}": "has no variable MISSING" }
+      const texts = {
+        "${input:key}": "only a host can fill in",
+        "${MISSING}": "the environment variable MISSING is not set"
+      }
       for (const [text, reason] of Object.entries(texts)) {
         write("mcp.json", config({ one: { command: "node", args: [text] } }))
         const { code, stderr } = yield* effectMcp("ping", "--config", join(home, "mcp.json"))
@@ -325,7 +314,7 @@ describe("--config FILE --server NAME", () => {
     ["mcp.json", `{"mcpServers":${"[".repeat(100_000)}${"]".repeat(100_000)}}`],
     ["mcp.toml", `mcp_servers = ${"[".repeat(100_000)}${"]".repeat(100_000)}`],
     ["mcp.toml", `[${"a.".repeat(100_000)}a]`]
-  ] as const)("The --config flag says that a file is nested too deeply: %s", ([name, text]) =>
+  ] as const)("--config reports a file that is nested too deeply: %s", ([name, text]) =>
     Effect.gen(function* () {
       const { effectMcp, home, write } = yield* user
       write(name, text)
@@ -334,11 +323,11 @@ describe("--config FILE --server NAME", () => {
     })
   )
 
-  it.live("The --config flag refuses a second server after --, and --server alone is refused", () =>
+  it.live("--config rejects a second server after --, and --server is rejected on its own", () =>
     Effect.gen(function* () {
       const { effectMcp } = yield* user
       const both = yield* effectMcp("ping", "--config", "mcp.json", "--", "node")
-      assert.include(both.stderr, "--config names the server already")
+      assert.include(both.stderr, "--config already names the server")
       assert.include((yield* effectMcp("ping", "--server", "a", "--", "node")).stderr, "--server needs --config")
     })
   )

@@ -1,4 +1,4 @@
-/** Traffic that passes a tap: it is unchanged, and held against the rules. */
+/** Traffic through a tap is unchanged and checked against the rules. */
 import { serve } from "@effect-mcp/cli/tap/Http"
 import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
 import * as Traffic from "@effect-mcp/fuzz/Traffic"
@@ -25,7 +25,7 @@ const questions = ["--answer", "username=ada", "--answer", "email=a@b.c", "--acc
 
 describe("effect-mcp judge over stdio", () => {
   it.live.each(["2024-11-05", "2025-11-25", "2026-07-28"])(
-    "The judge command over stdio finds nothing in what a right server says in %s, and passes it on",
+    "judge finds nothing wrong with a correct server in %s and forwards its messages",
     (revision) =>
       Effect.gen(function* () {
         const dir = yield* folder
@@ -44,7 +44,7 @@ describe("effect-mcp judge over stdio", () => {
       })
   )
 
-  it.live("The judge command names a server's breach at once, and ends with exit code 1 and reports at a signal", () =>
+  it.live("judge reports a server's violation at once, and on a signal exits with code 1 and reports", () =>
     Effect.gen(function* () {
       const dir = yield* folder
       const reports = ["json", "xml", "md"].flatMap((kind) => ["--report", join(dir, `report.${kind}`)])
@@ -58,7 +58,7 @@ describe("effect-mcp judge over stdio", () => {
       )
       assert.strictEqual(code, 1, stderr)
       assert.lengthOf(stdout.trim().split("\n"), 2)
-      assert.include(stderr, "Happened 1 time. What was said around the first one:")
+      assert.include(stderr, "Happened 1 time. The messages around the first one:")
       assert.include(stderr, "5 messages in 1 conversation")
       assert.include(readFileSync(join(dir, "report.xml"), "utf8"), `failures="1"`)
       assert.include(readFileSync(join(dir, "report.md"), "utf8"), "### effect-mcp judge: ")
@@ -67,14 +67,14 @@ describe("effect-mcp judge over stdio", () => {
     })
   )
 
-  it("The judge command says what is wrong with its command line", async () => {
+  it("judge explains what is wrong with its command line", async () => {
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
       [["judge"], 2, "No server"],
-      [["judge", "--port", "0", ...faulty], 2, "--port and --host are for a server at a URL"],
-      [["judge", "--", "http://127.0.0.1:1/mcp", "more"], 2, "A URL takes no arguments: more"],
-      [["judge", "--", "http://"], 2, "http:// is no URL"],
+      [["judge", "--port", "0", ...faulty], 2, "--port and --host need a server at a URL"],
+      [["judge", "--", "http://127.0.0.1:1/mcp", "more"], 2, "A URL does not take arguments: more"],
+      [["judge", "--", "http://"], 2, "http:// is not a URL"],
       [["judge", "--known", "/nowhere", ...faulty], 2, "Cannot read /nowhere"],
-      [["judge", ...here], 2, "everything: name its command or its URL after --"],
+      [["judge", ...here], 2, "everything has no command. Put the server's command or its URL after --"],
       [["judge", "--", "/no/such/program"], 3, "Cannot start /no/such/program"]
     ]
     for (const [argv, code, message] of cases) {
@@ -85,7 +85,7 @@ describe("effect-mcp judge over stdio", () => {
   })
 })
 
-/** A tap in front of the server at the URL; gives the URL of the tap. */
+/** Starts a tap in front of the server at the URL. Returns the tap's URL. */
 const tapped = Effect.fnUntraced(function* (url: string, traffic: Traffic.TrafficRules) {
   const announced = yield* Deferred.make<string>()
   const http = traffic.http()
@@ -96,7 +96,7 @@ const tapped = Effect.fnUntraced(function* (url: string, traffic: Traffic.Traffi
   return { http, url: yield* Deferred.await(announced) }
 })
 
-/** Answers every request alike, and keeps what it was sent. */
+/** Answers every request in the same way, and records the requests. */
 const answering = Effect.fnUntraced(function* (status: number, headers: Record<string, string>, body: string) {
   const seen: Array<{ readonly method: string; readonly headers: object; readonly body: string }> = []
   const server = yield* Effect.acquireRelease(
@@ -117,52 +117,48 @@ const answering = Effect.fnUntraced(function* (status: number, headers: Record<s
 })
 
 describe("effect-mcp judge over HTTP", () => {
-  it.live(
-    "The judge command over HTTP finds nothing in a right server's messages in either era, and passes them on",
-    () =>
-      Effect.gen(function* () {
-        const traffic = yield* Traffic.make({ name: "everything" })
-        const { http, url } = yield* tapped(yield* served, traffic)
-        for (const revision of ["2025-11-25", "2026-07-28"]) {
-          const flags = ["--revision", revision, ...questions, "--", url]
-          const sum = yield* run(["call", "add", "a=1", "b=2", "--json", ...flags])
-          assert.deepInclude(sum, { code: 0, stderr: "" })
-          const asked = yield* run(["call", "test_elicitation", "message=hi", ...flags])
-          assert.match(asked.stdout, /ada/)
-        }
-        http.end()
-        const report = traffic.report()
-        assert.deepStrictEqual(report.findings, [], Fuzz.Report.text(report))
-        assert.isAtLeast(report.conversations, 3)
-        assert.isAtLeast(report.rules.filter(({ kept, rule }) => kept > 0 && rule.transport === "http").length, 6)
-      })
+  it.live("judge finds nothing wrong with a correct server in either era and forwards its messages", () =>
+    Effect.gen(function* () {
+      const traffic = yield* Traffic.make({ name: "everything" })
+      const { http, url } = yield* tapped(yield* served, traffic)
+      for (const revision of ["2025-11-25", "2026-07-28"]) {
+        const flags = ["--revision", revision, ...questions, "--", url]
+        const sum = yield* run(["call", "add", "a=1", "b=2", "--json", ...flags])
+        assert.deepInclude(sum, { code: 0, stderr: "" })
+        const asked = yield* run(["call", "test_elicitation", "message=hi", ...flags])
+        assert.match(asked.stdout, /ada/)
+      }
+      http.end()
+      const report = traffic.report()
+      assert.deepStrictEqual(report.findings, [], Fuzz.Report.text(report))
+      assert.isAtLeast(report.conversations, 3)
+      assert.isAtLeast(report.rules.filter(({ kept, rule }) => kept > 0 && rule.transport === "http").length, 6)
+    })
   )
 
-  it.live(
-    "The judge command over HTTP passes a request and its response on unchanged, but for headers that are added",
-    () =>
-      Effect.gen(function* () {
-        const { seen, url } = yield* answering(
-          418,
-          { "x-own": "a", "content-type": "application/json" },
-          '{"a":"\u00e9"}'
-        )
-        const tap = yield* tapped(url, yield* Traffic.make({ name: "teapot" }))
-        const response = yield* Effect.promise(() =>
-          fetch(tap.url, {
-            method: "POST",
-            headers: { "content-type": "application/json", "x-mine": "b" },
-            body: '{"\u00e9":1}'
-          })
-        )
-        assert.deepStrictEqual([response.status, response.headers.get("x-own")], [418, "a"])
-        assert.strictEqual(yield* Effect.promise(() => response.text()), '{"a":"\u00e9"}')
-        assert.deepInclude(seen[0], { method: "POST", body: '{"\u00e9":1}' })
-        assert.deepInclude(seen[0]?.headers, { "x-mine": "b", "x-added": "1", "content-type": "application/json" })
-      })
+  it.live("judge forwards a request and response unchanged except for added headers", () =>
+    Effect.gen(function* () {
+      const { seen, url } = yield* answering(
+        418,
+        { "x-own": "a", "content-type": "application/json" },
+        '{"a":"\u00e9"}'
+      )
+      const tap = yield* tapped(url, yield* Traffic.make({ name: "teapot" }))
+      const response = yield* Effect.promise(() =>
+        fetch(tap.url, {
+          method: "POST",
+          headers: { "content-type": "application/json", "x-mine": "b" },
+          body: '{"\u00e9":1}'
+        })
+      )
+      assert.deepStrictEqual([response.status, response.headers.get("x-own")], [418, "a"])
+      assert.strictEqual(yield* Effect.promise(() => response.text()), '{"a":"\u00e9"}')
+      assert.deepInclude(seen[0], { method: "POST", body: '{"\u00e9":1}' })
+      assert.deepInclude(seen[0]?.headers, { "x-mine": "b", "x-added": "1", "content-type": "application/json" })
+    })
   )
 
-  it.live("The judge command over HTTP refuses a page that reaches it by another host name", () =>
+  it.live("judge rejects a page that reaches it by another host name", () =>
     Effect.gen(function* () {
       const { seen, url } = yield* answering(200, {}, "")
       const tap = yield* tapped(url, yield* Traffic.make({ name: "closed" }))
@@ -179,7 +175,7 @@ describe("effect-mcp judge over HTTP", () => {
     })
   )
 
-  it.live("The judge command over HTTP names what the server breaks, and a server that cannot be reached", () =>
+  it.live("judge reports a server's violations, and a server that is unreachable", () =>
     Effect.gen(function* () {
       const { url } = yield* answering(200, { "content-type": "text/plain" }, "hello")
       const traffic = yield* Traffic.make({ name: "wrong" })
@@ -202,7 +198,7 @@ describe("effect-mcp judge over HTTP", () => {
     })
   )
 
-  it.live("The judge command over HTTP ends with its report at a signal", () =>
+  it.live("judge exits with its report on a signal", () =>
     Effect.gen(function* () {
       const ended = yield* program(
         ["judge", "--", "http://127.0.0.1:1/mcp"],
@@ -215,7 +211,7 @@ describe("effect-mcp judge over HTTP", () => {
 })
 
 describe("effect-mcp record", () => {
-  it.live("The record command writes the messages that pass, redacts what is named as a secret, and says so", () =>
+  it.live("record writes the forwarded messages, redacts named secrets and says so", () =>
     Effect.gen(function* () {
       const file = join(yield* folder, "cassette.jsonl")
       const secret = line("tools/list", { apiKey: "s3cret", word: "hush", cursor: "x" }, 2)
@@ -240,17 +236,17 @@ describe("effect-mcp record", () => {
     })
   )
 
-  it.live("An earlier recording stays in its file where the server ends without a message", () =>
+  it.live("An earlier recording is kept if the server exits without a message", () =>
     Effect.gen(function* () {
       const file = join(yield* folder, "cassette.jsonl")
       writeFileSync(file, "an earlier recording")
       const { stderr } = yield* program(["record", file, "--", process.execPath, "-e", "process.exit(3)"], [])
-      assert.include(stderr, `No message passed; ${file} is as it was`)
+      assert.include(stderr, `No messages were recorded; ${file} is unchanged`)
       assert.strictEqual(readFileSync(file, "utf8"), "an earlier recording")
     })
   )
 
-  it("The record command says what is wrong with its command line", async () => {
+  it("record explains what is wrong with its command line", async () => {
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
       [["record", ...faulty], 2, "Missing required argument: file"],
       [["record", "/nowhere/a.jsonl", ...faulty], 2, "Cannot write /nowhere/a.jsonl"]

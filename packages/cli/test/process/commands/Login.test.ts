@@ -1,7 +1,7 @@
 import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as ProtectedResource from "@effect-mcp/testing/auth/ProtectedResource"
-import { layer as everything } from "@effect-mcp/everything/everything"
+import { layer as everything } from "@effect-mcp/interop/reference/everything"
 import { NodeHttpServer } from "@effect/platform-node"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url"
 const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url))
 const listen = () => Layer.fresh(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
 
-/** A server that takes any token of its authorization server. */
+/** A server that accepts any token from its authorization server. */
 const protectedServer = Effect.gen(function* () {
   const issuer = Context.get(yield* Layer.build(Layer.provide(AuthServer.layer(), listen())), AuthServer.AuthServer)
   const listening = yield* Layer.build(listen())
@@ -74,7 +74,7 @@ const user = Effect.map(
     return {
       tokens,
       run: (...args: ReadonlyArray<string>) => execute(process.execPath, [main, ...args]),
-      /** With a terminal, which is all on stdout. */
+      /** Runs with a terminal, whose output is all on stdout. */
       atTerminal: (...args: ReadonlyArray<string>) =>
         execute("/usr/bin/script", ["-qec", [process.execPath, main, ...args].join(" "), "/dev/null"])
     }
@@ -83,42 +83,40 @@ const user = Effect.map(
 
 const linux = needs(process.platform === "linux", "the browser's name is that of Linux")
 describe("effect-mcp login", { ...linux, timeout: 300_000 }, () => {
-  it.live(
-    "The login command logs in with the browser, after which calls are admitted; the logout command logs out",
-    () =>
-      Effect.gen(function* () {
-        const { issuer, url } = yield* protectedServer
-        const { run, tokens } = yield* user
+  it.live("login uses the browser, after which calls are admitted, and logout logs out", () =>
+    Effect.gen(function* () {
+      const { issuer, url } = yield* protectedServer
+      const { run, tokens } = yield* user
 
-        const before = yield* run("whoami", url)
-        assert.deepStrictEqual([before.code, before.stdout, before.stderr], [1, "", "Not logged in\n"])
-        const refused = yield* run("tools", "--json", "--", url)
-        assert.strictEqual(refused.code, 3)
-        assert.match(refused.stderr, /this program cannot ask one.*effect-mcp login.*--header 'Authorization: Bearer/s)
+      const before = yield* run("whoami", url)
+      assert.deepStrictEqual([before.code, before.stdout, before.stderr], [1, "", "Not logged in\n"])
+      const refused = yield* run("tools", "--json", "--", url)
+      assert.strictEqual(refused.code, 3)
+      assert.match(refused.stderr, /this program cannot prompt one.*effect-mcp login.*--header 'Authorization: Bearer/s)
 
-        const login = yield* run("login", url)
-        assert.strictEqual(login.code, 0, login.stderr)
-        assert.include(login.stderr, `To log in, open this page if your browser does not: ${issuer.issuer}/authorize?`)
-        assert.match(login.stdout, new RegExp(`logged in at +${issuer.issuer}`))
+      const login = yield* run("login", url)
+      assert.strictEqual(login.code, 0, login.stderr)
+      assert.include(login.stderr, `To log in, open this page if your browser does not: ${issuer.issuer}/authorize?`)
+      assert.match(login.stdout, new RegExp(`logged in at +${issuer.issuer}`))
 
-        const who = yield* run("whoami", "--json", "--", url)
-        assert.deepInclude(JSON.parse(who.stdout), { server: url, issuer: issuer.issuer, resource: url })
-        const tools = yield* run("tools", "--json", "--", url)
-        assert.strictEqual(tools.code, 0, tools.stderr)
-        assert.include(tools.stdout, "test_simple_text")
-        assert.strictEqual(yield* issuer.count("authorize"), 1)
+      const who = yield* run("whoami", "--json", "--", url)
+      assert.deepInclude(JSON.parse(who.stdout), { server: url, issuer: issuer.issuer, resource: url })
+      const tools = yield* run("tools", "--json", "--", url)
+      assert.strictEqual(tools.code, 0, tools.stderr)
+      assert.include(tools.stdout, "test_simple_text")
+      assert.strictEqual(yield* issuer.count("authorize"), 1)
 
-        const out = yield* run("logout", url)
-        assert.deepStrictEqual([out.code, out.stderr], [0, "Logged out\n"])
-        assert.strictEqual(yield* issuer.count("revoke"), 2)
-        assert.strictEqual((yield* run("whoami", url)).code, 1)
-        for (const name of readdirSync(tokens))
-          assert.notMatch(readFileSync(join(tokens, name), "utf8"), /accessToken|refreshToken/)
-      })
+      const out = yield* run("logout", url)
+      assert.deepStrictEqual([out.code, out.stderr], [0, "Logged out\n"])
+      assert.strictEqual(yield* issuer.count("revoke"), 2)
+      assert.strictEqual((yield* run("whoami", url)).code, 1)
+      for (const name of readdirSync(tokens))
+        assert.notMatch(readFileSync(join(tokens, name), "utf8"), /accessToken|refreshToken/)
+    })
   )
 
   it.live(
-    "A call on a terminal that is told to log in does so, and only once",
+    "A call on a terminal that requires a login logs in, and only once",
     () =>
       Effect.gen(function* () {
         const { issuer, url } = yield* protectedServer
@@ -133,14 +131,14 @@ describe("effect-mcp login", { ...linux, timeout: 300_000 }, () => {
     needs(existsSync("/usr/bin/script"), "a terminal by util-linux's script")
   )
 
-  it.live("The login command says what is wrong with a command line, and that the user declined", () =>
+  it.live("login explains what is wrong with a command line, and that the user declined", () =>
     Effect.gen(function* () {
       const { issuer, url } = yield* protectedServer
       const { run } = yield* user
       const none = yield* run("login")
       assert.deepStrictEqual(
         [none.code, none.stderr],
-        [2, "error: No server: effect-mcp login https://example.com/mcp\n"]
+        [2, "error: No server given. Example: effect-mcp login https://example.com/mcp\n"]
       )
       const local = yield* run("login", "--", "node", "server.js")
       assert.strictEqual(local.code, 2)

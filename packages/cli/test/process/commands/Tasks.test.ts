@@ -1,4 +1,4 @@
-/** `effect-mcp tasks` and `call --detach` against the reference server over HTTP, in both generations: as processes of their own, and here. */
+/** `effect-mcp tasks` and `call --detach` with the reference server over HTTP, in both eras, in separate processes and in this one. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { restarting } from "../../support/restarting.ts"
@@ -13,7 +13,7 @@ const commandIn = (
   return spawned(node, [main ?? "", ...args], "end")
 }
 
-describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference server in %s", (revision) => {
+describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks on the reference server in %s", (revision) => {
   const command = (words: ReadonlyArray<string>, server: ReadonlyArray<string>) => commandIn(revision, words, server)
   const overHttp = Effect.map(
     served,
@@ -22,25 +22,23 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
         command(words, ["--", url])
   )
 
-  it.live(
-    "The call --detach command prints an id, by which other commands read the task and follow it to its result",
-    () =>
-      Effect.gen(function* () {
-        const run = yield* overHttp
-        const begun = yield* run("call", "slow_compute", "seconds=600", "label=it", "--detach")
-        assert.strictEqual(begun.code, 0, begun.stderr)
-        const id = begun.stdout.trim()
-        assert.match(id, /^t[\w-]{43}$/)
-        const got = JSON.parse((yield* run("tasks", "get", id, "--json")).stdout)
-        assert.deepInclude(got, { taskId: id, statusMessage: "Computing it" })
-        assert.include((yield* run("tasks", "get", id)).stdout, "Message  Computing it")
-        const short = yield* run("call", "slow_compute", "seconds=1", "label=it", "--detach")
-        const ended = yield* run("tasks", "result", short.stdout.trim())
-        assert.deepStrictEqual(ended, { code: 0, stdout: "Computed it in 1 seconds\n", stderr: "" })
-      }).pipe(Effect.scoped)
+  it.live("call --detach prints an id that other commands use to read and follow the task", () =>
+    Effect.gen(function* () {
+      const run = yield* overHttp
+      const begun = yield* run("call", "slow_compute", "seconds=600", "label=it", "--detach")
+      assert.strictEqual(begun.code, 0, begun.stderr)
+      const id = begun.stdout.trim()
+      assert.match(id, /^t[\w-]{43}$/)
+      const got = JSON.parse((yield* run("tasks", "get", id, "--json")).stdout)
+      assert.deepInclude(got, { taskId: id, statusMessage: "Computing it" })
+      assert.include((yield* run("tasks", "get", id)).stdout, "Message  Computing it")
+      const short = yield* run("call", "slow_compute", "seconds=1", "label=it", "--detach")
+      const ended = yield* run("tasks", "result", short.stdout.trim())
+      assert.deepStrictEqual(ended, { code: 0, stdout: "Computed it in 1 seconds\n", stderr: "" })
+    }).pipe(Effect.scoped)
   )
 
-  it.live("The tasks result command answers the questions of a task", () =>
+  it.live("tasks result answers a task's questions", () =>
     Effect.gen(function* () {
       const run = yield* overHttp
       const begun = yield* run("call", "confirm_delete", "filename=x", "--detach", "--accept")
@@ -50,7 +48,18 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
     }).pipe(Effect.scoped)
   )
 
-  it.live("The tasks cancel command ends a task: its result is an error of the server", () =>
+  it.live("tasks result reports a question it cannot answer", () =>
+    Effect.gen(function* () {
+      const run = yield* overHttp
+      const begun = yield* run("call", "confirm_delete", "filename=x", "--detach", "--accept")
+      const { code, stderr } = yield* run("tasks", "result", begun.stdout.trim())
+      assert.strictEqual(code, 1)
+      assert.include(stderr, "The task is waiting for an answer")
+      assert.include(stderr, "use --accept, --answer or --decline")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("tasks cancel ends a task, whose result is a server error", () =>
     Effect.gen(function* () {
       const url = yield* served
       const run = (...words: ReadonlyArray<string>) => runHere([...words, "--revision", revision, "--", url])
@@ -63,15 +72,15 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
     }).pipe(Effect.scoped)
   )
 
-  it.live("The call --detach command prints the result of a call that is answered without a task", () =>
+  it.live("call --detach prints the result of a call answered without a task", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* command(["call", "add", "a=1", "b=2", "--detach"], everything)
       assert.deepStrictEqual([code, stdout], [0, `{\n  "sum": 3\n}\n`])
-      assert.include(stderr, "without a task")
+      assert.include(stderr, "without creating a task")
     })
   )
 
-  it.live("The call command follows a task over stdio, with its messages as progress, and shows its question", () =>
+  it.live("call follows a task over stdio, with its messages as progress, and shows its question", () =>
     Effect.gen(function* () {
       const followed = yield* command(["call", "slow_compute", "seconds=1", "--json", "--progress"], everything)
       const [first, last] = followed.stdout
@@ -85,38 +94,38 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
     })
   )
 
-  it.live("The tasks result command follows its task on after a restart of the server", () =>
+  it.live("tasks result keeps following its task after the server restarts", () =>
     Effect.gen(function* () {
       const url = yield* served
       const id = (yield* command(["call", "slow_compute", "seconds=4", "--detach"], ["--", url])).stdout.trim()
       const ended = yield* command(["tasks", "result", id], ["--", yield* restarting(url)])
       assert.deepStrictEqual([ended.code, ended.stdout], [0, "Computed nothing in 4 seconds\n"], ended.stderr)
-      assert.include(ended.stderr, `was lost while it ran the task ${id}`)
+      assert.include(ended.stderr, `was lost while it was running the task ${id}`)
     }).pipe(Effect.scoped)
   )
 
-  it.live("The tasks list command has the tasks of this connection, where the revision has a list", () =>
+  it.live("tasks list shows this connection's tasks if the revision can list them", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* command(["tasks", "list"], everything)
       if (revision === "2025-11-25") assert.deepStrictEqual([code, stdout], [0, "No tasks\n"])
       else {
         assert.strictEqual(code, 1)
-        assert.include(stderr, "has no list of tasks")
+        assert.include(stderr, "cannot list tasks")
       }
     })
   )
 })
 
-describe.concurrent("Calls that became tasks", () => {
+describe.concurrent("Calls that become tasks", () => {
   const call = (words: ReadonlyArray<string>, server: ReadonlyArray<string>) =>
     commandIn("2026-07-28", ["call", ...words], server)
 
-  it.live("The call command follows its task on after a restart of the server", () =>
+  it.live("call keeps following its task after the server restarts", () =>
     Effect.gen(function* () {
       const url = yield* restarting(yield* served)
       const { code, stderr, stdout } = yield* call(["slow_compute", "seconds=2"], ["--", url])
       assert.deepStrictEqual([code, stdout], [0, "Computed nothing in 2 seconds\n"], stderr)
-      assert.match(stderr, /this gets the result: effect-mcp tasks result t[\w-]{43} -- http:\S+\n/)
+      assert.match(stderr, /get the result with: effect-mcp tasks result t[\w-]{43} -- http:\S+\n/)
     }).pipe(Effect.scoped)
   )
 })

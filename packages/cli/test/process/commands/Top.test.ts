@@ -7,6 +7,7 @@ import * as Frame from "@effect-mcp/cli/top/Frame"
 import * as Screen from "@effect-mcp/cli/top/Screen"
 import * as State from "@effect-mcp/cli/top/State"
 import * as Style from "@effect-mcp/cli/Style"
+import * as Rates from "@effect-mcp/cli/top/Rates"
 import * as Tree from "@effect-mcp/cli/top/Tree"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Logger, Option, Redacted, type Terminal } from "effect"
@@ -30,7 +31,7 @@ const bearer = ["--header", `Authorization: Bearer ${token}`]
 const Idle = Tool.make("idle", { description: "Waits" })
 const Stuck = Tool.make("stuck", { description: "Hangs" })
 
-/** A server with as many sessions, each with a call that waits, and one with a call that hangs. */
+/** A server with this many sessions, each with a waiting call, and one more with a stuck call. */
 const start = Effect.fnUntraced(function* (sessions: number) {
   const began = yield* Deferred.make<void>()
   const features = Layer.merge(
@@ -68,8 +69,8 @@ const start = Effect.fnUntraced(function* (sessions: number) {
   return { url, stuck }
 })
 
-describe("top", () => {
-  it.live("The top command lets a script find and stop a call that hangs among a thousand sessions", () =>
+describe("effect-mcp top", () => {
+  it.live("top lets a script find and stop a stuck call among a thousand sessions", () =>
     Effect.gen(function* () {
       const { stuck, url } = yield* start(1000)
       const found = yield* run(["top", url, "--json", "--filter", "stuck", ...bearer])
@@ -82,25 +83,28 @@ describe("top", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "The top command prints a tree of sessions and requests, in which a client's name cannot move the cursor",
-    () =>
-      Effect.gen(function* () {
-        const { url } = yield* start(2)
-        const { code, stdout } = yield* run(["top", url, "--once", ...bearer], true)
-        assert.strictEqual(code, 0)
-        const lines = stdout.split("\n").map((line) => line.trimEnd())
-        assert.strictEqual(lines[0], "2 sessions, 3 requests, 0 subscriptions, 0 questions, 0 tasks")
-        assert.match(lines[2] ?? "", /^client-0\\x1b\[2J 1 {2}memory · 2025-11-25 · \d+s · session-\d+$|^client-0/)
-        assert.isTrue(
-          lines.some((line) => /^ {2} +\d+ {2}tools\/call {2}stuck {2}running {2}\d+s$/.test(line)),
-          stdout
-        )
-        assert.notInclude(stdout, "\u001b[2J")
-      }).pipe(Effect.scoped)
+  it.live("top prints a tree of sessions and requests, and a client's name cannot move the cursor", () =>
+    Effect.gen(function* () {
+      const { url } = yield* start(2)
+      const { code, stdout } = yield* run(["top", url, "--once", ...bearer], true)
+      assert.strictEqual(code, 0)
+      const lines = stdout.split("\n").map((line) => line.trimEnd())
+      assert.match(
+        lines[0] ?? "",
+        /^test 1 on \S+, up \d+s {2}2 sessions, 3 requests, 0 subscriptions, 0 questions, 0 tasks$/
+      )
+      // There is no line of rates without a history.
+      assert.match(lines[2] ?? "", /^ {4}KEY {2}METHOD {6}TARGET {2}STATE {4}AGE {2}PROGRESS$/)
+      assert.match(lines[3] ?? "", /^client-0\\x1b\[2J 1 {2}memory · 2025-11-25 · \d+s · session-\d+$|^client-0/)
+      assert.isTrue(
+        lines.some((line) => /^ {2} +\d+ {2}tools\/call {2}stuck {3}running {2}\d+s$/.test(line)),
+        stdout
+      )
+      assert.notInclude(stdout, "\u001b[2J")
+    }).pipe(Effect.scoped)
   )
 
-  it.live("The top command reports a missing token, a missing endpoint, and an interrupt without a reason", () =>
+  it.live("top reports a missing token, a missing endpoint and an interrupt without a reason", () =>
     Effect.gen(function* () {
       const { url } = yield* start(1)
       const unauthorized = yield* run(["top", url, "--json"])
@@ -118,7 +122,7 @@ describe("top", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("The top command drains, sets a log level and prints messages for scripts, and by keys", () =>
+  it.live("top drains, sets log levels and prints messages, both for scripts and with keys", () =>
     Effect.gen(function* () {
       const { url } = yield* start(1)
       const json = (...more: ReadonlyArray<string>) =>
@@ -131,27 +135,25 @@ describe("top", () => {
       const { layer, screen } = person(["lerror<return>mmddrain<return>q"])
       const endpoint = yield* Endpoint.make(url, { authorization: `Bearer ${token}` })
       yield* Effect.provide(Screen.show(endpoint, {}, "1 hour", Style.plain), layer)
-      assert.include(screen(), "None since you look")
-      assert.include(screen(), "The drain has begun")
+      assert.include(screen(), "None since you started watching")
+      assert.include(screen(), "The server is now draining")
       const after = yield* json()
       assert.deepStrictEqual([after.draining, after.sessions[0].level], [true, "error"])
       assert.deepStrictEqual(yield* json("--drain"), { draining: true, began: false })
     }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "The top command on a terminal interrupts the selected request with the typed reason, and gives the screen back",
-    () =>
-      Effect.gen(function* () {
-        const { stuck, url } = yield* start(1)
-        const { layer, screen } = person(["<down><down>iIt hangsx<backspace><return>q"])
-        const endpoint = yield* Endpoint.make(url, { authorization: `Bearer ${token}` })
-        yield* Effect.provide(Screen.show(endpoint, {}, "1 hour", Style.plain), layer)
-        assert.include((yield* Fiber.join(stuck)).message, "It hangs")
-        assert.notInclude(screen().slice(1), "\u001b[2J")
-        assert.isTrue(screen().endsWith("\u001b[?25h\u001b[?1049l"))
-        assert.include(screen(), "was interrupted")
-      }).pipe(Effect.scoped)
+  it.live("top on a terminal interrupts the selected request with the typed reason and restores the screen", () =>
+    Effect.gen(function* () {
+      const { stuck, url } = yield* start(1)
+      const { layer, screen } = person(["<down><down>iIt hangsx<backspace><return>q"])
+      const endpoint = yield* Endpoint.make(url, { authorization: `Bearer ${token}` })
+      yield* Effect.provide(Screen.show(endpoint, {}, "1 hour", Style.plain), layer)
+      assert.include((yield* Fiber.join(stuck)).message, "It hangs")
+      assert.notInclude(screen().slice(1), "\u001b[2J")
+      assert.isTrue(screen().endsWith("\u001b[?25h\u001b[?1049l"))
+      assert.include(screen(), "was interrupted")
+    }).pipe(Effect.scoped)
   )
 })
 
@@ -175,31 +177,29 @@ const startAt = (socket: string, create = PrivateSocket.createServer, routes: `/
     )
   )
 
-describe("top at a Unix socket", () => {
-  it.live(
-    "The command top shows what runs at a Unix socket, and steers, without a token: the socket has the mode 600",
-    () =>
-      Effect.gen(function* () {
-        const socket = path.join(yield* directory, "admin.sock")
-        const server = yield* startAt(socket)
-        assert.strictEqual((statSync(socket).mode & 0o777).toString(8), "600")
-        const [near, far] = yield* Memory.pair()
-        yield* Context.get(server, McpServer.McpServer).connect(far, { kind: "memory" })
-        const client = yield* McpClient.open(Effect.succeed(near), { revisions: ["2025-11-25"] })
-        const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("idle")))
-        for (const target of [socket, `unix:${socket}`, `unix://${socket}`, `${socket}:/admin`]) {
-          const { code, stdout } = yield* run(["top", target, "--json"])
-          assert.strictEqual(code, 0)
-          assert.lengthOf(JSON.parse(stdout).sessions, 1)
-        }
-        const [{ key }] = JSON.parse((yield* run(["top", socket, "--json"])).stdout).requests
-        const stop = ["top", socket, "--json", "--interrupt", key, "--reason", "It hangs"]
-        assert.deepStrictEqual(JSON.parse((yield* run(stop)).stdout), { interrupted: true })
-        assert.include((yield* Fiber.join(call)).message, "It hangs")
-      }).pipe(Effect.scoped)
+describe("effect-mcp top over a Unix socket", () => {
+  it.live("top shows and controls a Unix socket's requests without a token, since its mode is 600", () =>
+    Effect.gen(function* () {
+      const socket = path.join(yield* directory, "admin.sock")
+      const server = yield* startAt(socket)
+      assert.strictEqual((statSync(socket).mode & 0o777).toString(8), "600")
+      const [near, far] = yield* Memory.pair()
+      yield* Context.get(server, McpServer.McpServer).connect(far, { kind: "memory" })
+      const client = yield* McpClient.open(Effect.succeed(near), { revisions: ["2025-11-25"] })
+      const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("idle")))
+      for (const target of [socket, `unix:${socket}`, `unix://${socket}`, `${socket}:/admin`]) {
+        const { code, stdout } = yield* run(["top", target, "--json"])
+        assert.strictEqual(code, 0)
+        assert.lengthOf(JSON.parse(stdout).sessions, 1)
+      }
+      const [{ key }] = JSON.parse((yield* run(["top", socket, "--json"])).stdout).requests
+      const stop = ["top", socket, "--json", "--interrupt", key, "--reason", "It hangs"]
+      assert.deepStrictEqual(JSON.parse((yield* run(stop)).stdout), { interrupted: true })
+      assert.include((yield* Fiber.join(call)).message, "It hangs")
+    }).pipe(Effect.scoped)
   )
 
-  it.live("The command top asks the routes that follow the path of a Unix socket", () =>
+  it.live("top calls the routes below a Unix socket's path", () =>
     Effect.gen(function* () {
       const socket = path.join(yield* directory, "admin.sock")
       yield* startAt(socket, PrivateSocket.createServer, "/ops")
@@ -210,7 +210,7 @@ describe("top at a Unix socket", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("The command top refuses a path without a socket, a file, and a socket that others can open", () =>
+  it.live("top rejects a path without a socket, a file, and a socket that others can open", () =>
     Effect.gen(function* () {
       const made = yield* directory
       const file = path.join(made, "file")
@@ -230,12 +230,12 @@ describe("top at a Unix socket", () => {
       )
       const { code, stderr } = yield* run(["top", open, "--json"])
       assert.strictEqual(code, 2)
-      assert.include(stderr, "Others can open the socket")
+      assert.include(stderr, "Other users can open the socket")
     }).pipe(Effect.scoped)
   )
 
   it.live(
-    "The command top refuses the private socket of another user",
+    "top rejects another user's private socket",
     () =>
       Effect.gen(function* () {
         const made = yield* directory
@@ -243,43 +243,39 @@ describe("top at a Unix socket", () => {
         const socket = path.join(made, "admin.sock")
         yield* startAt(socket)
         const { stderr, stdout } = spawnSync(process.execPath, [stranger, socket], { encoding: "utf8" })
-        assert.include(stdout, "belongs to another user (0). Run this as the user of the server", stderr)
+        assert.include(stdout, "belongs to another user (0). Run this as the same user as the server", stderr)
       }).pipe(Effect.scoped),
     needs(process.getuid?.() === 0, "root, to become another user")
   )
 
-  it.live(
-    "The admin endpoint of a socket does not begin where others could open it, or where its listener is at a port",
-    () =>
-      Effect.gen(function* () {
-        const socket = path.join(yield* directory, "admin.sock")
-        const open = yield* Effect.exit(Effect.scoped(startAt(socket, createServer)))
-        assert.include(String(open), "PrivateSocket.createServer (600)")
-        const port = HttpRouter.serve(Admin.layerSocket(), { disableLogger: true, disableListenLog: true }).pipe(
-          Layer.provide(McpServer.layer({ name: "test", version: "1", features: Layer.empty })),
-          Layer.provide(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
-        )
-        assert.include(String(yield* Effect.exit(Effect.scoped(Layer.build(port)))), "served on another listener")
-      }).pipe(Effect.scoped)
+  it.live("A socket's admin endpoint does not start if others could open it or its listener uses a port", () =>
+    Effect.gen(function* () {
+      const socket = path.join(yield* directory, "admin.sock")
+      const open = yield* Effect.exit(Effect.scoped(startAt(socket, createServer)))
+      assert.include(String(open), "PrivateSocket.createServer (600)")
+      const port = HttpRouter.serve(Admin.layerSocket(), { disableLogger: true, disableListenLog: true }).pipe(
+        Layer.provide(McpServer.layer({ name: "test", version: "1", features: Layer.empty })),
+        Layer.provide(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
+      )
+      assert.include(String(yield* Effect.exit(Effect.scoped(Layer.build(port)))), "served on another listener")
+    }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "The listener on a private socket replaces that of a killed process, and neither one that is in use nor another file",
-    () =>
-      Effect.gen(function* () {
-        const made = yield* directory
-        const socket = path.join(made, "admin.sock")
-        const killed = `require("net").createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, "SIGKILL"))`
-        spawnSync(process.execPath, ["-e", killed])
-        assert.isTrue(existsSync(socket))
-        yield* startAt(socket)
-        assert.strictEqual((yield* run(["top", socket, "--json"])).code, 0)
-        assert.include(String(yield* Effect.exit(Effect.scoped(startAt(socket)))), "EADDRINUSE")
-        const file = path.join(made, "file")
-        writeFileSync(file, "kept")
-        assert.include(String(yield* Effect.exit(Effect.scoped(startAt(file)))), "EADDRINUSE")
-        assert.strictEqual(readFileSync(file, "utf8"), "kept")
-      }).pipe(Effect.scoped)
+  it.live("A private socket's listener replaces a killed process's socket, but not one in use or another file", () =>
+    Effect.gen(function* () {
+      const made = yield* directory
+      const socket = path.join(made, "admin.sock")
+      const killed = `require("net").createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, "SIGKILL"))`
+      spawnSync(process.execPath, ["-e", killed])
+      assert.isTrue(existsSync(socket))
+      yield* startAt(socket)
+      assert.strictEqual((yield* run(["top", socket, "--json"])).code, 0)
+      assert.include(String(yield* Effect.exit(Effect.scoped(startAt(socket)))), "EADDRINUSE")
+      const file = path.join(made, "file")
+      writeFileSync(file, "kept")
+      assert.include(String(yield* Effect.exit(Effect.scoped(startAt(file)))), "EADDRINUSE")
+      assert.strictEqual(readFileSync(file, "utf8"), "kept")
+    }).pipe(Effect.scoped)
   )
 })
 
@@ -311,18 +307,18 @@ const snapshot: Admin.Snapshot = {
 }
 const texts = (filter: Tree.Filter) => Tree.lines(snapshot, filter, Style.plain).map(({ text }) => text)
 
-describe("The tree", () => {
-  it("The tree has questions below the calls that ask, and requests without a session at its end", () => {
+describe("Tree", () => {
+  it("The tree puts questions below the asking calls, and sessionless requests at the end", () => {
     assert.deepStrictEqual(texts({}), [
       "ada by c 1  1h 0m · 2.0 KiB unread · s",
-      "      1  tools/call  book  asking  1h 0m  waits for elicitation/create",
-      "        2  elicitation/create  question  1h 0m",
+      "      1  tools/call          book    asking    1h 0m  waiting for elicitation/create",
+      "        2  elicitation/create          question  1h 0m",
       "Without a session",
-      "      3  tools/call  new  running  1s  25% begins"
+      "      3  tools/call          new     running   1s     25% begins"
     ])
   })
 
-  it("The tree names the client of a session by its requests, where the session does not know its client", () => {
+  it("The tree names a session's client from its requests if the session does not know it", () => {
     const [session] = snapshot.sessions
     assert(session !== undefined)
     const { client: _, ...nameless } = session
@@ -331,24 +327,52 @@ describe("The tree", () => {
     assert.strictEqual(line?.text, "ada by d 2  2026-07-28 · 1h 0m · 2.0 KiB unread · s")
   })
 
-  it("The tree shows only what matches", () => {
+  it("The tree filters by a search text", () => {
     assert.deepStrictEqual(texts({ text: "NEW" }), [
       "Without a session",
-      "      3  tools/call  new  running  1s  25% begins"
+      "      3  tools/call  new     running  1s   25% begins"
     ])
     assert.lengthOf(texts({ older: 60_000 }), 3)
   })
 })
 
-describe("The screen", () => {
+describe("Rates", () => {
+  const sample = { sessions: 1, running: 1, pending: 0, questions: 0 }
+  const recent: Admin.Recent = {
+    samples: Array.from({ length: 20 }, (_, i) => {
+      return { ...sample, time: i * 1000, calls: i < 10 ? 99 : 3, failures: i < 10 ? 99 : 1, p95: 1500 }
+    }),
+    tools: [
+      { name: "rare", calls: 1, failures: 0, perMinute: 0.5, p50: 8, p95: 20 },
+      { name: "new\u001b[2J", calls: 12, failures: 3, perMinute: 6, last: { time: 0, outcome: "failed", code: -32603 } }
+    ],
+    problems: []
+  }
+
+  it("Rates are averages over the last ten seconds", () => {
+    assert.strictEqual(Rates.rates(recent, Style.plain), "3.0 calls/s  1.0 failed/s  p95 1.5s")
+    assert.strictEqual(Rates.rates(undefined, Style.plain), "")
+  })
+
+  it("The table of tools has the most called first, and a name cannot move the cursor", () => {
+    assert.deepStrictEqual(Rates.tools(recent, [request({ target: "rare" })], Style.plain), [
+      "TOOL          RUNNING  CALLS  PER MIN  FAILED    P50   P95  LAST ERROR",
+      "new\\u001b[2J        0     12      6.0       3      -     -  failed -32603 at 00:00:00 UTC",
+      "rare                1      1      0.5       0  8.0ms  20ms"
+    ])
+    assert.include(Rates.tools(undefined, [], Style.plain)[0], "Admin.layerHistory()")
+  })
+})
+
+describe("Screen", () => {
   const state = State.initial(snapshot, {})
-  /** Each name is a key, or a word of them. */
+  /** Presses keys, given by names or as a word. */
   const pressed = (from: State.State, ...names: ReadonlyArray<string>) =>
     names
       .flatMap((name) => (["drain", "debug"].includes(name) ? name.split("") : [name]))
       .reduce<ReturnType<typeof State.update>>(([at], name) => State.update(at, key(name)), [from, undefined])
 
-  it("The screen keeps the selection on its line, and inside of the list", () => {
+  it("The screen keeps the selection on its line and inside the list", () => {
     assert.strictEqual(state.selected, "1")
     const [down] = pressed(state, "down")
     const [last] = pressed(down, "j", "j")
@@ -359,7 +383,7 @@ describe("The screen", () => {
     assert.strictEqual(pressed(state, "up", "up")[0].selected, "session s")
   })
 
-  it("The screen has no control character of an endpoint: the key of a request, too, is its text", () => {
+  it("The screen shows no control characters from an endpoint, including in request keys", () => {
     const hostile = { ...snapshot, requests: [request({ key: "\u001b]52;c;AA==\u0007", session: "s" })] }
     const shown = State.refreshed(state, hostile)
     for (const prompt of [undefined, { asks: "interrupt", text: "" } as const]) {
@@ -373,7 +397,7 @@ describe("The screen", () => {
     for (const control of ["\u0007", "\u001b"]) assert.notInclude(lines.join(""), control)
   })
 
-  it("The screen fits into the terminal, whatever its size", () => {
+  it("The screen fits any terminal size", () => {
     for (const size of [
       { columns: 20, rows: 3 },
       { columns: 80, rows: 24 },
@@ -385,7 +409,33 @@ describe("The screen", () => {
     }
   })
 
-  it("The screen interrupts nothing without a reason, and nothing after Escape", () => {
+  it("The screen filters while a text is typed, and keeps the filter", () => {
+    const [typing] = pressed(state, "/", "n", "e")
+    assert.deepStrictEqual([typing.filter.text, typing.selected, typing.prompt?.text], ["ne", "3", "ne"])
+    const [done] = pressed(typing, "w", "return")
+    assert.deepStrictEqual([done.filter.text, done.prompt], ["new", undefined])
+    assert.strictEqual(State.refreshed(typing, { ...snapshot, requests: [] }).prompt?.text, "ne")
+    assert.strictEqual(pressed(done, "/", "backspace")[0].filter.text, "ne")
+  })
+
+  it("The screen sorts by the next order with each key", () => {
+    const [newest] = pressed(state, "s")
+    assert.deepStrictEqual([newest.filter.sort, newest.note], ["newest", "Sorted by newest"])
+    assert.strictEqual(pressed(state, ...Tree.sorts.map(() => "s"))[0].filter.sort, "age")
+  })
+
+  it("The screen shows the server, the rates, the heads of the columns and the tools", () => {
+    const server = { name: "orders\u0007", version: "2", host: "vm", since: 0 }
+    const recent = { samples: [], tools: [], problems: [] }
+    const shown = { ...State.initial({ ...snapshot, server }, {}), recent }
+    const [head, , heads] = Frame.frame(shown, { columns: 200, rows: 24 }, Style.plain)
+    assert.include(head, "orders\\u0007 2 on vm, up 1h 0m")
+    assert.include(heads, "METHOD")
+    const [, , tools] = Frame.frame(pressed(shown, "t")[0], { columns: 200, rows: 24 }, Style.plain)
+    assert.include(tools, "PER MIN")
+  })
+
+  it("The screen interrupts nothing without a reason or after Escape", () => {
     assert.isUndefined(pressed(state, "i", "return")[1])
     assert.isUndefined(pressed(state, "i", "x", "escape")[0].prompt)
     assert.deepStrictEqual(pressed(state, "i", "x", "return")[1], { interrupt: "1", reason: "x" })
@@ -394,7 +444,7 @@ describe("The screen", () => {
     assert.include(onSession.note, "Select a request")
   })
 
-  it("The screen drains only once the word is typed, at the node of the selected line", () => {
+  it("The screen drains the selected line's node only once the word is typed", () => {
     assert.isUndefined(pressed(state, "d", "return")[1])
     assert.isUndefined(pressed(state, "d", "y", "return")[1])
     assert.deepStrictEqual(pressed(state, "d", "drain", "return")[1], { drain: undefined })
@@ -404,7 +454,7 @@ describe("The screen", () => {
     assert.deepStrictEqual(pressed(nodes, "d", "drain", "return")[1], { drain: "b" })
   })
 
-  it("The screen sets the log level of the session of the selected line, and looks into its messages", () => {
+  it("The screen sets the log level of the selected line's session and shows its messages", () => {
     assert.deepStrictEqual(pressed(state, "l", "debug", "return")[1], { level: "debug", session: "s" })
     const [looking, action] = pressed(state, "m")
     assert.deepStrictEqual(action, { look: "s" })
@@ -415,13 +465,13 @@ describe("The screen", () => {
     assert.include(alone.note, "Only sessions have messages")
   })
 
-  it("The screen names the nodes, and those that do not serve", () => {
+  it("The screen names the nodes, including those that are down", () => {
     const nodes = [
       { name: "a:1", state: "serving", sessions: 1, requests: 0 },
       { name: "b:1", state: "unreachable", sessions: 0, requests: 0 }
     ] as const
     const sessions = snapshot.sessions.map((session) => ({ ...session, node: "a:1" }))
-    const [head, , first] = Frame.frame(
+    const [head, , , first] = Frame.frame(
       State.initial({ ...snapshot, nodes, sessions }, {}),
       { columns: 200, rows: 24 },
       Style.plain

@@ -1,4 +1,4 @@
-/** Servers of HTTP with SSE, the transport of 2024-11-05: judged, recorded, compared and fuzzed. */
+/** `judge`, `record`, `diff` and `fuzz` with servers over HTTP with SSE, the transport of 2024-11-05. */
 import { serve } from "@effect-mcp/cli/tap/Http"
 import * as Cassette from "@effect-mcp/fuzz/Cassette"
 import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
@@ -12,7 +12,7 @@ import { run, servedSdkSse, servedSse } from "../../support/run.ts"
 
 type Ear = Parameters<typeof serve>[1]
 
-/** A tap in front of the server at the URL; gives the URL of the tap. */
+/** Starts a tap in front of the server at the URL. Returns the tap's URL. */
 const tapped = Effect.fnUntraced(function* (url: string, ear: Ear) {
   const announced = yield* Deferred.make<string>()
   const announce = (url: string) => Effect.asVoid(Deferred.succeed(announced, url))
@@ -22,7 +22,7 @@ const tapped = Effect.fnUntraced(function* (url: string, ear: Ear) {
 
 const revisions = [Revision.get("2024-11-05") ?? Revision.latestStateful]
 
-/** A client that asks for a page which no list has named. */
+/** A client that requests a page with an unknown cursor. */
 const asking = Effect.fnUntraced(function* (url: string) {
   const target = yield* Fuzz.sse({ url })
   const [survey] = yield* Fuzz.survey(target, { revisions })
@@ -34,7 +34,7 @@ const asking = Effect.fnUntraced(function* (url: string) {
 }, Effect.provide(FetchHttpClient.layer))
 
 describe("HTTP with SSE", () => {
-  it.live("The judge command over HTTP with SSE finds nothing in a right server's messages, and passes them on", () =>
+  it.live("judge over HTTP with SSE finds nothing wrong with a correct server and forwards its messages", () =>
     Effect.gen(function* () {
       const traffic = yield* Traffic.make({ name: "everything" })
       const http = traffic.http()
@@ -51,7 +51,7 @@ describe("HTTP with SSE", () => {
     })
   )
 
-  it.live("The judge command over HTTP with SSE names what a server of the SDK v1 breaks", () =>
+  it.live("judge over HTTP with SSE reports violations by an SDK v1 server", () =>
     Effect.gen(function* () {
       const traffic = yield* Traffic.make({ name: "v1", only: ["MUST", "cursor"] })
       const http = traffic.http()
@@ -63,7 +63,7 @@ describe("HTTP with SSE", () => {
     })
   )
 
-  it.live("The record command writes the messages of HTTP with SSE", () =>
+  it.live("record writes HTTP with SSE messages", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const recorder = new Cassette.Recorder({ server: "s", now: () => 0, write: (line) => void lines.push(line) })
@@ -77,7 +77,7 @@ describe("HTTP with SSE", () => {
     })
   )
 
-  it.live("A URL for messages that names the server's own port is one of the tap", () =>
+  it.live("A message URL naming the server's own port is rewritten to the tap's", () =>
     Effect.gen(function* () {
       const server = yield* Effect.acquireRelease(
         Effect.sync(() =>
@@ -102,7 +102,7 @@ describe("HTTP with SSE", () => {
     })
   )
 
-  it.live("The diff command compares servers over HTTP with SSE, which it finds out", () =>
+  it.live("diff detects and compares HTTP with SSE servers", () =>
     Effect.gen(function* () {
       const [ours, theirs] = [yield* servedSse, yield* servedSdkSse]
       const flags = ["--runs", "1", "--time", "10m", "--revision", "2024-11-05", "--jobs", "1"]

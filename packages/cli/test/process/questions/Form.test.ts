@@ -27,7 +27,7 @@ const field = (name: string) => Form.fields(schema).find((field) => field.name =
 const why = <A>(result: Result.Result<A, string>) => (Result.isFailure(result) ? result.failure : "it succeeded")
 
 describe("Form", () => {
-  it("A form asks for each field in the schema's order, by the schema's titles", () => {
+  it("A form asks for each field in schema order, with the schema's titles", () => {
     assert.deepStrictEqual(
       Form.fields(schema).map(({ label }) => label),
       [
@@ -42,7 +42,7 @@ describe("Form", () => {
     )
   })
 
-  it("A form finds the choices however the revision writes them", () => {
+  it("A form finds the choices in every revision's notation", () => {
     assert.deepStrictEqual(field("size").kind, {
       _tag: "One",
       choices: [
@@ -60,18 +60,18 @@ describe("Form", () => {
     assert.deepInclude(field("extras").kind, { _tag: "Many", min: 1, max: 2 })
   })
 
-  it("A form shows the defaults of the schema", verifies("elicitation.form.defaults"), () => {
+  it("A form shows the schema's defaults", verifies("elicitation.form.defaults"), () => {
     assert.strictEqual(field("age").initial, 30)
     assert.strictEqual(field("news").initial, true)
     assert.strictEqual(field("name").initial, undefined)
   })
 
-  it("A form takes an empty text for an optional field that is left out", () => {
+  it("A form accepts empty text for an omitted optional field", () => {
     assert.deepStrictEqual(Form.read(field("mail"), ""), Result.succeed(undefined))
     assert.strictEqual(why(Form.read(field("name"), "")), "This is required")
   })
 
-  it("A form checks what is typed against the field's schema", verifies("elicitation.form.client-validates"), () => {
+  it("A form validates typed input against the field's schema", verifies("elicitation.form.client-validates"), () => {
     assert.deepStrictEqual(Form.read(field("age"), "41"), Result.succeed(41))
     assert.strictEqual(why(Form.read(field("age"), "old")), `"old" is not an integer`)
     for (const [name, text] of [
@@ -84,7 +84,7 @@ describe("Form", () => {
     }
   })
 
-  it("A form is filled in from --answer words and defaults", () => {
+  it("A form is filled in from --answer values and defaults", () => {
     assert.deepStrictEqual(
       Form.complete(schema, ["name=Ada", "size=l", "extras=a", "extras=b", "other=1"]),
       Result.succeed({ age: 30, news: true, name: "Ada", size: "l", extras: ["a", "b"] })
@@ -95,7 +95,7 @@ describe("Form", () => {
     )
   })
 
-  it("A form that cannot be filled in says what is missing or wrong", () => {
+  it("A form that cannot be filled in explains what is missing or wrong", () => {
     assert.strictEqual(why(Form.complete(schema, ["size=l"])), "no answer for name")
     assert.match(why(Form.complete(schema, ["name=Ada", "size=huge"])), /^size: /)
     assert.match(why(Form.complete(schema, ["name=Ada", "size=l", "extras:=[]"])), /^extras: /)
@@ -103,18 +103,18 @@ describe("Form", () => {
     assert.match(why(Form.complete(schema, ["name=Ada", "size=l", "age:={}"])), /^age: /)
   })
 
-  it("A form knows whether any answer concerns its fields", () => {
+  it("A form detects whether any answer applies to its fields", () => {
     assert.isTrue(Form.concerns(schema, ["name=x"]))
     assert.isFalse(Form.concerns(schema, ["nam=x"]))
     assert.isFalse(Form.concerns({ type: "object", properties: {} }, ["toString=x"]))
   })
 
-  it("A form starts from the given answers when the rest is asked for", () => {
+  it("A form starts with the given answers when prompting for the rest", () => {
     const initial = Form.prefilled(schema, ["name=Ada"]).map(({ initial }) => initial)
     assert.deepStrictEqual(initial, ["Ada", undefined, 30, true, undefined, undefined, undefined])
   })
 
-  it("A form escapes control characters of the server's text", () => {
+  it("A form escapes control characters in the server's text", () => {
     const evil: RequestedSchema = { type: "object", properties: { x: { type: "string", title: "a\u001b[2J\nb" } } }
     assert.strictEqual(Form.fields(evil)[0]?.label, "a\\u001b[2J b: (optional)")
   })

@@ -17,7 +17,7 @@ const nobody = () => {
   return { stderr: stderr.text, output: Effect.runSync(make) }
 }
 
-/** What the person answers, and what they saw. */
+/** Asks a scripted person, and returns their answer and screen. */
 const ask = (params: ElicitParams, scripts: ReadonlyArray<string>, more: Partial<typeof settings> = {}) =>
   Effect.gen(function* () {
     const { layer, output, screen } = person(scripts)
@@ -50,7 +50,7 @@ const url: ElicitParams = {
   elicitationId: "1"
 }
 
-describe("A question of a task that is left to another command", () => {
+describe("Questions of detached tasks", () => {
   const asked = (task: string | undefined) =>
     Effect.gen(function* () {
       const { output } = nobody()
@@ -66,7 +66,7 @@ describe("A question of a task that is left to another command", () => {
       return fiber.pollUnsafe()
     }).pipe(Effect.provide(person([]).layer), Effect.scoped)
 
-  it.effect("A question of a detached task is not answered, and the question of a request is", () =>
+  it.effect("A detached task's question is not answered, but a request's question is", () =>
     Effect.gen(function* () {
       assert.isUndefined(yield* asked("t1"))
       assert.deepStrictEqual(yield* asked(undefined), Exit.succeed({ action: "decline" }))
@@ -76,7 +76,7 @@ describe("A question of a task that is left to another command", () => {
 
 describe("Questions at a terminal", () => {
   it.effect(
-    "Questions at a terminal show the name of the server, and send what the user typed and reviewed",
+    "A question shows the server's name and sends the input once reviewed",
     () =>
       Effect.gen(function* () {
         const typed = ["<enter>", "Ada<enter>", "<enter>", "<up><enter>", "<down><enter>", "<enter>", "<enter>"]
@@ -92,7 +92,7 @@ describe("Questions at a terminal", () => {
   )
 
   it.effect(
-    "Questions at a terminal let answers be changed before they are sent",
+    "Answers can be changed before they are sent",
     () =>
       Effect.gen(function* () {
         const only: ElicitParams = {
@@ -105,7 +105,7 @@ describe("Questions at a terminal", () => {
     verifies("elicitation.ui.review")
   )
 
-  it.effect("Questions at a terminal continue only with an answer that fits", () =>
+  it.effect("A question accepts only a valid answer", () =>
     Effect.gen(function* () {
       const only: ElicitParams = {
         message: "Age?",
@@ -117,7 +117,7 @@ describe("Questions at a terminal", () => {
   )
 
   it.effect(
-    "Questions at a terminal can be declined and dismissed",
+    "A question can be declined or dismissed",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual((yield* ask(form, ["<down><enter>"])).answer, { action: "decline" })
@@ -128,7 +128,7 @@ describe("Questions at a terminal", () => {
     verifies("elicitation.ui.decline-and-cancel")
   )
 
-  it.effect("Questions at a terminal need only consent where a form has no fields", () =>
+  it.effect("A form without fields only needs consent", () =>
     Effect.gen(function* () {
       const confirm: ElicitParams = { message: "Sure?", requestedSchema: { type: "object", properties: {} } }
       const { answer, screen } = yield* ask(confirm, ["<enter>"])
@@ -137,7 +137,7 @@ describe("Questions at a terminal", () => {
     })
   )
 
-  it.effect("Questions at a terminal ask only for what --answer leaves open, with the given answers as defaults", () =>
+  it.effect("Only fields missing from --answer are prompted for, with the given answers as defaults", () =>
     Effect.gen(function* () {
       const all = yield* ask(form, [], { answers: ["name=Ada", "size=small"] })
       assert.deepStrictEqual(all.answer, { action: "accept", content: { name: "Ada", size: "small", age: 30 } })
@@ -147,7 +147,7 @@ describe("Questions at a terminal", () => {
   )
 
   it.effect(
-    "Questions at a terminal show a whole URL and its host, and ask for consent",
+    "A page question shows the full URL and its host, and asks for consent",
     () =>
       Effect.gen(function* () {
         const { answer, screen } = yield* ask(url, ["<enter>"])
@@ -164,7 +164,7 @@ describe("Questions at a terminal", () => {
   )
 
   it.effect(
-    "Questions at a terminal warn of a host whose letters may deceive",
+    "A host with deceptive letters causes a warning",
     () =>
       Effect.gen(function* () {
         const { screen } = yield* ask({ ...url, url: "https://xn--pple-43d.com/" }, ["<down><enter>"])
@@ -173,7 +173,7 @@ describe("Questions at a terminal", () => {
     verifies("elicitation.ui.suspicious-warned")
   )
 
-  it.effect("Questions at a terminal write no control characters of the server", () =>
+  it.effect("A question writes no control characters from the server", () =>
     Effect.gen(function* () {
       const { screen } = yield* ask({ ...url, message: "\u001b]0;title\u0007" }, ["<down><enter>"])
       assert.include(screen, "\\u001b]0;title\\u0007")
@@ -192,7 +192,7 @@ describe("Questions without a terminal", () => {
       return { service, stderr }
     })
 
-  it.effect("Questions without a terminal are not declared unless a flag answers them", () =>
+  it.effect("Questions are not declared unless a flag answers them", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* declared({}), undefined)
       assert.deepStrictEqual((yield* declared({ accept: true }))?.service.modes, { form: true, url: false })
@@ -201,20 +201,18 @@ describe("Questions without a terminal", () => {
     })
   )
 
-  it.effect(
-    "Questions without a terminal are answered by --answer if that is enough, and else declined with a note",
-    () =>
-      Effect.gen(function* () {
-        const given = yield* declared({ answers: ["name=Ada", "size=large"] })
-        const content = { name: "Ada", size: "large", age: 30 }
-        assert.deepStrictEqual(yield* given!.service.elicit(form), { action: "accept", content })
-        const short = yield* declared({ answers: ["name=Ada"] })
-        assert.deepStrictEqual(yield* short!.service.elicit(form), { action: "decline" })
-        assert.strictEqual(short!.stderr(), "Declined a question of s (Who are you?): no answer for size\n")
-      })
+  it.effect("Questions are answered with --answer if that suffices, and otherwise declined with a note", () =>
+    Effect.gen(function* () {
+      const given = yield* declared({ answers: ["name=Ada", "size=large"] })
+      const content = { name: "Ada", size: "large", age: 30 }
+      assert.deepStrictEqual(yield* given!.service.elicit(form), { action: "accept", content })
+      const short = yield* declared({ answers: ["name=Ada"] })
+      assert.deepStrictEqual(yield* short!.service.elicit(form), { action: "decline" })
+      assert.strictEqual(short!.stderr(), "Declined a question from s (Who are you?): no answer for size\n")
+    })
   )
 
-  it.effect("Questions without a terminal are never accepted by an --answer to another question", () =>
+  it.effect("An --answer to another question never accepts this one", () =>
     Effect.gen(function* () {
       const given = yield* declared({ answers: ["colour=red"] })
       const confirm: ElicitParams = { message: "Delete?", requestedSchema: { type: "object", properties: {} } }
@@ -224,7 +222,7 @@ describe("Questions without a terminal", () => {
     })
   )
 
-  it.effect("Questions without a terminal are all declined by --decline", () =>
+  it.effect("--decline declines every question", () =>
     Effect.gen(function* () {
       const given = yield* declared({ decline: true })
       assert.deepStrictEqual(yield* given!.service.elicit(form), { action: "decline" })
@@ -244,7 +242,7 @@ describe("Consent", () => {
   const call = { _tag: "CallTool", server, tool: "t", arguments: {}, annotations: { destructiveHint: true } } as const
 
   it.effect(
-    "Consent is asked before roots and samples leave",
+    "Consent is requested before sending roots or samples",
     () =>
       Effect.gen(function* () {
         const { layer, output, screen } = person(["<enter>", "<down><enter>"])
@@ -259,7 +257,7 @@ describe("Consent", () => {
     verifies("roots.consent", "sampling.consent.human-in-loop")
   )
 
-  it.effect("Consent is not asked for a call that the user typed, nor with --yes, nor without a terminal", () =>
+  it.effect("Consent is not requested for a typed call, with --yes, or without a terminal", () =>
     Effect.gen(function* () {
       const { layer, output } = person([])
       const { output: none } = nobody()
@@ -272,7 +270,7 @@ describe("Consent", () => {
 })
 
 describe("Missing arguments at a terminal", () => {
-  it.effect("Missing arguments are asked for in turn at a terminal, and none is taken when the user leaves", () =>
+  it.effect("Missing arguments are prompted for in turn, and none is used if the user leaves", () =>
     Effect.gen(function* () {
       const field = (name: string, schema: object) => Form.fieldOf(name, schema) ?? assert.fail("no field")
       const fields = [field("name", { type: "string" }), field("age", { type: "integer" })]

@@ -30,7 +30,7 @@ const search: Tool = {
 }
 
 describe("Text", () => {
-  it("A table aligns columns by terminal cells and leaves empty columns out", () => {
+  it("A table aligns columns by terminal cells and omits empty ones", () => {
     assert.strictEqual(
       Text.table([
         ["ファイル", "", "one"],
@@ -40,7 +40,7 @@ describe("Text", () => {
     )
   })
 
-  it("A table wraps the last column into what is left, and keeps words whole", () => {
+  it("A table wraps its last column without splitting words", () => {
     assert.strictEqual(
       Text.table([["name", "a description that is rather long"]], 28),
       "name  a description that is\n      rather long"
@@ -48,12 +48,12 @@ describe("Text", () => {
     assert.strictEqual(Text.wrap("abcdefghij kl", 5), "abcdefghij\nkl")
   })
 
-  it.prop("Wrapped text loses no word", [Schema.String, Schema.Int], ([text, width]) => {
+  it.prop("Wrapping loses no words", [Schema.String, Schema.Int], ([text, width]) => {
     const words = (lines: string) => lines.split(/[ \n]/).filter((word) => word !== "")
     assert.deepStrictEqual(words(Text.wrap(text, Math.abs(width % 50) + 1)), words(text))
   })
 
-  it("A size is a text of bytes, KiB or MiB", () => {
+  it("A size is formatted as bytes, KiB or MiB", () => {
     assert.deepStrictEqual([0, 1, 1023, 1024, 1536, 20 * 1024, 3 * 1024 ** 2].map(Text.size), [
       "0 bytes",
       "1 byte",
@@ -73,12 +73,12 @@ describe("Style", () => {
     assert.strictEqual(Style.safeLine(` ${evil}\tf `), "a\\u001b[2Jb\\u0007c\\u202ed e f")
   })
 
-  it.prop("Safe text has no control character", [Schema.String], ([text]) => {
+  it.prop("Safe text has no control characters", [Schema.String], ([text]) => {
     // oxlint-disable-next-line no-control-regex -- the point
     assert.notMatch(Style.safe(text), /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/)
   })
 
-  it("Colours are used only on a terminal, and never against NO_COLOR", () => {
+  it("Colours are used only on a terminal, and never if NO_COLOR is set", () => {
     const colours = (env: Record<string, string>, isTerminal: boolean) => Style.detect(env, isTerminal).colours
     assert.isTrue(colours({}, true))
     assert.isFalse(colours({}, false))
@@ -92,7 +92,7 @@ describe("Style", () => {
 })
 
 describe("Listing", () => {
-  it("A listing shows a tool with its arguments, its output and the server's annotations", () => {
+  it("A listing shows a tool with its arguments, output and annotations", () => {
     assert.strictEqual(
       Listing.tool(bare, search),
       `search  Search
@@ -109,11 +109,11 @@ describe("Listing", () => {
     )
   })
 
-  it("A listing shows a tool that has only a name as its name", () => {
+  it("A listing shows a tool without a title or description by name", () => {
     assert.strictEqual(Listing.tool(bare, { name: "x", inputSchema: { type: "object" } }), "x")
   })
 
-  it("A listing shows a tool's schemas in full when asked for a single tool", () => {
+  it("A listing shows the full schemas of a single requested tool", () => {
     assert.strictEqual(
       Listing.toolInFull(bare, { name: "x", inputSchema: { type: "object" } }),
       `x\n  Input schema\n    {\n      "type": "object"\n    }`
@@ -134,7 +134,7 @@ describe("Listing", () => {
     )
   })
 
-  it("A listing has the resources and templates, or says that there are none", () => {
+  it("A listing shows resources and templates, or that there are none", () => {
     const resource = { uri: "file:///a", name: "a", mimeType: "text/plain", size: 12 }
     const template = { uriTemplate: "file:///{path}", name: "file", title: "A file" }
     assert.strictEqual(
@@ -144,7 +144,7 @@ describe("Listing", () => {
     assert.strictEqual(Listing.resources(bare, [], []), "No resources")
   })
 
-  it("A listing shows all features of a server at a glance", () => {
+  it("A listing shows all of a server's features at a glance", () => {
     const inspection: Listing.Inspection = {
       serverInfo: { name: "tables", version: "1.2", title: "Tables", description: "Books tables." },
       protocolVersion: "2025-11-25",
@@ -173,7 +173,7 @@ Prompts (1)
     )
   })
 
-  it("A listing cannot be made to move the cursor by a name or a description", () => {
+  it("A name or description cannot make a listing move the cursor", () => {
     const tool: Tool = {
       name: `x${evil}`,
       description: evil,
@@ -186,7 +186,7 @@ Prompts (1)
 describe("Content", () => {
   const png = { type: "image", data: "AAAA", mimeType: "image/png" } as const
 
-  it("Content shows text as it is, and other blocks by their kind, type and size", () => {
+  it("Text is shown as is, and other blocks by kind, type and size", () => {
     const content = [
       { type: "text", text: "Hello" },
       png,
@@ -214,7 +214,7 @@ B
     )
   })
 
-  it("Structured content is shown once when the text only repeats it, and after the text when the text differs", () => {
+  it("Structured content is shown once if the text repeats it, and after the text otherwise", () => {
     const structuredContent = { sum: 3 }
     const mirror = { content: [{ type: "text", text: `{"sum":3}` }], structuredContent } as const
     assert.strictEqual(Content.callResult(bare, mirror), `{\n  "sum": 3\n}`)
@@ -222,13 +222,13 @@ B
     assert.strictEqual(Content.callResult(bare, other), `It is 3\nStructured content:\n{\n  "sum": 3\n}`)
   })
 
-  it("Content is exact text in a file, and harmless text on a terminal", () => {
+  it("Text is exact in a file and harmless on a terminal", () => {
     const content = [{ type: "text", text: evil }] as const
     assert.strictEqual(Content.callResult(bare, { content }), evil)
     assert.notInclude(Content.callResult(terminal, { content }), "\u001b")
   })
 
-  it("Content shows the role of each message of a prompt", () => {
+  it("Prompt messages are shown with their role", () => {
     const messages = [
       { role: "user", content: { type: "text", text: "Look:\nhere" } },
       { role: "assistant", content: png }
@@ -239,13 +239,13 @@ B
     )
   })
 
-  it("JSON output escapes the control characters that JSON leaves alone", () => {
+  it("JSON output escapes control characters allowed by JSON", () => {
     assert.strictEqual(Text.jsonLine({ a: "\u009b\u007f\u001b" }), `{"a":"\\u009b\\u007f\\u001b"}`)
   })
 })
 
 describe("ProgressLine", () => {
-  it("A progress line has a bar when the end is known, and counts when the end is unknown", () => {
+  it("A progress line has a bar if the total is known, and a counter otherwise", () => {
     assert.strictEqual(
       ProgressLine.line({ progress: 3, total: 4, message: "Nearly" }, 80, Style.plain),
       `${"█".repeat(18)}${"░".repeat(6)}  75%  3/4  Nearly`
@@ -255,7 +255,7 @@ describe("ProgressLine", () => {
     assert.include(ProgressLine.line({ progress: 9, total: 4 }, 80, Style.plain), " 100%")
   })
 
-  it("A progress line fits on one line of the terminal, whatever the server says", () => {
+  it("A progress line fits on one terminal line, whatever the server sends", () => {
     const line = ProgressLine.line({ progress: 1, total: 2, message: `long\n${"word ".repeat(50)}` }, 60, Style.plain)
     assert.isAtMost(line.length, 60)
     assert.isTrue(line.endsWith("…"))

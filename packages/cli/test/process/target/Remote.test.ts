@@ -1,7 +1,7 @@
-/** Servers that are named by a URL, and the proxy. */
+/** Servers given by URL, and the proxy. */
 import { NodeHttpServer } from "@effect/platform-node"
 import * as McpServer from "@effect-mcp/server/McpServer"
-import * as Everything from "@effect-mcp/everything/everything"
+import * as Everything from "@effect-mcp/interop/reference/everything"
 import { parseHeader } from "@effect-mcp/cli/Settings"
 import * as Target from "@effect-mcp/cli/Target"
 import { assert, describe, it } from "@effect/vitest"
@@ -22,7 +22,7 @@ const serve = Effect.gen(function* () {
   return `http://127.0.0.1:${address._tag === "UnixPathAddress" ? 0 : address.port}/mcp`
 })
 
-/** Refuses every request, and keeps its headers. */
+/** Rejects every request and records its headers. */
 const closed = Effect.fnUntraced(function* (status: number) {
   const seen: Array<IncomingHttpHeaders> = []
   const server = yield* Effect.acquireRelease(
@@ -39,14 +39,14 @@ const closed = Effect.fnUntraced(function* (status: number) {
   return { seen, url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/mcp` }
 })
 
-describe("A URL", () => {
-  it("A URL is told from a command by how it begins", () => {
+describe("URL targets", () => {
+  it("A URL is distinguished from a command by its prefix", () => {
     for (const url of ["http://localhost:1/mcp", "HTTPS://example.com"]) {
       assert.strictEqual(Target.parse([url])?.name, url)
     }
   })
 
-  it.live("A URL is taken wherever a command is, in every revision", () =>
+  it.live("A URL can replace a command, in every revision", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const url = yield* serve
@@ -62,7 +62,7 @@ describe("A URL", () => {
     )
   )
 
-  it.live("A URL is sent the headers of --header; a refusal ends with exit code 3", () =>
+  it.live("--header is sent to a URL, and a rejection exits with code 3", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { seen, url } = yield* closed(403)
@@ -74,7 +74,7 @@ describe("A URL", () => {
     )
   )
 
-  it.live("A URL that refuses a token is told with what the command can do", () =>
+  it.live("A rejected token is reported along with possible fixes", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { url } = yield* closed(401)
@@ -82,8 +82,8 @@ describe("A URL", () => {
           const argv = ["ping", "--revision", revision, "--header", "Authorization: Bearer x:y", "--", url]
           const { code, stderr } = yield* run(argv)
           assert.strictEqual(code, 3)
-          assert.match(stderr, /^error: \S+ wants authorization for \S+ \(status 401: Not for you\)\.\n/)
-          assert.include(stderr, "Use --header 'Authorization: Bearer TOKEN' with a token that it takes")
+          assert.match(stderr, /^error: \S+ requires authorization for \S+ \(status 401: Not for you\)\.\n/)
+          assert.include(stderr, "Use --header 'Authorization: Bearer TOKEN' with a valid token")
           assert.include(stderr, "effect-mcp login URL")
           assert.notInclude(stderr, "HttpClient")
         }
@@ -91,18 +91,18 @@ describe("A URL", () => {
     )
   )
 
-  it.live("A URL takes no arguments, and must be valid", () =>
+  it.live("A URL takes no arguments and must be valid", () =>
     Effect.gen(function* () {
       const more = yield* run(["ping", "--", "http://127.0.0.1:9/mcp", "--verbose"])
       assert.deepInclude(more, { code: 3, stdout: "" })
-      assert.match(more.stderr, /A URL takes no arguments: --verbose/)
+      assert.match(more.stderr, /A URL does not take arguments: --verbose/)
       const none = yield* run(["ping", "--", "http://"])
       assert.deepInclude(none, { code: 3 })
-      assert.match(none.stderr, /Not a URL: "http:\/\/"/)
+      assert.match(none.stderr, /Not a valid URL: "http:\/\/"/)
     })
   )
 
-  it("A header is written as for curl, and other text is refused", () => {
+  it("A header is written as in curl, and other text is rejected", () => {
     assert.deepStrictEqual(
       parseHeader("Accept-Language:  de, en "),
       Result.succeed(["Accept-Language", "de, en"] as const)
@@ -116,7 +116,7 @@ describe("A URL", () => {
 describe("effect-mcp proxy", () => {
   const over = (...args: ReadonlyArray<string>) => ["--", ...commandLine(["proxy", ...args])]
 
-  it.live("The proxy command names the port that another program has, and what to do", () =>
+  it.live("proxy names a port that is already in use, with a possible fix", () =>
     Effect.gen(function* () {
       const { url } = yield* closed(403)
       const { port } = new URL(url)
@@ -124,13 +124,13 @@ describe("effect-mcp proxy", () => {
       assert.strictEqual(taken.code, 2)
       assert.strictEqual(
         taken.stderr,
-        `error: Cannot serve at 127.0.0.1, port ${port}: another program listens there. ` +
+        `error: Cannot serve at 127.0.0.1, port ${port}: another program is already listening there. ` +
           "Choose another --port, or 0 for any that is free\n"
       )
     }).pipe(Effect.scoped)
   )
 
-  it.live("The proxy command serves a URL over stdio, and ends with its stdin", () =>
+  it.live("proxy serves a URL over stdio and exits with its stdin", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const url = yield* serve
@@ -145,7 +145,7 @@ describe("effect-mcp proxy", () => {
     )
   )
 
-  it.live("The proxy command serves a command over stdio, whose stderr it passes on", () =>
+  it.live("proxy serves a command over stdio and forwards its stderr", () =>
     Effect.gen(function* () {
       const shown = yield* run(["call", "add", "a=1", "b=2", "--json", ...over(...everything)])
       assert.deepInclude(shown, { code: 0 })
@@ -154,7 +154,7 @@ describe("effect-mcp proxy", () => {
     })
   )
 
-  it.live("The proxy command tells its client why the upstream server cannot be reached", () =>
+  it.live("proxy tells its client why the upstream server is unreachable", () =>
     Effect.gen(function* () {
       const none = yield* run(["tools", ...over("--", "effect-mcp-no-such-command")])
       assert.strictEqual(none.code, 1)
@@ -162,7 +162,7 @@ describe("effect-mcp proxy", () => {
     })
   )
 
-  it.live("The proxy command says that --http and --port belong together", () =>
+  it.live("proxy requires --http and --port together", () =>
     Effect.gen(function* () {
       for (const args of [["--http"], ["--port", "0"]]) {
         const wrong = yield* run(["proxy", ...args, "--", "x"])
@@ -173,17 +173,17 @@ describe("effect-mcp proxy", () => {
     })
   )
 
-  it.live("The proxy command warns that others can use a server that is not on loopback", () =>
+  it.live("proxy warns about a server that is not on loopback", () =>
     Effect.gen(function* () {
       const { stderr } = yield* program(
         ["proxy", "--http", "--port", "0", "--host", "0.0.0.0", ...everything],
         [{ until: "/mcp\n", on: "stderr", signal: "SIGTERM" }]
       )
-      assert.include(stderr, "warning: everyone who reaches 0.0.0.0 can use the server")
+      assert.include(stderr, "warning: anyone who can reach 0.0.0.0 can use the server")
     })
   )
 
-  it.live("The proxy command says where it serves over HTTP, and ends its processes at a signal", () =>
+  it.live("proxy reports its HTTP address and stops its processes on a signal", () =>
     Effect.gen(function* () {
       const ended = yield* program(
         ["proxy", "--http", "--port", "0", ...everything],

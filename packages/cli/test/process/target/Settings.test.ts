@@ -18,7 +18,7 @@ describe("Settings", () => {
 })
 
 describe("Target", () => {
-  it("The server's command follows the first -- and stays untouched", () => {
+  it("The server's command follows the first -- unchanged", () => {
     assert.deepStrictEqual(Target.split(["call", "x", "a=1", "--", "node", "s.js", "--", "--help"]), {
       own: ["call", "x", "a=1"],
       server: ["node", "s.js", "--", "--help"]
@@ -26,7 +26,7 @@ describe("Target", () => {
     assert.deepStrictEqual(Target.split(["tools"]), { own: ["tools"], server: undefined })
   })
 
-  it("A server is named by the words of its command, and without words there is no server", () => {
+  it("A server is named by its command, and without one there is no server", () => {
     assert.strictEqual(Target.parse(["node", "s.js"])?.name, "node s.js")
     for (const words of [undefined, [], [""]]) assert.strictEqual(Target.parse(words), undefined)
   })

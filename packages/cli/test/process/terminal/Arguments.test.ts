@@ -8,43 +8,43 @@ const why = <A>(result: Result.Result<A, string>): string =>
 const object = (properties: object, more: object = {}) => ({ type: "object", properties, ...more })
 
 describe("Arguments", () => {
-  it("An argument takes what follows the first = as text, and what follows := as JSON", () => {
+  it("Text after the first = is a string, and text after := is JSON", () => {
     assert.deepStrictEqual(ok(parse("a=b=c")), { _tag: "Text", key: "a", value: "b=c" })
     assert.deepStrictEqual(ok(parse("a=")), { _tag: "Text", key: "a", value: "" })
     assert.deepStrictEqual(ok(parse(`a:=[1,"x"]`)), { _tag: "Json", key: "a", value: [1, "x"] })
     assert.deepStrictEqual(ok(parse("a=:=1")), { _tag: "Text", key: "a", value: ":=1" })
   })
 
-  it("A word that is no argument is refused with the reason", () => {
-    assert.strictEqual(why(parse("plain")), `"plain" is no argument: write key=value, or key:=json`)
+  it("A word that is not an argument is rejected with the reason", () => {
+    assert.strictEqual(why(parse("plain")), `"plain" is not an argument: write key=value, or key:=json`)
     assert.strictEqual(why(parse("=x")), `"=x" has no name before the "="`)
     assert.match(why(parse("a:={")), /^"a:=\{" has no JSON after ":=": /)
   })
 
-  it.prop("An argument written as key:=json sends any JSON value unchanged", [Schema.Json], ([value]) => {
+  it.prop("key:=json sends any JSON value unchanged", [Schema.Json], ([value]) => {
     const words = [`k:=${JSON.stringify(value)}`]
-    // Through JSON: -0 has no text of its own.
+    // Through JSON, because -0 has no text form.
     const expected = JSON.parse(JSON.stringify({ k: value }))
     assert.deepStrictEqual(ok(assemble(words, object({ k: { type: "boolean" } }))), expected)
   })
 
-  it.prop("An argument keeps any text where the schema wants text or says nothing", [Schema.String], ([text]) => {
+  it.prop("Any text is kept if the schema expects a string or does not say", [Schema.String], ([text]) => {
     assert.deepStrictEqual(ok(assemble([`k=${text}`], object({ k: { type: "string" } }))), { k: text })
     assert.deepStrictEqual(ok(assemble([`k=${text}`], {})), { k: text })
     assert.deepStrictEqual(ok(coerce(text, { type: ["integer", "string"] }, {})), text)
   })
 
-  it.prop("An argument makes every number that was printed that number again", [Schema.Finite], ([number]) => {
+  it.prop("Every printed number is parsed back unchanged", [Schema.Finite], ([number]) => {
     const expected = Object.is(number, -0) ? 0 : number
     assert.strictEqual(ok(coerce(String(number), { type: "number" }, {})), expected)
   })
 
-  it.prop("An argument makes every safe integer an integer, and no fraction", [Schema.Int], ([number]) => {
+  it.prop("Every safe integer stays an integer, and no fraction does", [Schema.Int], ([number]) => {
     assert.strictEqual(ok(coerce(String(number), { type: "integer" }, {})), number)
     assert.strictEqual(why(coerce(`${number}.5`, { type: "integer" }, {})), `"${number}.5" is not an integer`)
   })
 
-  it("An argument refuses text that its schema excludes, and says how to send it anyway", () => {
+  it("Text excluded by the schema is rejected, with a hint on how to send it anyway", () => {
     const schema = object({
       n: { type: "number" },
       b: { type: "boolean" },
@@ -62,7 +62,7 @@ describe("Arguments", () => {
     assert.deepStrictEqual(ok(assemble([`n:="ten"`], schema)), { n: "ten" })
   })
 
-  it("An argument reads booleans, null and objects where only they are wanted", () => {
+  it("Booleans, null and objects are parsed only if nothing else is allowed", () => {
     const schema = object({
       b: { type: "boolean" },
       n: { anyOf: [{ type: "number" }, { type: "null" }] },
@@ -72,13 +72,13 @@ describe("Arguments", () => {
     assert.deepStrictEqual(ok(assemble(["b=false", "n=2"], schema)), { b: false, n: 2 })
   })
 
-  it("An argument derives its type from an enum or a const", () => {
+  it("An argument's type is inferred from an enum or a const", () => {
     assert.strictEqual(ok(coerce("2", { enum: [1, 2, 3] }, {})), 2)
     assert.strictEqual(ok(coerce("true", { const: true }, {})), true)
     assert.strictEqual(ok(coerce("2", { enum: ["1", "2"] }, {})), "2")
   })
 
-  it("An argument's type follows references inside the schema, also circular ones", () => {
+  it("An argument's type follows references in the schema, even circular ones", () => {
     const root = {
       $defs: { "a/b": { type: "integer" }, loop: { $ref: "#/$defs/loop" } },
       ...object({ n: { $ref: "#/$defs/a~1b" }, l: { $ref: "#/$defs/loop" }, gone: { $ref: "#/$defs/gone" } })
@@ -86,7 +86,7 @@ describe("Arguments", () => {
     assert.deepStrictEqual(ok(assemble(["n=3", "l=3", "gone=3"], root)), { n: 3, l: "3", gone: "3" })
   })
 
-  it("A repeated key is collected where the schema asks for a list, and refused elsewhere", () => {
+  it("A repeated key is collected if the schema expects a list, and rejected otherwise", () => {
     const schema = object({ t: { type: "array", items: { type: "integer" } }, s: { type: "string" } })
     assert.deepStrictEqual(ok(assemble(["t=1"], schema)), { t: [1] })
     assert.deepStrictEqual(ok(assemble(["t=1", "t=2", "t:=[3,4]"], schema)), { t: [1, 2, 3, 4] })
@@ -95,13 +95,13 @@ describe("Arguments", () => {
     assert.strictEqual(why(assemble(["s=1", "s=2"], schema)), "s is given twice, but it is not a list")
   })
 
-  it("A single argument overrides the same key of --args", () => {
+  it("A single argument overrides the same key in --args", () => {
     assert.deepStrictEqual(ok(assemble(["a=2"], {}, { a: "1", b: [1] })), { a: "2", b: [1] })
     assert.match(why(parseBase("[1]")), /--args must be a JSON object/)
     assert.match(why(parseBase("{")), /--args is not JSON/)
   })
 
-  it("Names that objects already have are arguments like any other", () => {
+  it("Object.prototype names are ordinary arguments", () => {
     const made = ok(assemble(["__proto__=x", "constructor=y", "toString=1"], object({})))
     assert.deepStrictEqual(Object.entries(made), [
       ["__proto__", "x"],
@@ -111,7 +111,7 @@ describe("Arguments", () => {
     assert.strictEqual(Object.getPrototypeOf(made), Object.prototype)
   })
 
-  it("Prompt arguments stay text and in order", () => {
+  it("Prompt arguments stay text, in order", () => {
     assert.deepStrictEqual(ok(assembleText(["b=1", "a=true"])), [
       ["b", "1"],
       ["a", "true"]

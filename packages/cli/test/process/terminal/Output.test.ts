@@ -11,7 +11,7 @@ const terminal = () => {
 }
 
 describe("Output", () => {
-  it.effect("An output lifts the progress line for other text, and puts it back", () =>
+  it.effect("Other text lifts the progress line and puts it back", () =>
     Effect.gen(function* () {
       const { make, screen } = terminal()
       const output = yield* make
@@ -25,7 +25,7 @@ describe("Output", () => {
     })
   )
 
-  it.effect("An output keeps other text waiting while a question is on the screen", () =>
+  it.effect("Other text waits while a question is on screen", () =>
     Effect.gen(function* () {
       const { make, screen } = terminal()
       const output = yield* make
@@ -44,7 +44,7 @@ describe("Output", () => {
     })
   )
 
-  it.effect("An output draws no progress line on a stderr that is no terminal, and keeps data apart from notes", () =>
+  it.effect("No progress line is drawn if stderr is not a terminal, and data is kept apart from notes", () =>
     Effect.gen(function* () {
       const [stdout, stderr] = [capture(), capture()]
       const output = yield* Output.make({ env: {}, stdin: {}, stdout: stdout.stream, stderr: stderr.stream })
@@ -57,7 +57,7 @@ describe("Output", () => {
     })
   )
 
-  it.effect("An output fails when its stdout is closed, and continues when its stderr is", () =>
+  it.effect("A closed stdout fails, and a closed stderr is ignored", () =>
     Effect.gen(function* () {
       const broken: Output.Writable = {
         write: (_data, done) => {

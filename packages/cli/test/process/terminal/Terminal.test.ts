@@ -1,4 +1,4 @@
-/** No text of a server reaches the terminal as anything but visible characters: over every command and every place for a text. */
+/** Text from a server reaches the terminal only as visible characters, in every command and every field. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { run } from "@effect-mcp/cli/Cli"
@@ -17,7 +17,7 @@ import { dangerous, evil, form, hostile, targetOf } from "../../support/hostile.
 import { capture } from "../../support/run.ts"
 import { person } from "../../support/terminal.ts"
 
-/** One run of the command on a terminal with colours, and all that it wrote. */
+/** Runs the command on a terminal with colours. Returns everything it wrote. */
 const shown = (argv: ReadonlyArray<string>, mode = "plain") =>
   Effect.gen(function* () {
     const screen = capture(true, 80)
@@ -40,6 +40,7 @@ const proxied: Settings = {
   revision: undefined,
   config: undefined,
   server: undefined,
+  lock: undefined,
   env: {},
   cwd: undefined,
   headers: {},
@@ -49,7 +50,7 @@ const proxied: Settings = {
   logLevel: undefined
 }
 
-/** What a person at a terminal is shown of one question, and what is answered. */
+/** Asks a scripted person one question, and returns their answer and screen. */
 const ask = (params: ElicitParams, scripts: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const { layer, output, screen } = person(scripts)
@@ -61,7 +62,7 @@ const ask = (params: ElicitParams, scripts: ReadonlyArray<string>) =>
     return { answer, screen: screen() }
   })
 
-/** A screen without what the prompts draw with: cursor movements. Those of the server's text stay. */
+/** The screen without the cursor movements of prompts. Escapes in the server's text remain. */
 const untouched = (screen: string): string => {
   assert.notInclude(screen, "\u001b[2J\u001b[31mRED")
   // oxlint-disable-next-line no-control-regex -- what prompts draw with
@@ -97,19 +98,19 @@ const commands: ReadonlyArray<readonly [argv: ReadonlyArray<string>, mode?: stri
   [["inspect"], "junk"]
 ]
 
-/** Rows whose JSON holds no text of the server. */
+/** Rows whose JSON contains no text from the server. */
 const wordless = new Set(["ping --verbose --json"])
 
-describe("A server's text on the terminal", () => {
+describe("Server text on the terminal", () => {
   for (const [argv, mode] of commands) {
     for (const json of [false, true]) {
       const words = [...argv, ...(json ? ["--json"] : [])].join(" ")
       it.live(
-        `The output of effect-mcp ${words} (${mode ?? "plain"} server) has no character that a terminal obeys or hides`,
+        `The output of effect-mcp ${words} (${mode ?? "plain"} server) has no active or invisible characters`,
         () =>
           Effect.map(shown(words.split(" "), mode), (text) => {
             assert.deepStrictEqual(dangerous(text), [], text)
-            // The text did reach the screen: its marks are visible.
+            // Its marks show that the text did reach the screen.
             if (!wordless.has(words)) assert.match(text, /\\u202e/, text)
           })
       )
@@ -128,7 +129,7 @@ describe("A server's text on the terminal", () => {
     })
   )
 
-  it.effect("The address of a page and the content of a sampling request are escaped", () =>
+  it.effect("A page's address and a sampling request's content are escaped", () =>
     Effect.gen(function* () {
       const message = `text${evil}`
       const page = yield* ask({ mode: "url", message, url: `https://e.com/${evil}`, elicitationId: "1" }, ["<enter>"])
@@ -161,32 +162,32 @@ describe("A server's text on the terminal", () => {
   )
 })
 
-describe("An answer to no request", () => {
-  it.live("An answer to no request is mentioned with --verbose only: a server that starts slowly answers late", () =>
+describe("Unmatched answers", () => {
+  it.live("An unmatched answer is only reported with --verbose, because a slow server may answer late", () =>
     Effect.gen(function* () {
       assert.notInclude(yield* shown(["ping"], "junk"), "[ignored]")
-      assert.include(yield* shown(["ping", "--verbose"], "junk"), "[ignored] An answer to no request")
+      assert.include(yield* shown(["ping", "--verbose"], "junk"), "[ignored] A response to an unknown request")
     })
   )
 })
 
 describe("Escapes", () => {
-  it.prop("Escapes leave only characters that are seen in any text", [Schema.String], ([text]) => {
+  it.prop("Escaping leaves only visible characters in any text", [Schema.String], ([text]) => {
     assert.deepStrictEqual(dangerous(Style.safe(text + evil)), [])
     assert.notMatch(Style.safeLine(text + evil), /[\n\t]/)
   })
 
-  it.prop("Escapes keep the value of a JSON text", [Schema.String], ([text]) => {
+  it.prop("Escaping keeps a JSON text's value", [Schema.String], ([text]) => {
     const json = Style.safeJson(JSON.stringify([text, evil]))
     assert.deepStrictEqual([JSON.parse(json), dangerous(json)], [[text, evil], []])
   })
 
-  it("Escapes leave letters of any script, emoji, tabs and newlines alone", () => {
+  it("Escaping keeps letters in any script, emoji, tabs and newlines", () => {
     const text = "a\tb\nÅ ß 日本 हिन्दी العربية ❤\ufe0f 👍🏽"
     assert.strictEqual(Style.safe(text), text)
   })
 
-  it.effect("Escapes are applied by Output itself to all text on a terminal, whatever a command forgets", () =>
+  it.effect("Output escapes all text on a terminal, even if a command forgets to", () =>
     Effect.gen(function* () {
       const screen = capture(true, 80)
       const output = yield* Output.make({ env: {}, stdin: {}, stdout: screen.stream, stderr: screen.stream })
