@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs"
 
 const page = readFileSync(new URL("../../docs/pages/operations.md", import.meta.url), "utf8")
 
-describe("page about operations", () => {
-  it("The page about operations lists every metric with its type, unit and description", () => {
+describe("Operations page", () => {
+  it("The operations page lists every metric with its type, unit and description", () => {
     const rows = [...page.matchAll(/^\| `(mcp\.[\w.]+)`\s*\| (\w+)\s*\| `([^`]+)`\s*\| (.+?)\s*\|$/gm)].map(
       ([, name, type, unit, description]) => ({ name, type, unit, description })
     )

@@ -12,7 +12,7 @@ const ada = { subject: "ada", scopes: ["s3cret"], claims: { iss: "https://issuer
 
 const tool = (name: string) => Tool.make(name, { description: name, task: "required" })
 
-/** A server whose tools run as tasks, with what they end by. */
+/** A server whose tools run as tasks, and the effects that end them. */
 const start = Effect.gen(function* () {
   const go = yield* Deferred.make<void>()
   const features = Layer.mergeAll(
@@ -33,58 +33,56 @@ const rows = (server: McpServer.Server) =>
     requests.filter(({ kind }) => kind === "task")
   )
 
-describe("tasks in the view of a server", () => {
-  it.effect(
-    "A task in the view is a row with tool, state, age, progress, caller and open questions, and with no right to use it",
-    () =>
-      Effect.gen(function* () {
-        const { server, go } = yield* start
-        const named = yield* connect(server, ada)
-        const anonymous = yield* connect(server)
-        const { taskId } = yield* named.call("reads")
-        const asking = yield* anonymous.call("asks")
-        yield* anonymous.call("sleeps")
-        yield* quiesce
-        yield* TestClock.adjust("5 seconds")
-        const shown = yield* rows(server)
-        assert.deepStrictEqual(
-          shown.map(({ asking, progress, state, target, wakesAt }) => ({ asking, progress, state, target, wakesAt })),
-          [
-            {
-              target: "reads",
-              state: "running",
-              asking: [],
-              wakesAt: undefined,
-              progress: { progress: 1, total: 4, message: "reading" }
-            },
-            {
-              target: "asks",
-              state: "asking",
-              asking: ["elicitation/create"],
-              wakesAt: undefined,
-              progress: undefined
-            },
-            { target: "sleeps", state: "sleeping", asking: [], wakesAt: 3_600_000, progress: undefined }
-          ]
-        )
-        const [first, second] = shown
-        assert.strictEqual(first?.since, 0)
-        assert.strictEqual(first?.task, taskId)
-        assert.deepStrictEqual(first?.principal, { subject: "ada", issuer: "https://issuer" })
-        assert.deepStrictEqual(first?.client, { name: "test", version: "0" })
-        assert.notStrictEqual(second?.task, asking["taskId"])
-        assert.notInclude(JSON.stringify(shown), asking["taskId"])
-        assert.notInclude(JSON.stringify(shown), "s3cret")
-        yield* Deferred.succeed(go, undefined)
-        yield* quiesce
-        assert.deepStrictEqual(
-          (yield* rows(server)).map(({ target }) => target),
-          ["asks", "sleeps"]
-        )
-      })
+describe("Tasks in the server view", () => {
+  it.effect("A task row shows tool, state, age, progress, caller and open questions, but no usable id", () =>
+    Effect.gen(function* () {
+      const { server, go } = yield* start
+      const named = yield* connect(server, ada)
+      const anonymous = yield* connect(server)
+      const { taskId } = yield* named.call("reads")
+      const asking = yield* anonymous.call("asks")
+      yield* anonymous.call("sleeps")
+      yield* quiesce
+      yield* TestClock.adjust("5 seconds")
+      const shown = yield* rows(server)
+      assert.deepStrictEqual(
+        shown.map(({ asking, progress, state, target, wakesAt }) => ({ asking, progress, state, target, wakesAt })),
+        [
+          {
+            target: "reads",
+            state: "running",
+            asking: [],
+            wakesAt: undefined,
+            progress: { progress: 1, total: 4, message: "reading" }
+          },
+          {
+            target: "asks",
+            state: "asking",
+            asking: ["elicitation/create"],
+            wakesAt: undefined,
+            progress: undefined
+          },
+          { target: "sleeps", state: "sleeping", asking: [], wakesAt: 3_600_000, progress: undefined }
+        ]
+      )
+      const [first, second] = shown
+      assert.strictEqual(first?.since, 0)
+      assert.strictEqual(first?.task, taskId)
+      assert.deepStrictEqual(first?.principal, { subject: "ada", issuer: "https://issuer" })
+      assert.deepStrictEqual(first?.client, { name: "test", version: "0" })
+      assert.notStrictEqual(second?.task, asking["taskId"])
+      assert.notInclude(JSON.stringify(shown), asking["taskId"])
+      assert.notInclude(JSON.stringify(shown), "s3cret")
+      yield* Deferred.succeed(go, undefined)
+      yield* quiesce
+      assert.deepStrictEqual(
+        (yield* rows(server)).map(({ target }) => target),
+        ["asks", "sleeps"]
+      )
+    })
   )
 
-  it.effect("A task stays in the view with the same key while it is parked, and leaves the view when it ends", () =>
+  it.effect("A task keeps its key while parked, and leaves the view when it ends", () =>
     Effect.gen(function* () {
       const { server } = yield* start
       const client = yield* connect(server, ada)
@@ -105,7 +103,7 @@ describe("tasks in the view of a server", () => {
   )
 
   it.effect.each(["while they run", "while they are parked"])(
-    "Tasks are cancelled by an operator %s, and the client is told the reason",
+    "An operator cancels tasks %s, and the client receives the reason",
     (when) =>
       Effect.gen(function* () {
         const { server } = yield* start
@@ -124,7 +122,7 @@ describe("tasks in the view of a server", () => {
       })
   )
 
-  it.effect("The view announces tasks when they begin and end", () =>
+  it.effect("The view announces when tasks begin and end", () =>
     Effect.gen(function* () {
       const { server, go } = yield* start
       const client = yield* connect(server, ada)
@@ -163,8 +161,8 @@ const sums = (name: string): Effect.Effect<ReadonlyArray<object>> =>
     })
   )
 
-describe("metrics of tasks", () => {
-  it.effect("The metrics of tasks count running tasks by state, open questions, runs and outcomes", () =>
+describe("Task metrics", () => {
+  it.effect("Metrics count running tasks by state, open questions, runs and outcomes", () =>
     Effect.gen(function* () {
       const { server } = yield* start
       const client = yield* connect(server, ada)
@@ -201,7 +199,7 @@ describe("metrics of tasks", () => {
     }).pipe(Effect.provide(Telemetry.layer()), Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
-  it.effect("The metrics of tasks count parked tasks by state, as the store has them when metrics are exported", () =>
+  it.effect("Metrics count parked tasks by state, as stored at the time of export", () =>
     Effect.gen(function* () {
       const parked = (state: string) => gauge("mcp.server.parked_tasks", { "mcp.task.state": state })
       const { server } = yield* start
@@ -222,7 +220,7 @@ describe("metrics of tasks", () => {
     }).pipe(Effect.provide(Telemetry.layer()), Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
-  it.effect("The metrics of tasks count a task that expires while it is parked once, with its tool", () =>
+  it.effect("Metrics count a task that expires while parked once, with its tool", () =>
     Effect.gen(function* () {
       const { server } = yield* start
       const client = yield* connect(server, ada)
@@ -240,7 +238,7 @@ describe("metrics of tasks", () => {
     }).pipe(Effect.provide(Telemetry.layer()), Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
-  it.effect("The audit trail has entries of tasks, without the id of a task that is a right", () => {
+  it.effect("The audit trail has task entries without ids that grant access", () => {
     const lines: Array<string> = []
     const trail = Layer.provide(
       Audit.layer(),
@@ -276,45 +274,42 @@ describe("metrics of tasks", () => {
   })
 })
 
-describe("spans of tasks", () => {
-  it.effect(
-    "The spans of a task are roots, one for each run, linked to the span of the request that made the task",
-    () => {
-      const spans: Array<Tracer.Span> = []
-      const tracer = Tracer.make({
-        span: (options) => {
-          const span = new Tracer.NativeSpan(options)
-          spans.push(span)
-          return span
-        }
-      })
-      return Effect.gen(function* () {
-        const { server } = yield* start
-        const client = yield* connect(server, ada)
-        const { taskId } = yield* client.call("sleeps")
-        yield* quiesce
-        yield* TestClock.adjust("2 hours")
-        yield* quiesce
-        const creator = spans.find(({ kind, name }) => name === "tools/call sleeps" && kind === "server")
-        const runs = spans.filter(({ name }) => name === "execute_tool sleeps")
-        assert.strictEqual(runs.length, 2)
-        for (const { kind, links, parent, status, attributes } of runs) {
-          assert.strictEqual(kind, "internal")
-          assert.isTrue(parent._tag === "None")
-          assert.deepStrictEqual(
-            links.map(({ span }) => span.spanId),
-            [creator?.spanId]
-          )
-          assert(status._tag === "Ended" && Exit.isSuccess(status.exit))
-          assert.strictEqual(attributes.get("mcp.task.id"), taskId)
-          assert.strictEqual(attributes.get("gen_ai.tool.name"), "sleeps")
-          assert.isFalse(attributes.has("error.type"))
-        }
+describe("Task spans", () => {
+  it.effect("A task has one root span per run, linked to the span of the request that created it", () => {
+    const spans: Array<Tracer.Span> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    })
+    return Effect.gen(function* () {
+      const { server } = yield* start
+      const client = yield* connect(server, ada)
+      const { taskId } = yield* client.call("sleeps")
+      yield* quiesce
+      yield* TestClock.adjust("2 hours")
+      yield* quiesce
+      const creator = spans.find(({ kind, name }) => name === "tools/call sleeps" && kind === "server")
+      const runs = spans.filter(({ name }) => name === "execute_tool sleeps")
+      assert.strictEqual(runs.length, 2)
+      for (const { kind, links, parent, status, attributes } of runs) {
+        assert.strictEqual(kind, "internal")
+        assert.isTrue(parent._tag === "None")
         assert.deepStrictEqual(
-          runs.map(({ attributes }) => attributes.get("mcp.task.run.end")),
-          ["parked", "ended"]
+          links.map(({ span }) => span.spanId),
+          [creator?.spanId]
         )
-      }).pipe(Effect.provideService(Tracer.Tracer, tracer))
-    }
-  )
+        assert(status._tag === "Ended" && Exit.isSuccess(status.exit))
+        assert.strictEqual(attributes.get("mcp.task.id"), taskId)
+        assert.strictEqual(attributes.get("gen_ai.tool.name"), "sleeps")
+        assert.isFalse(attributes.has("error.type"))
+      }
+      assert.deepStrictEqual(
+        runs.map(({ attributes }) => attributes.get("mcp.task.run.end")),
+        ["parked", "ended"]
+      )
+    }).pipe(Effect.provideService(Tracer.Tracer, tracer))
+  })
 })

@@ -1,4 +1,4 @@
-/** Faults put in by hand, and the test that notices each. */
+/** Faults with the test that detects each. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 import { consoleFaults } from "./console/faults.ts"
 

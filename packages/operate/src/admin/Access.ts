@@ -1,11 +1,11 @@
 /**
- * Which callers may see and steer: by tokens of the operator, on this machine alone, by a private Unix socket, or by scopes of the program's
- * own authorization.
+ * Decides which callers may view and control a server. You can admit callers on this machine that have an operator's token, users of a
+ * private Unix socket, or callers with scopes from the program's own authorization.
  *
- * Refuses names that are not the server's (DNS rebinding), pages of other sites, and callers without a right.
+ * Rejects unknown host names (to prevent DNS rebinding), pages from other sites, and callers without the required right.
  */
 import { Principal } from "@effect-mcp/core/Principal"
-import * as DnsRebinding from "@effect-mcp/server/internal/DnsRebinding"
+import { DnsRebinding } from "@effect-mcp/server/internal/origins"
 import * as Effect from "effect/Effect"
 import { FileSystem } from "effect/FileSystem"
 import type { Headers } from "effect/http/Headers"
@@ -15,22 +15,25 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 
-/** What a caller may do: `steer` includes `see`. */
+/** A caller's right. `steer` includes `see`. */
 export type Right = "see" | "steer"
 
-/** By tokens of the operator. Callers of this machine only, and nothing that a proxy has forwarded. */
+/** Access by operator tokens, only for callers on this machine. Requests forwarded by a proxy are rejected. */
 export interface TokenOptions {
-  /** What a caller sends as `Authorization: Bearer` to see and to interrupt. At least 16 letters, digits and `-._~+/=`. */
+  /** Token that callers send as `Authorization: Bearer` to view and interrupt. At least 16 characters: letters, digits and `-._~+/=`. */
   readonly token: Redacted.Redacted
-  /** The same for callers that may only see. Default: none. */
+  /** Token for callers that may only view. Default: none. */
   readonly readOnlyToken?: Redacted.Redacted | undefined
 }
 
-/** By the program's own authorization, from anywhere: routes behind `Auth.protect`, or a middleware that provides a `Principal`. */
+/**
+ * Access by the program's own authorization, from anywhere. Use it for routes behind `Auth.protect`, or behind middleware that provides a
+ * `Principal`.
+ */
 export interface ScopeOptions {
-  /** The scopes that a caller needs to see, and to interrupt. A caller with `steer` alone may see, too. */
+  /** Scopes required to view and to interrupt. A caller that only has `steer` may also view. */
   readonly scopes: { readonly see: string; readonly steer: string }
-  /** Names of the server beside loopback, as for `McpServer.layerHttp`. Default none; others get 403. */
+  /** The server's host names besides loopback, as for `McpServer.layerHttp`. Requests for other names receive a 403. Default: none. */
   readonly allowedHosts?: ReadonlyArray<string> | undefined
 }
 
@@ -38,10 +41,10 @@ export type AccessOptions = TokenOptions | ScopeOptions
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** What a header can carry, and no caller guesses. */
+/** Matches tokens that are valid in a header and hard to guess. */
 const usable = /^[\w.~+/=-]{16,1024}$/
 
-/** Headers of proxies: behind one on this machine every caller would seem to be local. */
+/** Headers set by proxies. Behind a proxy on this machine, every caller would appear to be local. */
 const proxied = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"]
 
 export const respond = (
@@ -54,7 +57,7 @@ export const respond = (
     headers: { "cache-control": "no-store", "x-content-type-options": "nosniff", ...headers }
   })
 
-/** Whether an address is of this machine; one that is not known is not. */
+/** True if the address belongs to this machine, false if it is unknown. */
 export const isLoopback = (address: string | undefined): boolean =>
   address !== undefined && /^(?:::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/.test(address)
 
@@ -67,12 +70,12 @@ const hashOf = (text: string): Effect.Effect<string> =>
 const unauthorized = respond(401, { error: "Send the token of the admin endpoint" }, { "www-authenticate": "Bearer" })
 const forbidden = (error: string): Response => respond(403, { error })
 
-/** What the holder of a token may do. Hashes are compared: the time that takes says nothing of a token. */
+/** Returns the right that a token grants. Compares hashes, so that timing reveals nothing about the token. */
 const byTokens = Effect.fnUntraced(function* ({ readOnlyToken, token }: TokenOptions) {
   const tokens = [token, ...(readOnlyToken === undefined ? [] : [readOnlyToken])]
   if (!tokens.every((token) => usable.test(Redacted.value(token)))) {
     return yield* Effect.die(
-      new Error("A token of the admin endpoint has at least 16 characters, letters, digits and -._~+/=")
+      new Error("A token of the admin endpoint must have at least 16 characters: letters, digits and -._~+/=")
     )
   }
   const steer = yield* hashOf(Redacted.value(token))
@@ -81,7 +84,7 @@ const byTokens = Effect.fnUntraced(function* ({ readOnlyToken, token }: TokenOpt
     Effect.map(hashOf(Redacted.value(given)), (hash) => (hash === steer ? "steer" : hash === see ? "see" : undefined))
 })
 
-/** The right of a caller, or why it has none. */
+/** Returns a caller's right, or the response that rejects the request. */
 type Decide = (headers: Headers) => Effect.Effect<Right | Response>
 
 const bearer =
@@ -92,7 +95,7 @@ const bearer =
     return Effect.map(byToken(Redacted.make(given)), (right) => right ?? unauthorized)
   }
 
-/** A caller whose request no middleware has given a `Principal` has no scope. */
+/** A caller has no scopes unless middleware provides a `Principal`. */
 const byScopes =
   ({ see, steer }: ScopeOptions["scopes"]): Decide =>
   () =>
@@ -105,16 +108,18 @@ const byScopes =
       return granted.includes(see) ? "see" : forbidden(`This needs the scope ${see} or ${steer}`)
     })
 
-/** Where callers may come from. */
+/** The callers that an endpoint accepts. */
 export interface Origins {
-  /** This machine only. */
+  /** Whether to accept only callers on this machine. */
   readonly isLocal: boolean
-  /** By a Unix socket: such callers have no address. Default false. */
+  /** True if callers connect through a Unix socket, and therefore have no address. Default false. */
   readonly isSocket?: boolean | undefined
   readonly allowedHosts?: ReadonlyArray<string> | undefined
 }
 
-/** Why a request is refused before its caller is known; undefined for one that is admitted. For pages without secrets. */
+/**
+ * Returns the response that rejects a request before its caller is known, or `undefined` to admit it. For pages that contain no secrets.
+ */
 export const refusalOf = (
   { headers, remoteAddress }: HttpServerRequest.HttpServerRequest,
   { allowedHosts, isLocal, isSocket = false }: Origins
@@ -129,22 +134,22 @@ export const refusalOf = (
   return rebound === undefined ? undefined : forbidden(rebound)
 }
 
-/** Answers a request whose caller has the right, or refuses it. */
+/** Handles a request if its caller has the right, and rejects it otherwise. */
 export type Admit = <E, R>(
   wanted: Right,
   answer: (right: Right) => Effect.Effect<Response, E, R>
 ) => Effect.Effect<Response, E, R | HttpServerRequest.HttpServerRequest>
 
-/** The bits of a file's mode that are rights of its group and of others. */
+/** File mode bits that grant access to the group and to others. */
 const ofOthers = 0o077
 
-/** Ends the start of a program whose socket others could open: all that comes by it may steer. */
+/** Makes startup fail if other users can open the socket, because anyone on the socket may steer. */
 const checkSocket = Effect.gen(function* () {
   const { address } = yield* HttpServer
   if (address._tag !== "UnixPathAddress") {
     return yield* Effect.die(
       new Error(
-        "The admin endpoint of a socket is served on another listener: give it NodeHttpServer.layer(PrivateSocket.createServer, { path })"
+        "The admin endpoint of a socket is served on another listener: use NodeHttpServer.layer(PrivateSocket.createServer, { path })"
       )
     )
   }
@@ -152,7 +157,9 @@ const checkSocket = Effect.gen(function* () {
   if ((mode & ofOthers) === 0) return undefined
   const given = (mode & 0o777).toString(8)
   return yield* Effect.die(
-    new Error(`The socket ${address.path} has the mode ${given}: its server is to be PrivateSocket.createServer (600)`)
+    new Error(
+      `The socket ${address.path} has the mode ${given}: create its server with PrivateSocket.createServer (600)`
+    )
   )
 })
 
@@ -173,7 +180,7 @@ export const make = Effect.fnUntraced(function* (options: AccessOptions): Effect
     : admitting({ isLocal: false, allowedHosts: options.allowedHosts }, byScopes(options.scopes))
 })
 
-/** Admits what comes by the Unix socket of the listener. */
+/** Admits every request that arrives through the listener's Unix socket. */
 export const makeSocket: Effect.Effect<Admit, never, FileSystem | HttpServer> = Effect.as(
   checkSocket,
   admitting({ isLocal: true, isSocket: true }, () => Effect.succeed("steer"))

@@ -1,4 +1,4 @@
-/** What an operator asks of one node, as data: a node that is asked passes it on to the node that it is for. */
+/** Operator actions on one node, as data, so that the node that receives an action can forward it to its target. */
 import { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import type { Session } from "@effect-mcp/server/McpServer"
 import { McpServer } from "@effect-mcp/server/McpServer"
@@ -11,16 +11,28 @@ import { idOf, take } from "./Snapshot.ts"
 
 const Id = Schema.String.check(Schema.isMaxLength(512))
 
-/** What `POST {path}/interrupt` is sent. */
+/** Body of `POST {path}/interrupt`. */
 export const Interrupt = Schema.Struct({
   key: Schema.String.check(Schema.isMaxLength(300)),
   reason: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
 })
 
-/** What `POST {path}/level` is sent. */
+/** Maximum number of requests to interrupt at once. */
+export const interruptedAtMost = 500
+
+/** Body of `POST {path}/interrupt-all`. */
+export const InterruptAll = Schema.Struct({
+  keys: Schema.Array(Interrupt.fields.key).check(Schema.isMinLength(1), Schema.isMaxLength(interruptedAtMost)),
+  reason: Interrupt.fields.reason
+})
+
+/** Body of `POST {path}/level`. */
 export const LevelRequest = Schema.Struct({ session: Id, level: LoggingLevel })
 
-/** What `POST {path}/drain` is sent: the node as a `Snapshot` names it, where there are several. Default: the node that is asked. */
+/**
+ * Body of `POST {path}/drain`: the node's name as in a `Snapshot`, if there are several nodes. Defaults to the node that receives the
+ * request.
+ */
 export const DrainRequest = Schema.Struct({ node: Schema.optional(Schema.String.check(Schema.isMaxLength(300))) })
 
 export const AdminAction = Schema.Union([
@@ -29,27 +41,29 @@ export const AdminAction = Schema.Union([
   Schema.TaggedStruct("Level", LevelRequest.fields),
   Schema.TaggedStruct("Messages", { session: Id }),
   Schema.TaggedStruct("History", { session: Schema.optional(Id) }),
+  Schema.TaggedStruct("Recent", { since: Schema.Finite }),
   Schema.TaggedStruct("Drain", {})
 ])
 export type AdminAction = typeof AdminAction.Type
 
-/** A status of HTTP, and JSON. */
+/** An HTTP status and a JSON body. */
 export interface ActionResponse {
   readonly status: number
   readonly body: object
 }
 
-/** How many of the last events of a session are sent. */
+/** Maximum number of a session's recent events to send. */
 const longest = 1000
 
 const ok = (body: object): ActionResponse => ({ status: 200, body })
 const failed = (status: number, error: string): ActionResponse => ({ status, body: { error } })
 const noSession = failed(404, "No session of that id is open")
+const noHistory = failed(404, "The server keeps no history: give it Admin.layerHistory()")
 
 export interface Parts {
   readonly history: History["Service"] | undefined
   readonly messages: Messages["Service"]
-  /** How long requests may still run once a drain has begun. */
+  /** How long requests may keep running after a drain begins. */
   readonly patience: Duration.Input
 }
 
@@ -70,7 +84,7 @@ const messagesOf = (session: Session, { messages }: Parts): Effect.Effect<Action
 const ofSession = (id: string, use: (session: Session) => Effect.Effect<ActionResponse>) =>
   Effect.flatMap(found(id), (session) => (session === undefined ? Effect.succeed(noSession) : use(session)))
 
-/** Does it at this node. */
+/** Performs the action on this node. */
 export const perform = (action: AdminAction, parts: Parts): Effect.Effect<ActionResponse, never, McpServer> => {
   switch (action._tag) {
     case "Snapshot":
@@ -85,10 +99,12 @@ export const perform = (action: AdminAction, parts: Parts): Effect.Effect<Action
       return ofSession(action.session, (session) => messagesOf(session, parts))
     case "History": {
       const { history } = parts
-      if (history === undefined) {
-        return Effect.succeed(failed(404, "The server keeps no history: give it Admin.layerHistory()"))
-      }
+      if (history === undefined) return Effect.succeed(noHistory)
       return Effect.sync(() => ok({ ended: history.of(action.session).slice(-longest) }))
+    }
+    case "Recent": {
+      const { history } = parts
+      return history === undefined ? Effect.succeed(noHistory) : Effect.sync(() => ok(history.recent(action.since)))
     }
     default:
       return Effect.flatMap(McpServer, ({ drain }) =>

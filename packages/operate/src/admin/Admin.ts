@@ -1,7 +1,7 @@
 /**
- * The admin endpoint of a server: what runs in it, and the end of what hangs. There is none unless a program adds it.
+ * A server's admin endpoint, which shows running requests and interrupts stuck ones. Programs have no admin endpoint unless they add one.
  *
- * It shows no argument, and no id that admits its holder to a session. `Access` says which callers may see and steer.
+ * It never shows arguments, or IDs that grant access to a session. `Access` decides which callers may view and control the server.
  */
 import { onShutdown } from "@effect-mcp/server/internal/Shutdown"
 import { McpServer } from "@effect-mcp/server/McpServer"
@@ -25,7 +25,15 @@ import type { Scope } from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Audit } from "../audit/Audit.ts"
 import * as Access from "./Access.ts"
-import { type ActionResponse, DrainRequest, Interrupt, LevelRequest, perform } from "./Action.ts"
+import {
+  type ActionResponse,
+  DrainRequest,
+  Interrupt,
+  InterruptAll,
+  interruptedAtMost,
+  LevelRequest,
+  perform
+} from "./Action.ts"
 import { changes } from "./changes.ts"
 import * as Cluster from "./Cluster.ts"
 import * as Figures from "./Figures.ts"
@@ -35,36 +43,48 @@ import * as Messages from "./Messages.ts"
 export { type AccessOptions, isLoopback, type Right, type ScopeOptions, type TokenOptions } from "./Access.ts"
 export { Figures } from "./Figures.ts"
 export { Ended, History, layer as layerHistory, type Options as HistoryOptions } from "./History.ts"
-export { Interrupt } from "./Action.ts"
+export { Interrupt, InterruptAll } from "./Action.ts"
+export { type ProblemRow, Recent, type Sample, type ToolRow } from "./Recent.ts"
 export { layer as layerMessages, MessageRow as Message, Messages, type Options as MessageOptions } from "./Messages.ts"
-export { type NodeRow, type SnapshotRow as RequestRow, type SessionRow, Snapshot, take } from "./Snapshot.ts"
+export {
+  type NodeRow,
+  type ServerRow,
+  type SnapshotRow as RequestRow,
+  type SessionRow,
+  Snapshot,
+  take
+} from "./Snapshot.ts"
 
 export type Options = Access.AccessOptions & SocketOptions
 
-/** Options of an admin endpoint, whatever admits its callers. */
+/** Options for an admin endpoint, however it authenticates callers. */
 export interface SocketOptions {
-  /** The path below which its routes are. Default `/admin`. */
+  /** Path prefix for its routes. Default `/admin`. */
   readonly path?: `/${string}` | undefined
-  /** How long requests may still run once an operator drains the server. Default 30 seconds. */
+  /** How long requests may keep running after an operator drains the server. Default 30 seconds. */
   readonly drain?: Duration.Input | undefined
   /**
-   * Runs once a drain is over and no session is open any more, such as the end of the program. Default: nothing, and the server takes
-   * no session until its program ends.
+   * Runs once a drain is over and no session is open, for example to exit the program. By default nothing runs, and the server stays up
+   * without accepting new sessions.
    */
   readonly onDrained?: Effect.Effect<void> | undefined
 }
 
-/** What `GET {path}/access` answers: the right of the caller, and whether there is a `History`. */
+/** Response to `GET {path}/access`: the caller's right, and whether there is a `History`. */
 export const Allowed = Schema.Struct({ right: Schema.Literals(["see", "steer"]), history: Schema.Boolean })
 
 const { respond } = Access
 
-/** The largest body that is read, in bytes. */
+/** Maximum body size to read, in bytes. */
 const largest = 4096
-/** How many callers may follow the changes at once. */
+/** Same as above, for a body with many keys. */
+const largestOfMany = 192 * 1024
+/** Number of requests in a list to interrupt at the same time. */
+const interruptedAtOnce = 16
+/** Maximum number of callers that can follow changes at the same time. */
 const followersAtMost = 16
 
-/** What an operator did, for the log and the audit trail. */
+/** An operator's action, for the log and the audit trail. */
 interface Deed {
   readonly event: string
   readonly says: string
@@ -92,18 +112,19 @@ const noted = Effect.fnUntraced(function* (
 const quoted = (text: string): string => JSON.stringify(text)
 const respondWith = ({ body, status }: ActionResponse) => respond(status, body)
 
-/** Reads a body of JSON that a page of another site cannot send without being asked first (CORS). */
+/** Reads a JSON body. Another site's page can't send one without a CORS preflight. */
 const posted = <A, E, R>(
   schema: Schema.Codec<A, unknown>,
   expected: string,
-  use: (value: A) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+  use: (value: A) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  size = largest
 ) =>
   Effect.gen(function* () {
     const { headers } = yield* HttpServerRequest.HttpServerRequest
     if (!/^application\/json\s*(;|$)/i.test(headers["content-type"] ?? "")) {
       return respond(415, { error: "Send application/json" })
     }
-    const read = Effect.provideService(HttpServerRequest.schemaBodyJson(schema), MaxBodySize, ByteSize.bytes(largest))
+    const read = Effect.provideService(HttpServerRequest.schemaBodyJson(schema), MaxBodySize, ByteSize.bytes(size))
     return yield* Effect.matchEffect(read, {
       onSuccess: use,
       onFailure: () => Effect.succeed(respond(400, { error: `Send ${expected} as JSON` }))
@@ -111,8 +132,8 @@ const posted = <A, E, R>(
   })
 
 /**
- * Lines of JSON, a snapshot each, until the caller leaves or the endpoint ends. A follower counts from its answer to the end of its response,
- * whether or not it reads.
+ * Streams snapshots as lines of JSON until the caller disconnects or the endpoint closes. A follower counts from the start to the end of
+ * its response, whether or not it is reading.
  */
 const follow = (lines: Stream.Stream<Uint8Array>, closing: Effect.Effect<void>) => {
   let followers = 0
@@ -130,10 +151,23 @@ const follow = (lines: Stream.Stream<Uint8Array>, closing: Effect.Effect<void>) 
   )
 }
 
-/** The session that the query names. */
+/** Returns the session named in the query. */
 const asked = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
   return new URL(url, "http://localhost").searchParams.get("session")?.slice(0, 512)
 })
+
+/** Returns the time in the query, or the earliest time if there is none. */
+const askedSince = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
+  const since = Number(new URL(url, "http://localhost").searchParams.get("since"))
+  return Number.isFinite(since) ? since : 0
+})
+
+const recentOf = (cluster: Cluster.Cluster, since: number) =>
+  Effect.map(cluster.recent(since), (recent) =>
+    recent === undefined
+      ? respond(404, { error: "The server keeps no history: give it Admin.layerHistory()" })
+      : respond(200, recent)
+  )
 
 type Answering = Effect.Effect<
   HttpServerResponse.HttpServerResponse,
@@ -141,16 +175,41 @@ type Answering = Effect.Effect<
   HttpServerRequest.HttpServerRequest | Scope
 >
 
-/** What the routes do that steer. */
+/** Interrupts a request, and records that the operator did so. */
+const interruptOne = Effect.fnUntraced(function* (
+  cluster: Cluster.Cluster,
+  audit: Option.Option<Audit["Service"]>,
+  { key, reason }: typeof Interrupt.Type
+) {
+  const answer = yield* cluster.perform({ _tag: "Interrupt", key, reason })
+  const isDone = "interrupted" in answer.body && answer.body.interrupted === true
+  const says = `interrupted ${quoted(key)}: ${quoted(reason)}`
+  yield* noted(audit, { event: "admin.interrupt", says, target: key, details: { reason }, isDone })
+  return { answer, isDone }
+})
+
+/** Handlers for the routes that require `steer`. */
 const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"]>) => ({
-  interrupt: posted(Interrupt, "{ key, reason }: a key of the view, and 1 to 200 characters", ({ key, reason }) =>
-    Effect.gen(function* () {
-      const answer = yield* cluster.perform({ _tag: "Interrupt", key, reason })
-      const isDone = "interrupted" in answer.body && answer.body.interrupted === true
-      const says = `interrupted ${quoted(key)}: ${quoted(reason)}`
-      yield* noted(audit, { event: "admin.interrupt", says, target: key, details: { reason }, isDone })
-      return respondWith(answer)
-    })
+  interrupt: posted(Interrupt, "{ key, reason }: a key of the view, and 1 to 200 characters", (asked) =>
+    Effect.map(interruptOne(cluster, audit, asked), ({ answer }) => respondWith(answer))
+  ),
+  interruptAll: posted(
+    InterruptAll,
+    `{ keys, reason }: up to ${interruptedAtMost} keys of the view, and 1 to 200 characters`,
+    ({ keys, reason }) =>
+      Effect.map(
+        Effect.forEach(
+          keys,
+          (key) =>
+            Effect.map(interruptOne(cluster, audit, { key, reason }), ({ answer, isDone }) => ({
+              key,
+              outcome: isDone ? "interrupted" : answer.status === 200 ? "ended" : "unreachable"
+            })),
+          { concurrency: interruptedAtOnce }
+        ),
+        (outcomes) => respond(200, { outcomes })
+      ),
+    largestOfMany
   ),
   level: posted(
     LevelRequest,
@@ -177,7 +236,7 @@ const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"
       return respondWith(answer)
     })
   ),
-  /** The first look at a session is noted. */
+  /** Records the first time an operator looks at a session. */
   messages: Effect.gen(function* () {
     const session = yield* asked
     if (session === undefined) return respond(400, { error: "Name a session of the view: ?session=ID" })
@@ -191,19 +250,22 @@ const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"
 })
 
 /**
- * Adds the routes of the admin endpoint to the router, for `effect-mcp top` and the page of `@effect-mcp/operate/console`. Where the layer is given
- * an `Audit`, what its callers do is an entry of it (`admin.interrupt`, `admin.level`, `admin.drain`, `admin.messages`). With tokens, mount it on a listener of its own, on loopback. What a
- * proxy has forwarded is refused, for behind it every caller would seem to be local.
+ * Adds the admin endpoint's routes to the router, for `effect-mcp top` and the `@effect-mcp/operate/console` page. If you provide an
+ * `Audit` to the layer, it records the callers' actions (`admin.interrupt`, `admin.level`, `admin.drain`, `admin.messages`). When you use
+ * tokens, mount the endpoint on a separate loopback listener. Requests forwarded by a proxy are rejected, because behind a proxy every
+ * caller would appear to be local.
  *
- * - `GET {path}/requests`: what runs now, a `Snapshot`
- * - `GET {path}/changes`: a `Snapshot` for each change, as lines of JSON
+ * - `GET {path}/requests`: a `Snapshot` of everything that is running
+ * - `GET {path}/changes`: a `Snapshot` after each change, as lines of JSON
  * - `GET {path}/metrics`: `Figures`
- * - `GET {path}/history?session=ID`: `{ ended }`, the last of the session, where the layer is given `Admin.layerHistory()`
+ * - `GET {path}/history?session=ID`: `{ ended }`, the session's recent events, if you provide `Admin.layerHistory()` to the layer
+ * - `GET {path}/recent?since=TIME`: `Recent`, the last 15 minutes: samples after `since`, tools and problems, with the same history
  * - `GET {path}/access`: `Allowed`
- * - `GET {path}/messages?session=ID`: `{ messages }` of the last minute, from the first look on; see `Admin.layerMessages`
- * - `POST {path}/interrupt`: ends the request of a `key`, with a `reason`
- * - `POST {path}/level`: sets the least `level` of log messages that the client of a `session` is sent
- * - `POST {path}/drain`: takes no new session, lets requests end, then ends all sessions; of a server of several nodes that of a `node`
+ * - `GET {path}/messages?session=ID`: `{ messages }` of the last minute, starting with the first look; see `Admin.layerMessages`
+ * - `POST {path}/interrupt`: interrupts the request with a `key`, for a `reason`
+ * - `POST {path}/interrupt-all`: the same for up to 500 `keys`; returns the `outcomes`: `interrupted`, `ended` or `unreachable`
+ * - `POST {path}/level`: sets the minimum `level` of log messages sent to the client of a `session`
+ * - `POST {path}/drain`: stops accepting sessions, lets requests end, then closes all sessions; `node` selects one of several nodes
  *
  * @example
  * ```ts
@@ -219,7 +281,7 @@ const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"
  *   Layer.provide(NodeHttpServer.layer(createServer, { port: 9464, host: "127.0.0.1" }))
  * )
  *
- * // Beside the server, over stdio or HTTP.
+ * // In the same program as the server, over stdio or HTTP.
  * export const withAdmin = (server: Layer.Layer<McpServer.McpServer>) => Layer.provideMerge(admin, server)
  * ```
  */
@@ -227,8 +289,8 @@ export const layer = (options: Options): Layer.Layer<never, never, McpServer | H
   routes(options, Access.make(options))
 
 /**
- * The same on a Unix socket, for `effect-mcp top /path/of/the.sock`. The file admits: there is no token, and what comes by the socket may
- * see and steer. The program does not start where others than its user could open the socket.
+ * Like `layer`, but on a Unix socket, for `effect-mcp top /path/of/the.sock`. The socket file's permissions replace the token: anyone who
+ * can open it may view and steer. The program does not start if other users can open the socket.
  *
  * @example
  * ```ts
@@ -259,7 +321,7 @@ const routes = <R>(
       const closing = yield* Deferred.make<void>()
       yield* onShutdown(Effect.asVoid(Deferred.succeed(closing, undefined)))
       const context = yield* Effect.context<McpServer>()
-      // The handlers of a route have only what they are provided.
+      // Handlers of a route only receive services that are provided here.
       const audit = yield* Effect.serviceOption(Audit)
       const history = Option.getOrUndefined(yield* Effect.serviceOption(History))
       const given = yield* Effect.serviceOption(Messages.Messages)
@@ -286,9 +348,11 @@ const routes = <R>(
             () =>
               Effect.flatMap(asked, (session) => Effect.map(cluster.perform({ _tag: "History", session }), respondWith))
           ],
+          ["GET", "recent", "see", () => Effect.flatMap(askedSince, (since) => recentOf(cluster, since))],
           ["GET", "access", "see", (right) => Effect.succeed(respond(200, { right, history: history !== undefined }))],
           ["GET", "messages", "steer", () => steer.messages],
           ["POST", "interrupt", "steer", () => steer.interrupt],
+          ["POST", "interrupt-all", "steer", () => steer.interruptAll],
           ["POST", "level", "steer", () => steer.level],
           ["POST", "drain", "steer", () => steer.drain]
         ]

@@ -1,8 +1,8 @@
 /**
- * The nodes of a server as one: what runs at all of them, and actions at the node that they are for. Nodes find each other over the `Bus`
- * while an operator looks, and answer over the `Relay`. A server of one node is itself.
+ * Presents a server's nodes as one: collects what is running on all of them, and sends actions to the right node. While an operator is
+ * looking, nodes find each other over the `Bus` and respond over the `Relay`. A single-node server is a cluster of one.
  *
- * Refuses nothing: the node that an operator asks has judged the operator, and the relay keeps strangers out.
+ * It does not check access rights: the node that received the request has already checked the operator, and only nodes can use the relay.
  */
 import { McpServer, type Server } from "@effect-mcp/server/McpServer"
 import type { Nodes, RelayedResponse, RelayError } from "@effect-mcp/server/Nodes"
@@ -13,34 +13,37 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { AdminAction, type ActionResponse } from "./Action.ts"
 import * as SharedRead from "./SharedRead.ts"
+import { merged, NodeRecord, type Recent } from "./Recent.ts"
 import { type NodeRow, Snapshot } from "./Snapshot.ts"
 
-/** How often other nodes are asked for while an operator looks, and how long one counts that was not heard since, in milliseconds. */
+/** How often to look for other nodes while an operator is looking, and how long until a silent node no longer counts, in milliseconds. */
 const asking = 2000
 const forgotten = 7000
-/** How long the first look waits for other nodes. */
+/** How long the first lookup waits for other nodes. */
 const patience = "300 millis"
-/** How long another node may take to answer. */
+/** How long to wait for another node's response. */
 const answerPatience = "2 seconds"
 
 export interface Cluster {
-  /** Whether the server may have other nodes, whose changes nothing announces here. */
+  /** True if the server may have other nodes, whose changes are not announced on this one. */
   readonly isShared: boolean
-  /** Read once for all that ask at a time: of a store, and of other nodes, a read may take a while. */
+  /** Shared by all concurrent callers, because reading from a store or other nodes may take a while. */
   readonly snapshot: Effect.Effect<Snapshot>
-  /** Does it at the node that its key or its session names. */
+  /** Performs the action on the node that its key or session names. */
   readonly perform: (action: AdminAction) => Effect.Effect<ActionResponse>
   readonly drain: (node: string | undefined) => Effect.Effect<ActionResponse>
+  /** Merges the records of all nodes that keep one, or returns `undefined` if no node keeps a record. */
+  readonly recent: (since: number) => Effect.Effect<Recent | undefined>
 }
 
 type Perform = (action: AdminAction) => Effect.Effect<ActionResponse, never, McpServer>
 
-/** A name of a node for views, and in keys. */
+/** Returns a node's name for display and for use in keys. */
 const nameOf = (node: string): string => node.slice(node.lastIndexOf(" ") + 1)
 
 const marked = (text: string, node: string): string => `${text}@${node}`
 
-/** The text before the last `@`, and the name after it. */
+/** Splits text at the last `@`, which precedes the node's name. */
 const parted = (text: string): readonly [text: string, node: string | undefined] => {
   const at = text.lastIndexOf("@")
   return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
@@ -56,6 +59,7 @@ const Answered = Schema.fromJsonString(
 )
 const decodeAnswer = Schema.decodeUnknownEffect(Answered)
 const decodeSnapshot = Schema.decodeUnknownEffect(Snapshot)
+const decodeRecord = Schema.decodeUnknownOption(NodeRecord)
 
 const noNode = (name: string): ActionResponse => ({
   status: 404,
@@ -78,12 +82,24 @@ const stateOf = (name: string, snapshot: Snapshot | undefined): NodeRow => ({
   name,
   state: snapshot === undefined ? "unreachable" : snapshot.draining ? "draining" : "serving",
   sessions: snapshot?.sessions.length ?? 0,
-  requests: snapshot?.requests.length ?? 0
+  requests: snapshot?.requests.length ?? 0,
+  server: snapshot?.server
 })
+
+const recentOf = (
+  answers: ReadonlyArray<{ readonly node: string | undefined; readonly answer: ActionResponse | undefined }>,
+  now: number
+): Recent | undefined => {
+  const records = answers.flatMap(({ answer, node }) => {
+    const record = answer?.status === 200 ? decodeRecord(answer.body) : undefined
+    return record?._tag === "Some" ? [{ node, record: record.value }] : []
+  })
+  return records.length === 0 ? undefined : merged(records, now)
+}
 
 const oldest = (a: { readonly since: number }, b: { readonly since: number }): number => a.since - b.since
 
-/** Of a task that several nodes know, one row: that of a node which runs it is among the first. */
+/** Merges rows if several nodes know the same task. The node running it comes first. */
 const once = (rows: Snapshot["requests"]): Snapshot["requests"] => {
   const tasks = new Set<string>()
   return rows.filter(({ key, kind }) => {
@@ -107,7 +123,7 @@ class Members implements Cluster {
   private readonly server: Server
   private readonly own: Perform
   private readonly clock: Clock.Clock
-  /** The other nodes by name, and when each was last heard. */
+  /** Other nodes by name, and when each was last heard from. */
   private readonly others = new Map<string, { readonly node: string; readonly heard: number }>()
   private asked = -Infinity
 
@@ -126,7 +142,7 @@ class Members implements Cluster {
     return nameOf(this.nodes.directory.node)
   }
 
-  /** Called with what other nodes publish. */
+  /** Called with messages published by other nodes. */
   readonly heard = (text: string): void => {
     const hint = decodeHint(text)
     if (hint._tag === "None") return
@@ -140,7 +156,7 @@ class Members implements Cluster {
     this.nodes.bus.publish(this.topic, JSON.stringify({ node: this.nodes.directory.node, asks }))
   }
 
-  /** Asks for the other nodes where that was not done a moment ago; the first time waits for them. */
+  /** Looks for other nodes unless it has just done so. The first lookup waits for responses. */
   private get looked(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const now = this.clock.currentTimeMillisUnsafe()
@@ -156,7 +172,7 @@ class Members implements Cluster {
   readonly here = (action: AdminAction): Effect.Effect<ActionResponse> =>
     Effect.provideService(this.own(action), McpServer, this.server)
 
-  /** Undefined where the node does not answer. */
+  /** Performs the action on another node. Returns `undefined` if that node does not respond. */
   private there(node: string, action: AdminAction): Effect.Effect<ActionResponse | undefined> {
     const body = new TextEncoder().encode(JSON.stringify(action))
     const request = { server: this.topic, session: "", method: "POST", url: "/", headers: {}, body }
@@ -181,26 +197,43 @@ class Members implements Cluster {
     return Effect.map(this.there(other.node, action), (answer) => answer ?? noNode(name))
   }
 
+  /** Performs the action on every known node. */
+  private everywhere(
+    action: AdminAction
+  ): Effect.Effect<ReadonlyArray<{ readonly node: string; readonly answer: ActionResponse | undefined }>> {
+    const others = [...this.others].toSorted(([a], [b]) => (a < b ? -1 : 1))
+    return Effect.all(
+      [
+        Effect.map(this.here(action), (answer) => ({ node: this.self, answer })),
+        ...others.map(([name, { node }]) => Effect.map(this.there(node, action), (answer) => ({ node: name, answer })))
+      ],
+      { concurrency: "unbounded" }
+    )
+  }
+
+  readonly recent = (since: number): Effect.Effect<Recent | undefined> =>
+    Effect.andThen(
+      this.looked,
+      Effect.map(this.everywhere({ _tag: "Recent", since }), (answers) =>
+        recentOf(answers, this.clock.currentTimeMillisUnsafe())
+      )
+    )
+
   get snapshot(): Effect.Effect<Snapshot> {
-    const ask = (name: string, answer: Effect.Effect<ActionResponse | undefined>) =>
-      Effect.map(Effect.option(Effect.flatMap(answer, (answered) => decodeSnapshot(answered?.body))), (snapshot) => ({
+    const read = (name: string, answer: ActionResponse | undefined) =>
+      Effect.map(Effect.option(decodeSnapshot(answer?.body)), (snapshot) => ({
         name,
         snapshot: snapshot._tag === "Some" ? snapshot.value : undefined
       }))
     return Effect.gen({ self: this }, function* () {
       yield* this.looked
-      const others = [...this.others].toSorted(([a], [b]) => (a < b ? -1 : 1))
-      const all = yield* Effect.all(
-        [
-          ask(this.self, this.here({ _tag: "Snapshot" })),
-          ...others.map(([name, { node }]) => ask(name, this.there(node, { _tag: "Snapshot" })))
-        ],
-        { concurrency: "unbounded" }
-      )
+      const answers = yield* this.everywhere({ _tag: "Snapshot" })
+      const all = yield* Effect.forEach(answers, ({ answer, node }) => read(node, answer))
       const found = all.flatMap(({ name, snapshot }) => (snapshot === undefined ? [] : [named(snapshot, name)]))
       return {
         time: this.clock.currentTimeMillisUnsafe(),
         draining: this.server.drain.isDraining,
+        server: all[0]?.snapshot?.server,
         nodes: all.map(({ name, snapshot }) => stateOf(name, snapshot)),
         sessions: found.flatMap(({ sessions }) => sessions).toSorted(oldest),
         requests: once(found.flatMap(({ requests }) => requests)).toSorted(oldest)
@@ -222,14 +255,14 @@ class Members implements Cluster {
     this.at(node ?? this.self, { _tag: "Drain" })
 }
 
-/** What the other nodes ask of this one. */
+/** Handles requests from other nodes. */
 const serve = (members: Members, { relay }: Nodes["Service"]) =>
   relay.serve({
     server: members.topic,
     answer: ({ body }) =>
       decodeAction(new TextDecoder().decode(body)).pipe(
         Effect.flatMap(members.here),
-        // A node of another version may ask for what this one does not know.
+        // A node that runs another version may send actions that this one does not support.
         Effect.catch(() =>
           Effect.succeed<ActionResponse>({ status: 400, body: { error: "This node does not know the action" } })
         ),
@@ -241,7 +274,7 @@ const serve = (members: Members, { relay }: Nodes["Service"]) =>
       )
   })
 
-/** `own` does an action at this node. */
+/** `own` performs an action on this node. */
 export const make = Effect.fnUntraced(function* (
   server: Server,
   own: Perform
@@ -254,12 +287,16 @@ export const make = Effect.fnUntraced(function* (
       isShared: false,
       snapshot: yield* SharedRead.make(taken),
       perform,
-      drain: (node) => (node === undefined ? perform({ _tag: "Drain" }) : Effect.succeed(noNode(node)))
+      drain: (node) => (node === undefined ? perform({ _tag: "Drain" }) : Effect.succeed(noNode(node))),
+      recent: (since) =>
+        Effect.flatMap(perform({ _tag: "Recent", since }), (answer) =>
+          Effect.map(Clock.currentTimeMillis, (now) => recentOf([{ node: undefined, answer }], now))
+        )
     }
   }
   const members = new Members(nodes, server, own, yield* Clock.Clock)
   yield* nodes.bus.subscribe(members.topic, members.heard)
   yield* serve(members, nodes)
-  const { drain, isShared, perform } = members
-  return { isShared, perform, drain, snapshot: yield* SharedRead.make(members.snapshot) }
+  const { drain, isShared, perform, recent } = members
+  return { isShared, perform, drain, recent, snapshot: yield* SharedRead.make(members.snapshot) }
 })

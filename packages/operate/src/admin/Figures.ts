@@ -1,4 +1,4 @@
-/** The metrics of a server as one figure each, for small plots: series of a name are added up. */
+/** Reduces a server's metrics to one figure each, for small charts. Series with the same name are added up. */
 import type * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
 import * as Schema from "effect/Schema"
@@ -11,14 +11,14 @@ const Figure = Schema.Union([
     unit: Schema.String,
     count: Schema.Finite,
     sum: Schema.Finite,
-    /** The upper bound of each bucket, and how many values are not above it. */
+    /** Each bucket's upper bound, and the number of values up to that bound. */
     buckets: Schema.Array(Schema.Tuple([Schema.Finite, Schema.Finite]))
   })
 ])
 
-/** By the names of `Telemetry.metrics`; empty where the server has no `Telemetry`. */
+/** Figures by their names in `Telemetry.metrics`. Empty if the server has no `Telemetry`. */
 export const Figures = Schema.Struct({
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   time: Schema.Finite,
   metrics: Schema.Record(Schema.String, Figure)
 })
@@ -40,7 +40,7 @@ const add = (to: Sum, { state, type }: Metric.Metric.Snapshot): void => {
   for (const [bound, count] of state.buckets) to.buckets.set(bound, (to.buckets.get(bound) ?? 0) + count)
 }
 
-/** What the metrics of the context are now. */
+/** Reads the context's current metrics. */
 export const read = (context: Context.Context<never>, time: number): Figures => {
   const sums = new Map<string, Sum>()
   for (const snapshot of Metric.snapshotUnsafe(context)) {

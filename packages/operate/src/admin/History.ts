@@ -1,4 +1,4 @@
-/** The last requests, questions and notifications of a server that have ended, for the timeline of a session. */
+/** A server's recently completed requests, for a session's timeline, and a record of its last 15 minutes. */
 import { type Observer, type Observers, service } from "@effect-mcp/server/Observer"
 import { beginning } from "@effect-mcp/protocol/Excerpt"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -11,21 +11,22 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { outcomeOf, targetOf } from "../audit/entries.ts"
 import { Ring } from "./Ring.ts"
+import { type NodeRecord, RecentRecorder } from "./Recent.ts"
 import { idOf } from "./Snapshot.ts"
 
-/** One of them. It has no arguments and no results. */
+/** A completed request, question or notification, without arguments and results. */
 export const Ended = Schema.Struct({
-  /** The session as in a `Snapshot`; none for a POST without one. */
+  /** Session ID as in a `Snapshot`. Absent for a POST without a session. */
   session: Schema.optional(Schema.String),
   kind: Schema.Literals(["request", "question", "notification"]),
   method: Schema.String,
   target: Schema.optional(Schema.String),
-  /** As in an audit trail. */
+  /** Outcome, as in an audit log. */
   outcome: Schema.optional(Schema.String),
   code: Schema.optional(Schema.Finite),
-  /** Why the operator interrupted it. */
+  /** The operator's reason for interrupting it. */
   reason: Schema.optional(Schema.String),
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   from: Schema.Finite,
   to: Schema.Finite
 })
@@ -34,23 +35,28 @@ export type Ended = typeof Ended.Type
 export class History extends Context.Service<
   History,
   {
-    /** Those of one session, or without one, the oldest first. */
+    /** Returns one session's events, or the events without a session, oldest first. */
     readonly of: (session: string | undefined) => ReadonlyArray<Ended>
+    /** Returns the record of the last 15 minutes, with the samples after `since` in milliseconds since 1970. */
+    readonly recent: (since: number) => NodeRecord
   }
 >()("@effect-mcp/operate/Admin/History") {}
 
 export interface Options {
-  /** How many are kept, of all sessions. Default 5000. */
+  /** Number of events to keep across all sessions. Default 5000. */
   readonly capacity?: number | undefined
 }
 
-/** What is kept of an end: the id of a session over HTTP is turned into its digest when it is read. */
-interface Kept {
+/** Time between two samples. */
+const second = "1 second"
+
+/** An event as stored. An HTTP session's ID is replaced by a digest when the event is read. */
+interface SessionEvent {
   readonly session: string | undefined
   readonly ended: Ended
 }
 
-const observer = (ring: Ring<Kept>, clock: Clock.Clock): Observer => {
+const observer = (ring: Ring<SessionEvent>, clock: Clock.Clock): Observer => {
   const push = (
     kind: Ended["kind"],
     session: Session | undefined,
@@ -82,13 +88,23 @@ const observer = (ring: Ring<Kept>, clock: Clock.Clock): Observer => {
   }
 }
 
-/** Given to a server and to its `Admin.layer`, which then shows what has ended, too. */
+/**
+ * Records completed requests, and a few figures every second for the last 15 minutes. Provide it both to a server and to its `Admin.layer`,
+ * which then shows them.
+ */
 export const layer = ({ capacity = 5000 }: Options = {}): Layer.Layer<History | Observers> =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const ring = new Ring<Kept>(capacity)
+      const ring = new Ring<SessionEvent>(capacity)
       const of = (session: string | undefined) =>
-        ring.all().flatMap((kept) => (kept.session === session ? { ...kept.ended, session } : []))
-      return Context.merge(Context.make(History, { of }), service(observer(ring, yield* Clock.Clock)))
+        ring.all().flatMap((event) => (event.session === session ? { ...event.ended, session } : []))
+      const clock = yield* Clock.Clock
+      const recorder = new RecentRecorder(clock)
+      yield* Effect.forkScoped(Effect.forever(Effect.delay(Effect.sync(recorder.sample), second)))
+      const recent = (since: number) => recorder.read(since)
+      return Context.merge(
+        Context.merge(Context.make(History, { of, recent }), service(observer(ring, clock))),
+        service(recorder.observer)
+      )
     })
   )

@@ -1,8 +1,8 @@
 /**
- * The messages of a session in the last minute, for operators. They are kept while an operator looks at the session, or always where a
- * program asks for that; a session that is not watched costs nothing.
+ * A session's messages from the last minute, for operators. They are recorded while an operator is looking at the session, or always if the
+ * program enables that. A session that isn't being watched costs nothing.
  *
- * Refuses bodies, unless a program asks for them: a message is shown by its method, its target, its size and how it ended.
+ * Operators see each message's method, target, size and outcome. Bodies are hidden unless the program enables them.
  */
 import type { Observer } from "@effect-mcp/server/Observer"
 import { type Observers, service } from "@effect-mcp/server/Observer"
@@ -20,44 +20,53 @@ import { targetOf } from "../audit/entries.ts"
 import { Ring } from "./Ring.ts"
 
 export const MessageRow = Schema.Struct({
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   time: Schema.Finite,
-  /** As the server sees it. */
+  /** Direction, from the server's point of view. */
   direction: Schema.Literals(["received", "sent"]),
   kind: Schema.Literals(["request", "notification", "result", "error"]),
-  /** Of an answer, that of its request, where the request is among the messages. */
+  /** The method. For a response, the method of its request if that was recorded too. */
   method: Schema.optional(Schema.String),
-  /** The id of JSON-RPC. */
+  /** JSON-RPC id. */
   id: Schema.optional(Schema.String),
   target: Schema.optional(Schema.String),
-  /** The code of an error. */
+  /** Error code. */
   code: Schema.optional(Schema.Finite),
-  /** Characters of its JSON. */
+  /** Size of its JSON in characters. */
   size: Schema.Finite,
-  /** Its params, result or error as JSON, where `bodies` asks for them. */
+  /** Params, result or error as JSON, if `bodies` is set. */
   body: Schema.optional(Schema.String)
 })
 export type MessageRow = typeof MessageRow.Type
 
 export interface Options {
-  /** Shows params, results and errors, cut at 2000 characters, without the values of members of these names, also in texts that are JSON. Default: none is shown. */
+  /**
+   * Shows params, results and errors, truncated to 2000 characters. Values of the object members listed in `redact` are redacted, even
+   * inside text that contains JSON. By default bodies are hidden.
+   */
   readonly bodies?: { readonly redact: ReadonlyArray<string> } | undefined
-  /** Keeps the messages of each session from its beginning: for servers that are given the layer. Default: while an operator looks. */
+  /**
+   * Whether to record every session's messages from the start. You then need to provide the layer to the server as well. By default,
+   * recording starts when an operator looks at the session.
+   */
   readonly always?: boolean | undefined
-  /** Messages of a session that are kept. Default 200. */
+  /** Maximum number of messages to keep per session. Default 200. */
   readonly capacity?: number | undefined
 }
 
-/** How long a message is kept, and a session is watched after it was last looked at, in milliseconds. */
+/** How long to keep a message, and to watch a session after an operator last looked, in milliseconds. */
 const minute = 60_000
-/** How many sessions are watched at once because an operator looks. */
+/** Maximum number of sessions being watched for operators. */
 const watchedAtMost = 64
 const longestBody = 2000
 
 export class Messages extends Context.Service<
   Messages,
   {
-    /** Those of the last minute, the oldest first; `began`: the session was not watched before. Undefined where too many sessions are. */
+    /**
+     * Returns the messages from the last minute, oldest first. `began` is true if this call started watching the session. Returns
+     * `undefined` if too many sessions are being watched.
+     */
     readonly of: (
       session: Session
     ) => Effect.Effect<{ readonly messages: ReadonlyArray<MessageRow>; readonly began: boolean } | undefined>
@@ -66,7 +75,7 @@ export class Messages extends Context.Service<
 
 interface Watch {
   readonly ring: Ring<MessageRow>
-  /** When it ends unless an operator looks again. */
+  /** When the watch ends, unless an operator looks again. */
   until: number
 }
 
@@ -80,7 +89,7 @@ const bodyOf = (message: JsonRpc.Message): unknown => {
   return "error" in message ? message.error : message.result
 }
 
-/** Also within texts that are JSON themselves: that of a structured result repeats it. */
+/** Also redacts text that contains JSON, because a structured result repeats its content as text. */
 const redacted = (value: unknown, redact: ReadonlyArray<string>): string | undefined =>
   JSON.stringify(value, (key, inner: unknown) => {
     if (redact.includes(key)) return "[redacted]"
@@ -106,11 +115,11 @@ const textOf = (value: unknown, redact: ReadonlyArray<string>): string | undefin
   return text === undefined ? undefined : beginning(text, longestBody)
 }
 
-/** The request that a message answers. */
+/** Returns the request that a message responds to. */
 const askedBy = (ring: Ring<MessageRow>, direction: MessageRow["direction"], id: string): MessageRow | undefined =>
   ring.all().findLast((one) => one.kind === "request" && one.id === id && one.direction !== direction)
 
-/** Only of methods of the specification: elsewhere `name` may be an argument. */
+/** Only used for methods in the specification. In other methods, `name` may be an argument. */
 const namedIn = ({ method, params = {} }: JsonRpc.Request | JsonRpc.Notification): string | undefined =>
   MethodInfo.ofRequest(method) === undefined && MethodInfo.ofServerNotification(method) === undefined
     ? undefined
@@ -157,7 +166,7 @@ const makeWatches = (options: Options, clock: Clock.Clock) => {
   return { watches, watch, forget }
 }
 
-/** Ends its watches with the scope. */
+/** Creates the service. Its watches end when the scope closes. */
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<{ readonly messages: Messages["Service"]; readonly observer: Observer }, never, Scope.Scope> {
@@ -165,7 +174,7 @@ export const make = Effect.fnUntraced(function* (
   const scope = yield* Effect.scope
   const { forget, watch, watches } = makeWatches(options, clock)
   yield* Effect.addFinalizer(() => Effect.sync(() => [...watches.keys()].forEach(forget)))
-  /** Until no operator has looked for a minute. */
+  /** Completes once no operator has looked for a minute. */
   const ends = (session: Session, watch: Watch): Effect.Effect<void> =>
     Effect.suspend(() => {
       const left = watch.until - clock.currentTimeMillisUnsafe()
@@ -191,8 +200,8 @@ export const make = Effect.fnUntraced(function* (
 })
 
 /**
- * Says what `Admin.layer` shows of messages, where it is given the layer: bodies, and those before an operator looked. With `always` the
- * server is given it, too. Default, without it: no bodies, and messages from the moment at which an operator looks.
+ * Configures the messages that `Admin.layer` shows: whether to include bodies, and whether to record messages before an operator looks.
+ * With `always`, also provide it to the server. Without this layer, bodies are hidden, and recording starts when an operator looks.
  *
  * @example
  * ```ts

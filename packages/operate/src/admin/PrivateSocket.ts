@@ -1,24 +1,24 @@
-/** A listener on a Unix socket that no other user can open. For Node; nothing else of the package loads this module. */
+/** A listener on a Unix socket that no other user can open. It requires Node; no other module in this package imports it. */
 import { createServer as createHttpServer, Server } from "node:http"
 import { lstatSync, unlinkSync } from "node:fs"
 import { connect, type ListenOptions } from "node:net"
 
-/** Calls back once no socket of a process that was killed is in the way; one that is listened on stays. */
+/** Removes a socket left behind by a killed process, then calls back. A socket in use is kept. */
 const cleared = (path: string, done: () => void): void => {
   const probe = connect(path, () => {
     probe.destroy()
     done()
   })
   probe.on("error", (error) => {
-    // The file of a socket outlives a process that is killed. A file of another kind refuses connections, too.
+    // The socket file outlives a killed process. Other kinds of files also refuse connections.
     if ("code" in error && error.code === "ECONNREFUSED" && lstatSync(path).isSocket()) unlinkSync(path)
     done()
   })
 }
 
 /**
- * A server of `node:http` whose Unix socket has the mode 600 from its beginning. It replaces the socket that a killed process has left,
- * and never one that is in use. For `NodeHttpServer.layer`, with `{ path }`.
+ * Creates a `node:http` server whose Unix socket has mode 600 from the start. It replaces a socket left behind by a killed process, but
+ * never one in use. Use it with `NodeHttpServer.layer` and `{ path }`.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ const cleared = (path: string, done: () => void): void => {
 export const createServer = (): Server => {
   const server = createHttpServer()
   const listen = (options: ListenOptions, listening?: () => void): Server => {
-    // A mode that is set later leaves a time in which others can connect.
+    // Setting the mode afterwards would leave time for others to connect.
     const before = process.umask(0o177)
     try {
       return Server.prototype.listen.call(server, options, listening)
@@ -41,7 +41,7 @@ export const createServer = (): Server => {
   }
   return Object.assign(server, {
     listen: (options: ListenOptions, listening?: () => void): Server => {
-      if (options.path === undefined) throw new Error("PrivateSocket.createServer listens on a path: give it { path }")
+      if (options.path === undefined) throw new Error("PrivateSocket.createServer listens on a path: pass { path }")
       cleared(options.path, () => listen(options, listening))
       return server
     }

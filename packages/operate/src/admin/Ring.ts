@@ -1,4 +1,4 @@
-/** The last so many items, without moving any. */
+/** Keeps the most recent items, up to a capacity, without moving any. */
 export class Ring<A> {
   private readonly items: Array<A> = []
   private readonly capacity: number
@@ -13,7 +13,7 @@ export class Ring<A> {
     this.next = (this.next + 1) % this.capacity
   }
 
-  /** The oldest first. */
+  /** Returns the items, oldest first. */
   all(): ReadonlyArray<A> {
     return this.items.length < this.capacity
       ? this.items

@@ -1,16 +1,17 @@
-/** One read for all callers that come while another one runs. */
+/** Shares one read among all callers that arrive while another read is running. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 
 /**
- * Reads at most once at a time, and once for all callers that came meanwhile. What a caller is given was read after it came: a view after an
- * action shows what the action did. A read lasts when its callers leave, and ends with the scope.
+ * Runs at most one read at a time, and a single read for all callers that arrive in the meantime. Each caller receives the result of a read
+ * that started after its call, so a view requested after an action shows the action's effect. A read continues even if its callers leave,
+ * and stops when the scope closes.
  */
 export const make = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<Effect.Effect<A, E>, never, Scope.Scope> =>
   Effect.map(Scope.Scope, (scope) => {
     let isReading = false
-    /** Of the callers that wait for the next read. */
+    /** Completed for the callers waiting for the next read. */
     let waiting: Deferred.Deferred<A, E> | undefined = undefined
     const reads: Effect.Effect<void> = Effect.suspend(() => {
       const callers = waiting

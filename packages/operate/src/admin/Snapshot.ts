@@ -1,7 +1,6 @@
-/** What runs at a server at one moment: its sessions, and their requests, subscriptions, questions and tasks. */
-import { digest } from "@effect-mcp/core/internal/digest"
+/** Everything running on a server at a given moment: its sessions, and their requests, subscriptions, questions and tasks. */
+import { digest, shownId } from "@effect-mcp/core/internal/digest"
 import { beginning, withoutSecrets } from "@effect-mcp/protocol/Excerpt"
-import { shownId } from "@effect-mcp/server/internal/shownId"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -12,35 +11,35 @@ const Client = Schema.optional(Schema.Struct({ name: Schema.String, version: Sch
 const Caller = Schema.Struct({ subject: Text, issuer: Text })
 
 const Session = Schema.Struct({
-  /** A digest of the id of a session over HTTP, which admits its holder; the id itself elsewhere. */
+  /** Session ID. Over HTTP it is a digest, because the ID itself grants access to the session. */
   id: Schema.String,
   transport: Text,
   client: Client,
   revision: Text,
   principal: Caller,
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   since: Schema.Finite,
-  /** The least level of log messages that its client is sent; none where it is the server's default. */
+  /** Minimum level of log messages sent to the client. Absent if the server's default applies. */
   level: Text,
-  /** The node that has it, where there are several. */
+  /** The node that holds the session, if there are several. */
   node: Text,
-  /** Bytes that wait until the client reads them. */
+  /** Bytes waiting for the client to read them. */
   backlog: Schema.optional(Schema.Finite)
 })
 
 const Request = Schema.Struct({
-  /** Names it to `interrupt`. */
+  /** Key for `interrupt`. */
   key: Schema.String,
   kind: Schema.Literals(["request", "subscription", "question", "task"]),
   method: Schema.String,
   target: Text,
   state: Schema.Literals(["running", "pending", "asking", "sleeping", "ending"]),
   since: Schema.Finite,
-  /** The methods of the questions that it waits for. */
+  /** Methods of the questions that it is waiting on. */
   asking: Schema.Array(Schema.String),
-  /** When the sleep of a task ends. */
+  /** When a sleeping task wakes up. */
   wakesAt: Schema.optional(Schema.Finite),
-  /** The id of a task; a digest where its caller has no name, for then the id is the right to use it. */
+  /** Task ID. For an anonymous owner it is a digest, because the ID then grants access to the task. */
   task: Text,
   progress: Schema.optional(
     Schema.Struct({
@@ -49,11 +48,11 @@ const Request = Schema.Struct({
       message: Schema.optional(Schema.String)
     })
   ),
-  /** The key of the request that asks. */
+  /** Key of the request that asked the question. */
   relatedTo: Text,
-  /** The session as it is among the sessions; none for a POST without one. */
+  /** Session ID, as in the list of sessions. Absent for a POST without a session. */
   session: Text,
-  /** The node that runs it, where there are several. */
+  /** The node that runs it, if there are several. */
   node: Text,
   transport: Text,
   client: Client,
@@ -61,21 +60,42 @@ const Request = Schema.Struct({
   principal: Caller
 })
 
-const Node = Schema.Struct({
+/** The server on the node that took the snapshot. */
+const ServerRow = Schema.Struct({
   name: Schema.String,
-  /** `unreachable`: it did not answer; its sessions and requests are left out. */
-  state: Schema.Literals(["serving", "draining", "unreachable"]),
-  sessions: Schema.Finite,
-  requests: Schema.Finite
+  version: Schema.String,
+  /** Name of the machine, or `undefined` if the platform has none. */
+  host: Text,
+  /** When the server was built, in milliseconds since 1970. */
+  since: Schema.Finite,
+  /** With several nodes, whether this node can still renew its sessions' leases. */
+  lease: Schema.optional(Schema.Literals(["renewed", "cut off"])),
+  /** Number of leases that this node has lost to other nodes. */
+  lostLeases: Schema.optional(Schema.Finite)
 })
 
-/** What runs at a server; see `McpServer.RequestRow` for the requests. It has no arguments, headers, tokens, or ids that admit. */
+const Node = Schema.Struct({
+  name: Schema.String,
+  /** `unreachable` means the node did not respond, so its sessions and requests are missing. */
+  state: Schema.Literals(["serving", "draining", "unreachable"]),
+  sessions: Schema.Finite,
+  requests: Schema.Finite,
+  /** Absent if the node did not respond, or runs an older version of this package. */
+  server: Schema.optional(ServerRow)
+})
+
+/**
+ * Everything running on a server. See `McpServer.RequestRow` for requests. Contains no arguments, headers, tokens, or IDs that grant
+ * access.
+ */
 export const Snapshot = Schema.Struct({
-  /** Milliseconds since the epoch, by the clock of the server. */
+  /** Milliseconds since 1970, on the server's clock. */
   time: Schema.Finite,
-  /** Whether the node that was asked drains. */
+  /** True if the node that received the request is draining. */
   draining: Schema.Boolean,
-  /** All nodes of the server, where it has several. Ids and keys end with `@` and the name of their node then. */
+  /** The server on the node that received the request. Absent if it runs an older version of this package. */
+  server: Schema.optional(ServerRow),
+  /** All of the server's nodes, if there are several. IDs and keys then end with `@` and the node's name. */
   nodes: Schema.optional(Schema.Array(Node)),
   sessions: Schema.Array(Session),
   requests: Schema.Array(Request)
@@ -84,8 +104,9 @@ export type Snapshot = typeof Snapshot.Type
 export type SessionRow = typeof Session.Type
 export type SnapshotRow = typeof Request.Type
 export type NodeRow = typeof Node.Type
+export type ServerRow = typeof ServerRow.Type
 
-/** Of a session as views show it: over HTTP the id itself admits its holder. */
+/** Returns a session's ID for display. Over HTTP it is a digest, because the ID itself grants access to the session. */
 export const idOf = (session: McpServer.Session): string => (session.duplex ? session.id : digest(session.id))
 
 const sessionRow = (session: McpServer.Session): SessionRow => {
@@ -105,7 +126,7 @@ const sessionRow = (session: McpServer.Session): SessionRow => {
   }
 }
 
-/** The id of a request on the wire is the client's own, and left out. */
+/** Omits the JSON-RPC request ID, which the client chose. */
 const requestRow = (row: McpServer.RequestRow, session: string | undefined): SnapshotRow => {
   const { asking, client, id, key, kind, method, principal, progress, relatedTo, revision, since, state, target } = row
   const { transport, wakesAt } = row
@@ -113,7 +134,7 @@ const requestRow = (row: McpServer.RequestRow, session: string | undefined): Sna
     key,
     kind,
     method,
-    // The query of a URI is like an argument.
+    // Omits a URI's query, because it is similar to an argument.
     target: target !== undefined && method.startsWith("resources/") ? withoutSecrets(target) : target,
     state,
     since,
@@ -131,7 +152,25 @@ const requestRow = (row: McpServer.RequestRow, session: string | undefined): Sna
   }
 }
 
-/** What runs now, the oldest first. */
+/** Platforms without `node:os` have no host name. */
+const hostname = Effect.promise(() =>
+  import("node:os").then(
+    ({ hostname }) => hostname(),
+    () => undefined
+  )
+)
+
+const serverRow = ({ name, nodes, startedAt, version }: McpServer.Server, host: string | undefined): ServerRow => ({
+  name,
+  version,
+  host,
+  since: startedAt,
+  ...(nodes === undefined
+    ? undefined
+    : { lease: nodes.directory.isCutOff ? "cut off" : "renewed", lostLeases: nodes.directory.lostLeases })
+})
+
+/** Takes a snapshot, with the oldest entries first. */
 export const take: Effect.Effect<Snapshot, never, McpServer.McpServer> = Effect.gen(function* () {
   const server = yield* McpServer.McpServer
   const open = (yield* server.sessions).filter(({ sessionless }) => !sessionless)
@@ -140,6 +179,7 @@ export const take: Effect.Effect<Snapshot, never, McpServer.McpServer> = Effect.
   return {
     time: yield* Clock.currentTimeMillis,
     draining: server.drain.isDraining,
+    server: serverRow(server, yield* hostname),
     sessions: open.map(sessionRow).toSorted((a, b) => a.since - b.since),
     requests: rows.map((row) => requestRow(row, row.session === undefined ? undefined : ids.get(row.session)))
   }

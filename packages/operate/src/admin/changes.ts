@@ -1,20 +1,22 @@
-/** What runs at a server whenever that changes, as lines of JSON. */
+/** Streams snapshots as lines of JSON whenever something changes. */
 import type { Server } from "@effect-mcp/server/McpServer"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Cluster } from "./Cluster.ts"
 
-/** Milliseconds between two snapshots at least, and for each row of one: a large one is dear to make, to send and to draw. */
+/**
+ * Minimum time between snapshots in milliseconds, plus extra time per row, because a large snapshot is expensive to build, send and draw.
+ */
 const pause = 200
 const pausePerRow = 1
 
 /**
- * A snapshot at once, and one after each change; changes that come meanwhile are one. One comes every five seconds in any case, for what
- * no change announces, such as bytes that are not read; every second where there are other nodes.
+ * Emits a snapshot immediately, and another after each change; changes in quick succession share one. Also emits one every five seconds for
+ * values that change without notice, such as unread bytes, or every second if there are other nodes.
  *
- * All followers have the lines of one reader, which reads while there is a follower. A new one begins with the last line. One that does
- * not read loses lines, and is owed no more than the last.
+ * All followers share a single reader, which runs as long as there is a follower. A new follower starts with the latest line. A follower
+ * that reads too slowly misses lines, but never the latest one.
  */
 export const changes = (
   { requests }: Pick<Server, "requests">,

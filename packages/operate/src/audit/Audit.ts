@@ -1,6 +1,6 @@
 /**
- * An audit trail of servers: the actor, method, time and outcome of every request, question, notification and refusal. A chain of
- * hashes shows whether a line was changed, left out or put in.
+ * An audit trail for servers. It records the actor, method, time and outcome of every request, question, notification and rejection. A hash
+ * chain reveals if a line was changed, removed or inserted.
  */
 import * as ClientObserver from "@effect-mcp/client/ClientObserver"
 import { type Observers, service } from "@effect-mcp/server/Observer"
@@ -25,23 +25,23 @@ export {
 
 export interface Options extends Trail.Options {
   /**
-   * Whether entries have the arguments of calls, without the values of members of these names. Beyond 16 KiB they are left out. Default:
-   * no entry has arguments.
+   * Whether to record call arguments, and the names of object members to redact. Arguments longer than 16 KiB are omitted. By default no
+   * arguments are recorded.
    */
   readonly arguments?: entries.AuditedArguments | undefined
 }
 
-/** Adds entries of one's own: logins, consents. */
+/** Adds the program's own entries, such as logins and consents. */
 export class Audit extends Context.Service<
   Audit,
   {
-    /** Waits for room where the trail blocks. The name of an event of one's own has a dot in it. */
+    /** Records an entry. If the trail blocks, waits until there is room. Names of your own events must contain a dot. */
     readonly record: (entry: AuditEntry) => Effect.Effect<void>
   }
 >()("@effect-mcp/operate/Audit") {}
 
 /**
- * The audit trail of the servers that are given this layer. Fails where the sink cannot be read, or does not end in a record.
+ * Records an audit trail for the servers that this layer is provided to. Fails if the sink can't be read, or doesn't end with a record.
  *
  * @example
  * ```ts
@@ -65,7 +65,7 @@ export const layer = (options: Options = {}): Layer.Layer<Audit | Observers, Sin
     Effect.gen(function* () {
       const trail = yield* Trail.make(options)
       const observer = entries.observer((entry) => trail.note(entry), trail.admit, options.arguments)
-      // Others that have waited may have taken the room.
+      // Other waiting callers may have taken the room.
       const record = (entry: AuditEntry): Effect.Effect<void> =>
         Effect.suspend(() => {
           const full = trail.admit()
@@ -78,8 +78,8 @@ export const layer = (options: Options = {}): Layer.Layer<Audit | Observers, Sin
   )
 
 /**
- * The audit trail of the clients that are given this layer: every request and question with its server, method, target and outcome, and
- * each connection. Its sink is its own. Clients do not wait for it: beyond `capacity` entries are dropped, and counted.
+ * Records an audit trail for the clients that this layer is provided to: every connection, and every request and question with its server,
+ * method, target and outcome. It needs a separate sink. Clients don't wait for it; entries beyond `capacity` are dropped and counted.
  *
  * @example
  * ```ts

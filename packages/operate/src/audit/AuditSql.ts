@@ -1,7 +1,8 @@
 /**
- * An audit trail in a table of a database: a row for each line, by its place in the chain.
+ * An audit trail in a database table, with one row per line, keyed by its position in the chain.
  *
- * A module of its own, which the index does not load. One process writes to a table: the key of a row refuses the line of a second one. Rows are added, never changed.
+ * The package's index does not load this module. Only one process may write to a table; the primary key rejects lines from a second one.
+ * Rows are only ever added.
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -14,7 +15,7 @@ import * as chain from "./chain.ts"
 import { AuditSink, SinkError } from "./Sink.ts"
 
 export interface Options {
-  /** The name of the table, which is made where it is not there. Default `mcp_audit`. */
+  /** Table name. The table is created if missing. Default `mcp_audit`. */
   readonly table?: string | undefined
 }
 
@@ -24,7 +25,7 @@ const failed = (table: string) => (cause: SqlError) =>
   new SinkError({ message: `The audit table ${JSON.stringify(table)} cannot be used: ${cause.message}`, cause })
 
 interface Row {
-  /** A driver gives a large number as text. */
+  /** Drivers return large numbers as text. */
   readonly seq: number | string
   readonly line: string
 }
@@ -36,8 +37,8 @@ const rowsOf = (lines: ReadonlyArray<string>): ReadonlyArray<Row> =>
   })
 
 /**
- * Adds the lines to a table of the database: SQLite, Postgres or MySQL by the `SqlClient` of a program. Its user needs `INSERT` and `SELECT`,
- * and `CREATE` where the table is not there: without `UPDATE` and `DELETE` a program that is taken over cannot change what it wrote.
+ * Appends the lines to a SQLite, Postgres or MySQL table, using the program's `SqlClient`. The database user needs `INSERT` and `SELECT`,
+ * and `CREATE` if the table is missing. Without `UPDATE` and `DELETE`, a compromised program can't change earlier lines.
  *
  * @example
  * ```ts
@@ -45,7 +46,7 @@ const rowsOf = (lines: ReadonlyArray<string>): ReadonlyArray<Row> =>
  * import * as AuditSql from "@effect-mcp/operate/AuditSql"
  * import { Layer } from "effect"
  *
- * // Give it the SqlClient of the program, such as `PgClient.layer`.
+ * // Provide the program's SqlClient, such as `PgClient.layer`.
  * export const audit = Audit.layer().pipe(Layer.provide(AuditSql.layer({ table: "orders_audit" })))
  * ```
  */
@@ -68,7 +69,7 @@ export const layer = ({ table = defaultTable }: Options = {}): Layer.Layer<Audit
         }
         return linked && { tail: { seq: linked.seq, hash: linked.hash }, torn: false }
       })
-      /** A write whose answer was lost is tried again: rows that are there already must be the same lines. */
+      /** If a write's confirmation is lost, the write is retried, so rows that already exist must contain the same lines. */
       const append = Effect.fnUntraced(function* (lines: ReadonlyArray<string>) {
         const rows = rowsOf(lines)
         const from = rows[0]?.seq ?? Infinity
@@ -93,7 +94,7 @@ export const layer = ({ table = defaultTable }: Options = {}): Layer.Layer<Audit
     })
   )
 
-/** The lines of a table in order, for `Audit.verify`. */
+/** Reads a table's lines in order, for `Audit.verify`. */
 export const lines = ({ table = defaultTable }: Options = {}): Stream.Stream<string, SinkError, SqlClient.SqlClient> =>
   Stream.unwrap(
     Effect.map(SqlClient.SqlClient, (sql) =>

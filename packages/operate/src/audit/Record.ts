@@ -1,21 +1,21 @@
-/** What an audit trail holds: an entry per event, and the record that it becomes in the chain. */
+/** Contents of an audit trail: an entry for each event, and the record that represents the entry in the chain. */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 
-/** The actor as far as the server knows it; all but the subject and the issuer is what the client says of itself. */
+/** Who acted, as far as the server knows. Everything except the subject and issuer is reported by the client. */
 export interface Actor {
   readonly subject?: string | undefined
   readonly issuer?: string | undefined
   readonly client?: string | undefined
-  /** A digest of the id of the session over HTTP, the id itself elsewhere. */
+  /** Session ID. Over HTTP it is a digest. */
   readonly session?: string | undefined
   readonly address?: string | undefined
   readonly transport?: string | undefined
 }
 
 /**
- * How an event ended. `asked`: a round that ended with questions to the client (2026-07-28). `cancelled`: its sender ended it, or is gone.
- * `interrupted`: the operator of the server ended it, for the `reason` in its details. `refused`: the request was not let in: by its
- * status over HTTP, its code (-31401, -31403, -31429) elsewhere.
+ * An event's outcome. `asked` means the round ended with questions to the client (2026-07-28). `cancelled` means the sender cancelled it or
+ * disconnected. `interrupted` means the server's operator ended it, for the `reason` in the details. `refused` means the request was not
+ * admitted, according to its HTTP status or else its code (-31401, -31403, -31429).
  */
 export type AuditOutcome =
   | "answered"
@@ -27,36 +27,36 @@ export type AuditOutcome =
   | "interrupted"
   | "received"
 
-/** One event. Fields beside these are left out: a record has its own. */
+/** A single event. Any other fields are dropped, because a record adds its own. */
 export interface AuditEntry {
   /**
-   * Of a server: `request`, `notification`, `question`, `refusal` (an HTTP request that was not let in), `session.opened`,
-   * `session.closed`. Of a client: `client.request`, `client.question`, `client.opened`, `client.closed`, `client.reconnected`. Of the
-   * trail itself: `audit.opened`, `audit.closed`, `audit.dropped`. Of the program: a name with a dot in it.
+   * Event name. A server records `request`, `notification`, `question`, `refusal` (an HTTP request that was not admitted), `session.opened`
+   * and `session.closed`. A client records `client.request`, `client.question`, `client.opened`, `client.closed` and `client.reconnected`.
+   * The trail itself records `audit.opened`, `audit.closed` and `audit.dropped`. Names of your program's own events must contain a dot.
    */
   readonly event: string
   readonly actor?: Actor | undefined
   readonly method?: string | undefined
-  /** The tool, prompt, or resource without its query. */
+  /** The tool, prompt, or resource (without its query). */
   readonly target?: string | undefined
   readonly id?: string | undefined
   readonly outcome?: AuditOutcome | undefined
-  /** The code of JSON-RPC, or the status of HTTP. */
+  /** JSON-RPC error code or HTTP status. */
   readonly code?: number | undefined
-  /** How long it took, in milliseconds. */
+  /** Duration in milliseconds. */
   readonly ms?: number | undefined
-  /** Arguments, where they are asked for, and what an event of one's own adds. */
+  /** Arguments, if they are being recorded, and details of your own events. */
   readonly details?: JsonObject | undefined
 }
 
 /** An entry in the chain. */
 export interface Record extends AuditEntry {
-  /** From 1, without a gap. */
+  /** Position in the chain, starting at 1 without gaps. */
   readonly seq: number
-  /** When the event was noted, in ISO 8601. */
+  /** When the event was recorded, in ISO 8601. */
   readonly time: string
-  /** The hash of the record before; 64 zeros for the first. */
+  /** Hash of the previous record, or 64 zeros for the first record. */
   readonly prev: string
-  /** The SHA-256, or HMAC-SHA-256 where there is a key, of the line without this member. */
+  /** SHA-256 of the line without this member, or HMAC-SHA-256 if a key is set. */
   readonly hash: string
 }

@@ -1,8 +1,9 @@
 /**
- * Where the lines of an audit trail go: a file, a Stream, an array. A sink of one's own is a layer of `Sink`.
+ * Where an audit trail writes its lines: a file, a Stream or an array. For any other destination, provide a layer of `Sink`.
  *
- * Sinks append, and never change a line.
+ * Sinks only ever append lines.
  */
+import { effectOf } from "@effect-mcp/core/internal/calling"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -15,35 +16,37 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import * as chain from "./chain.ts"
 
-/** The sink cannot be read or written. */
+/** The sink can't be read or written. */
 export class SinkError extends Data.TaggedError("SinkError")<{ readonly message: string; readonly cause?: unknown }> {}
 
-/** Where a sink ends. `torn`: after a line that was not written to its end. */
+/** The end of a sink. `torn` is true if the last line is incomplete. */
 export interface SinkEnding {
   readonly tail: chain.Tail
   readonly torn: boolean
 }
 
-/** What holds the lines. */
+/** Stores the lines. */
 export class AuditSink extends Context.Service<
   AuditSink,
   {
-    /** Where the lines end that it holds already; undefined where there are none, or where it does not know. */
+    /** The end of the existing lines, or `undefined` if there are none or the sink can't tell. */
     readonly ending: Effect.Effect<SinkEnding | undefined, SinkError>
-    /** Appends lines, which have no newlines, in this order. Where it fails it is given the same lines again, and has each of them once. */
+    /**
+     * Appends lines without newlines, in order. After a failure it is called with the same lines again, and must store each line only once.
+     */
     readonly append: (lines: ReadonlyArray<string>) => Effect.Effect<void, SinkError>
   }
 >()("@effect-mcp/operate/Audit/Sink") {}
 
-/** The most that a line may have, in bytes: the end of a file is read to continue its chain. */
+/** Maximum length of a line in bytes, because the end of a file is read to continue its chain. */
 const lastBytes = 256n * 1024n
 
 const failed = (path: string) => (cause: PlatformError) =>
   new SinkError({ message: `The audit file ${JSON.stringify(path)} cannot be used: ${cause.message}`, cause })
 
 /**
- * Appends to a file, which only its owner may read (mode 600) where it is new. `sync`: whether each write waits until it is on the disk.
- * Default true. One process writes to a file.
+ * Appends to a file. New files have mode 600. With `sync` (the default), each write waits until it is on disk. Only one process may write
+ * to a file.
  */
 export const layerFile = (
   path: string,
@@ -65,7 +68,7 @@ export const layerFile = (
           return yield* endingOf(path, new TextDecoder().decode(bytes))
         })
       )
-      /** Where lines begin whose write has failed: a disk that is full takes some of them. */
+      /** Position of a failed write, because a full disk may have stored part of it. */
       let begun: bigint | undefined
       const append = Effect.fnUntraced(function* (lines: ReadonlyArray<string>) {
         const bytes = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(""))
@@ -82,7 +85,7 @@ export const layerFile = (
     })
   )
 
-/** Where the chain in the last part of a file ends. */
+/** Reads the chain's end from the last part of a file. */
 const endingOf = (path: string, text: string): Effect.Effect<SinkEnding, SinkError> => {
   const torn = !text.endsWith("\n")
   for (const line of text.split("\n").toReversed()) {
@@ -94,7 +97,7 @@ const endingOf = (path: string, text: string): Effect.Effect<SinkEnding, SinkErr
 }
 
 /**
- * Hands each line to `consume` as a Stream, which has to keep up: while it does not pull, the trail is full.
+ * Passes each line to `consume` as a Stream. If the consumer can't keep up, the trail's queue fills up.
  *
  * @example
  * ```ts
@@ -111,7 +114,9 @@ export const layerStream = <E, R>(
     AuditSink,
     Effect.gen(function* () {
       const queue = yield* Queue.bounded<string>(1)
-      const fiber = yield* Effect.forkScoped(consume(Stream.fromQueue(queue)))
+      const fiber = yield* Effect.forkScoped(
+        effectOf("The consumer of the audit trail", () => consume(Stream.fromQueue(queue)))
+      )
       const over = Effect.flatMap(Fiber.await(fiber), (exit) =>
         Effect.fail(new SinkError({ message: "The consumer of the audit trail has ended", cause: exit }))
       )
@@ -122,7 +127,7 @@ export const layerStream = <E, R>(
     })
   )
 
-/** Pushes each line to the array, for tests. */
+/** Pushes each line to the array. For tests. */
 export const layerArray = (lines: Array<string>): Layer.Layer<AuditSink> =>
   Layer.succeed(AuditSink, {
     ending: Effect.sync(() => {

@@ -1,8 +1,9 @@
 /**
- * The queue of an audit trail and the one fiber that writes it: chains the entries, and appends them in batches.
+ * An audit trail's queue, and the single fiber that writes it. The fiber chains the entries and appends them in batches.
  *
- * Bounded: beyond `capacity` requests wait, or entries are dropped and counted. A sink that fails is tried again until it works.
+ * The queue is bounded: beyond `capacity`, requests wait, or entries are dropped and counted. A failing sink is retried until it works.
  */
+import { effectOf } from "@effect-mcp/core/internal/calling"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
@@ -16,25 +17,26 @@ import type { AuditEntry } from "./Record.ts"
 import { AuditSink, SinkError } from "./Sink.ts"
 
 export interface Options {
-  /** How many entries may wait for the sink. Default 1024. */
+  /** Maximum number of entries waiting for the sink. Default 1024. */
   readonly capacity?: number | undefined
   /**
-   * Where as many wait: `block` lets requests wait before they are handled, so that no event of one is lost; `drop` drops entries, and
-   * `audit.dropped` says how many. Default `block`. Entries beside requests are dropped once twice as many wait.
+   * Behavior when the queue is full. `block` makes requests wait before they are handled, so that no request event is lost. `drop` drops
+   * entries, and `audit.dropped` reports how many. With `block`, entries that aren't requests are dropped once twice as many are waiting.
+   * Default `block`.
    */
   readonly whenFull?: "block" | "drop" | undefined
-  /** Makes the chain one of HMACs. Default: of hashes, which a program that may write the whole file can make anew. */
+  /** Key for an HMAC chain. By default plain hashes are used, which anyone who can rewrite the whole file can recompute. */
   readonly key?: Redacted.Redacted | undefined
-  /** How long the end of the layer waits for the sink. Default 5 seconds. */
+  /** How long to wait for the sink when the layer closes. Default 5 seconds. */
   readonly flush?: Duration.Input | undefined
 }
 
 const batch = 256
 
-/** Again and again, at most 10 seconds apart. */
+/** Retries forever, at most 10 seconds apart. */
 const retries = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("10 seconds")])
 
-/** The fields of an entry alone: a program may add others to one of its own, such as the `seq` and `time` of a record. */
+/** Picks an entry's fields, because a program's own entry may contain others, such as a record's `seq` and `time`. */
 const fieldsOf = ({ actor, code, details, event, id, method, ms, outcome, target }: AuditEntry): AuditEntry => ({
   event,
   actor,
@@ -63,9 +65,9 @@ export class Trail {
     this.clock = clock
   }
 
-  /** Notes an entry; false where it is dropped. */
+  /** Records an entry. Returns false if it was dropped. */
   note(entry: AuditEntry): boolean {
-    // Requests were let in while there was room: where they wait for it, none is lost.
+    // Requests were admitted while there was room, so none is lost if they wait for it.
     const isAdmitted = this.blocks && entry.event === "request"
     const isLast = entry.event === "audit.closed"
     const most = this.blocks ? this.capacity * 2 : this.capacity
@@ -79,11 +81,11 @@ export class Trail {
     return true
   }
 
-  /** What a request has to wait for; undefined where there is room. */
+  /** Returns an effect that a request must wait for, or `undefined` if there is room. */
   readonly admit = (): Effect.Effect<void> | undefined =>
     this.waiting.length >= this.capacity && this.blocks ? this.room.await : undefined
 
-  /** No more is noted: what waits is written, then `audit.closed`. */
+  /** Stops accepting entries, then writes the pending ones and `audit.closed`. */
   end(): void {
     this.note({ event: "audit.closed" })
     this.ending = true
@@ -103,12 +105,12 @@ export class Trail {
     return [...taken, { time, event: "audit.dropped", details }]
   }
 
-  /** Writes until the end. */
+  /** Writes entries until the trail ends. */
   write(sink: AuditSink["Service"], hash: chain.Hasher, from: chain.Tail): Effect.Effect<void> {
     let tail = from
-    // A sink is code of the program. If it throws, it is tried again: without a writer, every request would wait for room.
+    // A sink is the program's own code. If it throws, retry, because without a writer every request would wait for room.
     const append = (lines: ReadonlyArray<string>) =>
-      Effect.suspend(() => sink.append(lines)).pipe(
+      effectOf("append of the audit sink", () => sink.append(lines)).pipe(
         Effect.catchDefect((cause) => Effect.fail(new SinkError({ message: "The audit sink threw", cause }))),
         Effect.tapError(({ cause, message }) => Effect.ignoreCause(Effect.logError(message, cause))),
         Effect.retry(retries),
@@ -130,7 +132,7 @@ export class Trail {
   }
 }
 
-/** Starts the writer in the scope, whose end writes what waits. */
+/** Starts the writer in the scope. When the scope closes, pending entries are written. */
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Trail, SinkError, AuditSink | Scope.Scope> {
@@ -140,7 +142,7 @@ export const make = Effect.fnUntraced(function* (
   const ending = yield* sink.ending
   trail.note({ event: "audit.opened", ...(ending?.torn === true ? { details: { torn: true } } : undefined) })
   const done = yield* Deferred.make<void>()
-  // A torn line ends before the first new one.
+  // Terminates a torn line before the first new line.
   if (ending?.torn === true) yield* sink.append([""])
   yield* trail
     .write(sink, hash, ending?.tail ?? chain.start)

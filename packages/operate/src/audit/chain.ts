@@ -1,14 +1,15 @@
 /**
- * The chain of an audit trail: each line has the hash of the line before, so that no line can be changed, left out or put in between.
+ * The hash chain of an audit trail. Each line contains the previous line's hash, so lines can't be changed, removed or inserted unnoticed.
  *
- * A key makes it a chain of HMACs: without the key no other chain can be made, either.
+ * If a key is set, the hashes are HMACs, and nobody without the key can create another chain.
  */
 import { beginning } from "@effect-mcp/protocol/Excerpt"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
+import * as Hex from "effect/encoding/Hex"
 import * as Redacted from "effect/Redacted"
 
-/** Where a chain ends. */
+/** The end of a chain. */
 export interface Tail {
   readonly seq: number
   readonly hash: string
@@ -16,14 +17,13 @@ export interface Tail {
 
 export const start: Tail = { seq: 0, hash: "0".repeat(64) }
 
-/** Hashes text: 64 digits in lower case. */
+/** Hashes text to 64 lower-case hex digits. */
 export type Hasher = (text: string) => Effect.Effect<string>
 
 const encoder = new TextEncoder()
-const hex = (bytes: ArrayBuffer): string =>
-  Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("")
+const hex = (bytes: ArrayBuffer): string => Hex.encode(new Uint8Array(bytes))
 
-/** SHA-256, or HMAC-SHA-256 with the key. */
+/** Creates a hasher that uses SHA-256, or HMAC-SHA-256 if there is a key. */
 export const hasherOf = (key: Redacted.Redacted | undefined): Effect.Effect<Hasher> => {
   const { subtle } = globalThis.crypto
   if (key === undefined) {
@@ -47,7 +47,7 @@ export const hasherOf = (key: Redacted.Redacted | undefined): Effect.Effect<Hash
 
 const numbers = (_: string, value: unknown): unknown => (typeof value === "bigint" ? `${value}` : value)
 
-/** As JSON. Details are a program's own: a bigint is text, and what has no JSON does not stop the trail. */
+/** Serializes as JSON. Details come from the program, so a bigint becomes text, and a value without a JSON form doesn't stop the trail. */
 const textOf = (fields: object, prev: string): string => {
   try {
     return JSON.stringify({ ...fields, prev }, numbers)
@@ -57,7 +57,7 @@ const textOf = (fields: object, prev: string): string => {
   }
 }
 
-/** The line of a record, without a newline, and where the chain ends with it. `fields` are those of the record before `prev`. */
+/** Returns a record's line without a newline, and the chain's new end. `fields` are the fields that precede `prev`. */
 export const link = (
   tail: Tail,
   fields: object,
@@ -68,7 +68,7 @@ export const link = (
   return Effect.map(hash(body), (hash) => ({ line: `${body.slice(0, -1)},"hash":"${hash}"}`, tail: { seq, hash } }))
 }
 
-/** A line as it was written: its hash, and the text that was hashed. */
+/** A parsed line: its hash, and the text that was hashed. */
 export interface Linked {
   readonly record: { readonly [key: string]: unknown }
   readonly seq: number
@@ -79,7 +79,7 @@ export interface Linked {
 
 const ending = /,"hash":"([0-9a-f]{64})"\}$/
 
-/** Undefined for a line that is no record. */
+/** Parses a line. Returns `undefined` if it is not a record. */
 export const read = (line: string): Linked | undefined => {
   const found = ending.exec(line)
   if (found === null) return undefined

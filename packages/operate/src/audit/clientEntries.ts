@@ -1,4 +1,4 @@
-/** What happens at a client, as entries of an audit trail: what it asks of servers, and what they ask of it. */
+/** Turns client events into audit trail entries: the client's requests to servers, and the servers' questions. */
 import type { ClientObserver, ObservedConnection } from "@effect-mcp/client/ClientObserver"
 import { beginning, withoutSecrets } from "@effect-mcp/protocol/Excerpt"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -6,7 +6,7 @@ import type * as Exit from "effect/Exit"
 import { type AuditedArguments, outcomeOf, redacted, rounded, targetOf } from "./entries.ts"
 import type { AuditEntry } from "./Record.ts"
 
-/** A command line may have secrets among its arguments: its first word is kept. */
+/** Keeps only a command line's first word, because its arguments may contain secrets. */
 const addressOf = (address: string): string =>
   beginning(/^https?:/.test(address) ? withoutSecrets(address) : (address.split(" ")[0] ?? ""))
 
@@ -16,7 +16,7 @@ const factsOf = ({ address, revision, server }: ObservedConnection): JsonObject 
   ...(revision === undefined ? undefined : { revision })
 })
 
-/** Notes every event of a client. */
+/** Records all of a client's events. */
 export const observer = (
   note: (entry: AuditEntry) => unknown,
   recorded: AuditedArguments | undefined

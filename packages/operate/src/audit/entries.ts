@@ -1,6 +1,6 @@
-/** What happens at a server, as entries of an audit trail. Text of clients is cut; arguments are left out unless they are asked for. */
-import { digest } from "@effect-mcp/core/internal/digest"
-import { errorTypeOf } from "@effect-mcp/core/internal/Spans"
+/** Turns server events into audit trail entries. Client text is truncated, and arguments are omitted unless enabled. */
+import { digest, shownId } from "@effect-mcp/core/internal/digest"
+import { errorTypeOf } from "@effect-mcp/core/internal/peers"
 import type { Principal } from "@effect-mcp/core/Principal"
 import { beginning, withoutSecrets } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -8,13 +8,12 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ResultType from "@effect-mcp/protocol/ResultType"
-import { shownId } from "@effect-mcp/server/internal/shownId"
 import type { Observer, QuestionEnd, RequestEnd } from "@effect-mcp/server/Observer"
 import type { Session } from "@effect-mcp/server/McpServer"
 import * as Exit from "effect/Exit"
 import type { Actor, AuditEntry, AuditOutcome } from "./Record.ts"
 
-/** Whether entries have the arguments of calls; those of these names, at any depth, without their values. */
+/** Whether to record call arguments. Values of the object members listed in `redact` are redacted at any depth. */
 export interface AuditedArguments {
   readonly redact: ReadonlyArray<string>
 }
@@ -34,7 +33,7 @@ const clientOf = (info: unknown): string | undefined =>
 const sessionOf = ({ duplex, id, sessionless }: Session): string | undefined =>
   sessionless ? undefined : duplex ? id : digest(id)
 
-const actorOf = (
+export const actorOf = (
   principal: Caller,
   session: Session | undefined,
   more: { readonly address?: string | undefined; readonly transport?: string | undefined; readonly meta?: unknown }
@@ -63,7 +62,7 @@ export const redacted = (value: unknown, { redact }: AuditedArguments): JsonObje
 
 const refusals = new Set([McpError.Unauthorized, McpError.Forbidden, McpError.LimitExceeded].map(String))
 
-/** `interrupted`: the reason of the operator that ended it, if one did. */
+/** `interrupted` is the reason if an operator interrupted it. */
 export const outcomeOf = (
   exit: Exit.Exit<unknown, unknown>,
   interrupted?: string
@@ -123,7 +122,7 @@ const notificationEntry = (
   outcome: "received"
 })
 
-/** Notes every event of a server. */
+/** Records all of a server's events. */
 export const observer = (
   note: (entry: AuditEntry) => unknown,
   admit: Observer["admit"],

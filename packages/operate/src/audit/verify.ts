@@ -1,10 +1,10 @@
-/** Whether the lines of an audit trail are what was written: none changed, left out, put in or cut off. */
+/** Verifies that no line of an audit trail was changed, removed or inserted, and that its end was not cut off. */
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as chain from "./chain.ts"
 
-/** What is wrong with a line, which counts from 1. */
+/** A problem with a line. Line numbers start at 1. */
 export interface TrailProblem {
   readonly line: number
   readonly reason: string
@@ -13,26 +13,26 @@ export interface TrailProblem {
 export interface TrailReport {
   readonly records: number
   readonly problems: ReadonlyArray<TrailProblem>
-  /** Whether the last record is `audit.closed`. A trail that is written to is open; so is one whose end was cut off. */
+  /** True if the last record is `audit.closed`. It is false for a trail that is still being written, and for one whose end was cut off. */
   readonly closed: boolean
-  /** The hash of the last record: kept elsewhere, it shows later whether an end was cut off. */
+  /** Hash of the last record. Store it elsewhere so that you can later detect whether the end was cut off. */
   readonly head: string
-  /** When the first and the last event were noted. */
+  /** Times of the first and last events. */
   readonly from: string | undefined
   readonly to: string | undefined
 }
 
 export interface Options {
-  /** The key of a chain of HMACs. */
+  /** The HMAC chain's key. */
   readonly key?: Redacted.Redacted | undefined
-  /** The hash of a record that the trail must have: that of its last one when it was read before. */
+  /** Hash of a record that the trail must contain, for example its last record when you last checked. */
   readonly head?: string | undefined
 }
 
-/** Problems that are listed at most; one change breaks the chain once. */
+/** Maximum number of problems to report. A single change breaks the chain once. */
 const most = 100
 
-/** Reads lines without their newlines. */
+/** Verifies lines without their newlines. */
 export const verify = <E, R>(
   lines: Stream.Stream<string, E, R>,
   { head, key }: Options = {}
@@ -87,7 +87,7 @@ export const verify = <E, R>(
     }
   })
 
-/** Whether a record says that the line before it was torn by the end of a process. */
+/** True if a record says that the line before it was torn when its process ended. */
 const isTorn = ({ record: { details, event } }: chain.Linked): boolean =>
   event === "audit.opened" && typeof details === "object" && details !== null && "torn" in details
 

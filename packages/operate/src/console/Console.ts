@@ -1,9 +1,10 @@
 /**
- * A page that shows what runs at a server, live: sessions with their requests, subscriptions and questions, the timeline of one session,
- * small plots, and the end of what hangs. There is none unless a program adds it.
+ * A web page that shows everything running on a server, live: sessions with their requests, subscriptions and questions, a timeline for
+ * each session, small charts, and buttons to stop stuck requests. Programs have no console unless they add one.
  *
- * The page is static and has no secrets; all that it shows it reads from the admin endpoint below it, with the token that its user types.
- * Refuses what the admin endpoint refuses: other machines, where tokens are what admits, names that were rebound, pages of other sites.
+ * The page is static and contains no secrets. It reads everything from the admin endpoint under it, using the token that the user enters.
+ * It rejects the same requests as the admin endpoint: from other machines if tokens are used, for rebound host names, and from other sites'
+ * pages.
  */
 import * as Access from "../admin/Access.ts"
 import * as Admin from "../admin/Admin.ts"
@@ -18,18 +19,18 @@ import { modules } from "./modules.ts"
 import { css } from "./style.ts"
 
 export type Options = Admin.TokenOptions & {
-  /** Where the page is; its admin endpoint is at `{path}/api`. Default `/console`. */
+  /** Path of the page. Its admin endpoint is at `{path}/api`. Default `/console`. */
   readonly path?: `/${string}` | undefined
 }
 
 export interface PageOptions {
-  /** Where the page is. It asks the admin endpoint at `{path}/api`. Default `/console`. */
+  /** Path of the page. It reads the admin endpoint at `{path}/api`. Default `/console`. */
   readonly path?: `/${string}` | undefined
-  /** Names of the server beside loopback, as for `McpServer.layerHttp`. Default none; others get 403. */
+  /** The server's host names besides loopback, as for `McpServer.layerHttp`. Requests for other names receive a 403. Default: none. */
   readonly allowedHosts?: ReadonlyArray<string> | undefined
 }
 
-/** Nothing but the page's own files, which have no inline script and no inline style; text never becomes HTML. */
+/** Allows only the page's own files, which contain no inline scripts or styles. Text is never inserted as HTML. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -74,9 +75,10 @@ const page = (path: `/${string}`, access: Parameters<typeof Access.refusalOf>[1]
   )
 
 /**
- * The page at `path`, and its admin endpoint at `{path}/api`, for this machine only: `token` sees and interrupts, `readOnlyToken` sees. For
- * a timeline that begins before the page was opened, give the page and the server `Admin.layerHistory()`. For rates and durations, give
- * the server `Telemetry.layer()`. Serve it with `McpServer.serveHttp`, which ends open pages at a shutdown.
+ * Serves the page at `path` and its admin endpoint at `{path}/api`, for this machine only. Holders of `token` may view and interrupt;
+ * holders of `readOnlyToken` may only view. To show events from before the page was opened, provide `Admin.layerHistory()` to both the page
+ * and the server. To show rates and durations, provide `Telemetry.layer()` to the server. Serve it with `McpServer.serveHttp`, which closes
+ * open pages on shutdown.
  *
  * @example
  * ```ts
@@ -94,7 +96,7 @@ const page = (path: `/${string}`, access: Parameters<typeof Access.refusalOf>[1]
  *
  * const page = Layer.unwrap(Effect.map(Config.Redacted("ADMIN_TOKEN"), (token) => Console.layer({ token })))
  *
- * // At http://127.0.0.1:9464/console, beside the server over stdio or HTTP.
+ * // At http://127.0.0.1:9464/console, in the same program as the server over stdio or HTTP.
  * export const app = McpServer.serveHttp(page).pipe(
  *   Layer.provide([history, NodeHttpServer.layer(createServer, { port: 9464, host: "127.0.0.1" })]),
  *   Layer.provideMerge(server)
@@ -107,8 +109,9 @@ export const layer = (options: Options): Layer.Layer<never, never, McpServer | H
 }
 
 /**
- * The page alone, for servers with authorization: `Admin.layer` with `scopes` is its endpoint, behind `Auth.protect` or another middleware
- * that provides a `Principal`. The page itself is not behind it: it has no secrets, and a browser sends no token for it. Serve it over HTTPS.
+ * Serves only the page, for servers with authorization. It uses the endpoint from `Admin.layer` with `scopes`, behind `Auth.protect` or
+ * other middleware that provides a `Principal`. The page itself is not protected, because it contains no secrets and browsers send no token
+ * for it. Serve it over HTTPS.
  *
  * @example
  * ```ts
@@ -121,7 +124,7 @@ export const layer = (options: Options): Layer.Layer<never, never, McpServer | H
  * const allowedHosts = ["mcp.example.com"]
  * const scopes = { see: "console:see", steer: "console:steer" }
  *
- * // The endpoint of clients and that of the page, both behind the same authorization.
+ * // The endpoint for clients and the endpoint for the page, both behind the same authorization.
  * export const routes = Layer.mergeAll(
  *   Auth.protect(
  *     Layer.merge(

@@ -1,9 +1,28 @@
-/** The modules of the page as a browser runs them. They lie beside this one: published as they are, and as TypeScript in a clone. */
+/**
+ * Loads the page's modules for the browser. They are located next to this one, compiled in a published package and as TypeScript in a
+ * clone.
+ */
 import * as Effect from "effect/Effect"
 import { readFile } from "node:fs/promises"
 
-/** Every module of the page. */
-const names = ["api", "details", "dom", "drain", "main", "messages", "model", "plots", "timeline", "tree"]
+/** All of the page's modules. */
+const names = [
+  "api",
+  "details",
+  "dom",
+  "drain",
+  "groups",
+  "main",
+  "messages",
+  "model",
+  "outcome",
+  "overview",
+  "plots",
+  "table",
+  "tabs",
+  "timeline",
+  "tree"
+]
 
 const isSource = import.meta.url.endsWith(".ts")
 
@@ -14,7 +33,7 @@ const read = async (name: string): Promise<readonly [file: string, text: string]
   return [`${name}.js`, stripTypeScriptTypes(text).replaceAll(/(from "\.\/[\w-]+)\.ts"/g, '$1.js"')]
 }
 
-/** Dies where they are not there: a bundler that does not copy them has left them out. */
+/** Dies if the modules are missing because a bundler did not copy them. */
 export const modules: Effect.Effect<ReadonlyArray<readonly [file: string, text: string]>> = Effect.promise(() =>
   Promise.all(names.map(read))
 )

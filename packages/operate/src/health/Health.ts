@@ -1,8 +1,8 @@
 /**
- * Whether servers live, and whether they are ready for requests: for probes of a platform over HTTP, and in the answers to `ping`.
+ * Reports whether servers are alive and ready for requests, to a platform's HTTP probes and in responses to `ping`.
  *
- * Owns the checks, the state of draining, and the count of servers that are built. Refuses to tell why a check failed: that is logged,
- * since any caller may ask.
+ * Tracks checks, draining, and the number of servers that have been built. The reason for a failed check is only logged, because any caller
+ * can request the report.
  */
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import { interrupted } from "@effect-mcp/protocol/McpError"
@@ -20,7 +20,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 
-/** `failed`: the check failed, or took too long. */
+/** `failed` means that the check failed or timed out. */
 export interface CheckReport {
   readonly name: string
   readonly status: "ok" | "failed"
@@ -28,15 +28,15 @@ export interface CheckReport {
 }
 
 /**
- * `starting`: no server is built yet. `draining`: the servers are about to stop. `failing`: a critical check failed. `degraded`: another
- * check failed; requests are still answered.
+ * The servers' status. `starting` means no server has been built yet. `draining` means the servers are about to stop. `failing` means a
+ * critical check failed. `degraded` means another check failed, but requests are still handled.
  */
 export interface HealthReport {
   readonly status: "ready" | "degraded" | "starting" | "draining" | "failing"
   readonly checks: ReadonlyArray<CheckReport>
 }
 
-/** Whether requests are to be sent here. */
+/** True if requests should be sent to this process. */
 export const isReady = ({ status }: HealthReport): boolean => status === "ready" || status === "degraded"
 
 interface Check {
@@ -47,29 +47,29 @@ interface Check {
   readonly applies?: (() => boolean) | undefined
 }
 
-/** The service that knows whether a process is ready to serve. */
+/** The service that reports whether a process is ready to serve. */
 export class Health extends Context.Service<
   Health,
   {
-    /** Runs the checks, unless they ran a moment ago. */
+    /** Runs the checks, unless they ran a moment ago, and returns the report. */
     readonly report: Effect.Effect<HealthReport>
-    /** Says from now on that the servers are not ready. HTTP served by `McpServer.serveHttp` does so at its shutdown. */
+    /** Reports the servers as not ready from now on. `McpServer.serveHttp` calls it on shutdown. */
     readonly drain: Effect.Effect<void>
-    /** Adds a check, for as long as the scope. See `layerCheck`. */
+    /** Adds a check until the scope closes. See `layerCheck`. */
     readonly register: (check: Check) => Effect.Effect<void, never, Scope.Scope>
   }
 >()("@effect-mcp/operate/Health") {}
 
 export interface Options {
-  /** How long one check may take. Default 5 seconds. */
+  /** Time limit for each check. Default 5 seconds. */
   readonly timeout?: Duration.Input | undefined
-  /** How long a report is given again, however often it is asked for. Default 1 second. */
+  /** How long to reuse a report. Default 1 second. */
   readonly cache?: Duration.Input | undefined
 }
 
 /**
- * Runs a check in a fiber of its own: one that cannot be interrupted would hold up every report. While it still runs, it counts as failed,
- * and is not started again.
+ * Runs a check in a separate fiber, because an uninterruptible check would block every report. While it is still running, it counts as
+ * failed and is not started again.
  */
 const runner = (timeout: Duration.Input) => {
   const late = new Map<Check, Fiber.Fiber<unknown, unknown>>()
@@ -93,8 +93,9 @@ const runner = (timeout: Duration.Input) => {
 }
 
 /**
- * The health of the servers that receive this layer: provide it to `McpServer.layer`, to the checks and to the routes. All calls without
- * options are one layer. With options, keep the layer in a variable: another call is the health of other servers.
+ * Reports the health of the servers that this layer is provided to. Provide it to `McpServer.layer`, the checks and the routes. Calls
+ * without options all return the same layer. If you pass options, store the layer in a variable, because each call creates a separate
+ * `Health`.
  *
  * @example
  * ```ts
@@ -160,9 +161,9 @@ const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 sec
         [
           nodes === undefined
             ? Effect.void
-            : // Without its database a node can open no session.
+            : // Without its database, a node cannot open sessions.
               register({ name: "nodes", critical: true, run: nodes.directory.answers }),
-          // Without their store everything but tasks still works. The features of a server are built after it.
+          // Without their store, everything except tasks still works. A server's features are built after the store.
           register({
             name: "tasks",
             critical: false,
@@ -181,12 +182,12 @@ const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 sec
   return Context.merge(Context.make(Health, health), Observer.service(observe))
 })
 
-/** One value, so that every call without options is the same health. */
+/** A single value, so that every call without options shares the same health. */
 const standard = Layer.effectContext(Effect.suspend(() => make({})))
 
 /**
- * A check of one's own, for as long as the layer: it fails, or does not. Critical ones make the servers not ready; others degraded, as
- * where a store is gone that few requests need. Default: not critical.
+ * Adds a check for as long as the layer lives. It passes unless the effect fails. If a critical check fails, the servers are not ready. If
+ * any other check fails, they are degraded, which suits a store that only a few requests need. By default, checks are not critical.
  */
 export const layerCheck = <E, R>(
   name: string,
@@ -201,9 +202,9 @@ export const layerCheck = <E, R>(
   )
 
 export interface RouteOptions {
-  /** Default `/healthz`. */
+  /** Path of the liveness route. Default `/healthz`. */
   readonly live?: HttpRouter.PathInput | undefined
-  /** Default `/readyz`. */
+  /** Path of the readiness route. Default `/readyz`. */
   readonly ready?: HttpRouter.PathInput | undefined
 }
 
@@ -211,8 +212,8 @@ const respond = (status: number, body: HealthReport | { readonly status: "ok" })
   HttpServerResponse.jsonUnsafe(body, { status, headers: { "cache-control": "no-store" } })
 
 /**
- * Adds two routes: `/healthz` is 200 while the process answers; `/readyz` is 200 where the servers are ready or degraded, else 503, with
- * the report as JSON. Neither asks for authorization.
+ * Adds two routes. `/healthz` returns 200 as long as the process responds. `/readyz` returns 200 if the servers are ready or degraded, and
+ * 503 otherwise, with the report as JSON. Neither route requires authorization.
  */
 export const layerRoutes = ({ live = "/healthz", ready = "/readyz" }: RouteOptions = {}): Layer.Layer<
   never,
@@ -232,7 +233,7 @@ export const layerRoutes = ({ live = "/healthz", ready = "/readyz" }: RouteOptio
     })
   )
 
-/** A feature of a server: `ping` is answered by -31503 with the status where `/readyz` would be 503. For stdio. */
+/** Makes `ping` fail with -31503 and the status whenever `/readyz` would return 503. Add it to a server's features, for stdio. */
 export const layerPing: Layer.Layer<never, never, Health | Middleware.MiddlewareRegistry> = Layer.unwrap(
   Effect.map(Health, (health) =>
     Middleware.inbound(({ message }, next) =>

@@ -1,4 +1,4 @@
-/** The metrics of clients, as their observer. */
+/** Client metrics, implemented as an observer. */
 import type { ClientObserver, ObservedConnection } from "@effect-mcp/client/ClientObserver"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import { ownContext, Series, SeriesLimit } from "./Series.ts"
 import { read } from "./read.ts"
 import type { Options } from "./ServerMetrics.ts"
 
-/** By its address: a URL is HTTP. Command lines and sockets are not told apart. */
+/** Guesses the transport from the address. A URL means HTTP; command lines and sockets can't be distinguished. */
 const transportOf = ({ address }: ObservedConnection): string | undefined =>
   address !== undefined && /^https?:/.test(address) ? "http" : undefined
 

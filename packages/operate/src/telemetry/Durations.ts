@@ -1,33 +1,34 @@
 /**
- * A histogram of durations that counts by itself, and which the registry of Effect's metrics reads: an update looks nothing up.
+ * A histogram of durations that does its own counting and is read by Effect's metric registry, so that recording a value needs no lookup.
  *
- * Effect's own finds its series in the registry at each update, by a text of some 400 characters. That and its search for a bucket are most of
- * what metrics cost a call (`packages/bench/NOTES.md`).
+ * Effect's own histogram looks up its series in the registry on every update, using a key of some 400 characters. That lookup and the
+ * search for a bucket make up most of the per-call cost of metrics (`packages/bench/NOTES.md`).
  */
 import * as Context from "effect/Context"
+import { memoize } from "effect/Function"
 import * as Metric from "effect/Metric"
 import { type Attributes, boundaries, histogram, type MetricInfo } from "./Names.ts"
 
-/** The series of a registry, by what identifies them: layers that share a registry count together. */
+/** A registry's series by key, so that layers sharing a registry count together. */
 class RegistrySeries {
   readonly all = new Map<string, Durations>()
-  /** How many series the registry had when that was last read. */
+  /** Number of series in the registry when it was last read. */
   size = 0
-  /** How often that had changed by other hands: then the program may have taken out any of `all`. */
+  /** Number of changes made by others, after which anything in `all` may have been removed. */
   changes = 0
 }
 
-const made = new WeakMap<object, RegistrySeries>()
+const seriesOf = memoize<object, RegistrySeries>(() => new RegistrySeries())
 
-/** After how many updates a series is looked for, where the number of series has not changed meanwhile. */
+/** Number of updates after which a series is looked up again, even if the number of series hasn't changed. */
 const often = 64
 
 const sorted = (attributes: Attributes) => Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1))
 
-/** Most requests take less: the list of bounds is not read for them. */
+/** Most requests are faster than this, so the list of bounds isn't searched for them. */
 const least = boundaries[0] ?? 0
 
-/** Where a series has its figures: in one array, for as fields each would be an object of the heap that an update has to reach. */
+/** Index of the sum. All of a series' figures are in one array, because separate fields would be separate heap objects. */
 const sum = 0
 const min = 1
 const max = 2
@@ -41,10 +42,10 @@ export class Durations {
   private readonly siblings: RegistrySeries
   private readonly metric: Metric.Histogram<number>
   private readonly context: Context.Context<never>
-  /** The key and the entry of the series in the registry. */
+  /** The series' key and entry in the registry. */
   private key: string | undefined = undefined
   private entry: unknown = undefined
-  /** The changes of the registry after which the series was last found in it. */
+  /** Number of registry changes at which the series was last found in it. */
   private found = -1
 
   private constructor(metric: Metric.Histogram<number>, context: Context.Context<never>, siblings: RegistrySeries) {
@@ -54,11 +55,10 @@ export class Durations {
     this.registry = Context.get(context, Metric.MetricRegistry)
   }
 
-  /** The series with these attributes and those of the context, in the registry of the context. */
+  /** Returns the series with these attributes plus the context's attributes, in the context's registry. */
   static of(info: MetricInfo, attributes: Attributes, context: Context.Context<never>): Durations {
     const registry = Context.get(context, Metric.MetricRegistry)
-    let siblings = made.get(registry)
-    if (siblings === undefined) made.set(registry, (siblings = new RegistrySeries()))
+    const siblings = seriesOf(registry)
     const around = Context.get(context, Metric.CurrentMetricAttributes)
     const key = JSON.stringify([info.name, sorted(attributes), sorted(around)])
     const known = siblings.all.get(key)
@@ -91,7 +91,7 @@ export class Durations {
     return (this.figures[place] = this.at(place) + value)
   }
 
-  /** Begins anew where the program has taken the series out of its registry. */
+  /** Starts over if the program has removed the series from its registry. */
   private check(): void {
     if (this.key === undefined || this.registry.get(this.key) !== this.entry) this.register()
     this.found = this.siblings.changes

@@ -1,5 +1,5 @@
-/** Durations of requests, by method, target, error, revision and transport. */
-import { errorTypeOf, transportAttributes } from "@effect-mcp/core/internal/Spans"
+/** Request durations by method, target, error, revision and transport. */
+import { errorTypeOf, transportAttributes } from "@effect-mcp/core/internal/peers"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -9,7 +9,7 @@ import * as Exit from "effect/Exit"
 import type { MetricInfo } from "./Names.ts"
 import { type Measured, Series, type SeriesLimit } from "./Series.ts"
 
-/** What takes the place of text of the other side that is not known: there would be a series for each. */
+/** Replaces unknown text from the other side, which would otherwise create a new series for each value. */
 export const other = "_OTHER"
 
 const known = new Set<string>([
@@ -19,14 +19,14 @@ const known = new Set<string>([
   ...Object.keys(MethodInfo.serverNotifications)
 ])
 
-/** How many methods of extensions, and how many names of tools and prompts, are told apart. */
+/** Maximum number of distinct extension methods, and of distinct tool and prompt names. */
 const most = 1000
 
-/** Text of messages that has shown itself to be a name: there was a request with it that succeeded. */
+/** Names known to be real, because a request that used them succeeded. */
 class KnownNames {
   private readonly names = new Set<string>()
 
-  /** The name, where it is known or becomes known now. */
+  /** Returns the name if it was already known, or becomes known now. */
   see(name: string, succeeded: boolean): string | undefined {
     if (this.names.has(name)) return name
     if (!succeeded || this.names.size >= most) return undefined
@@ -46,18 +46,18 @@ const attributes = [
   "gen_ai.tool.name",
   "gen_ai.prompt.name"
 ]
-/** The longest name that is an attribute. */
+/** Maximum length of a name in an attribute. */
 const longest = 256
-/** The first attribute that is left out where there are too many series. */
+/** First attribute to omit when there are too many series. */
 const droppable = attributes.indexOf("error.type")
 
-/** The attributes of sessions. */
+/** Session attributes. */
 export const sessionAttributes = ["mcp.protocol.version", "network.transport", "network.protocol.name"]
 
 export const versionOf = (version: string | undefined): string | undefined =>
   version !== undefined && Revision.get(version) !== undefined ? version : undefined
 
-/** The name that a message gives as its target, if it does. */
+/** Returns the name of a message's target, if it has one. */
 const nameOf = (method: string, params: JsonRpc.Params | undefined): string | undefined => {
   if (method !== "tools/call" && method !== "prompts/get") return undefined
   const name = params?.name
@@ -67,14 +67,14 @@ const nameOf = (method: string, params: JsonRpc.Params | undefined): string | un
 const succeeds = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isSuccess(exit) && !(isJsonObject(exit.value) && exit.value["isError"] === true)
 
-/** Requests that succeed and are alike, as messages give them, and their series. */
+/** Successful requests with the same attributes, and their series. */
 class Success {
   private readonly method: string
   private readonly target: string | undefined
   private readonly revision: string | undefined
   private readonly transport: string | undefined
   readonly series: Measured
-  /** Others of the same target, or of the same method without one. */
+  /** The next one with the same target, or with the same method and no target. */
   readonly next: Success | undefined
 
   constructor(
@@ -101,7 +101,7 @@ class Success {
 }
 
 export class Operations {
-  /** By target, or by method where a request has none. */
+  /** By target, or by method for requests without a target. */
   private readonly successes = new Map<string, Success>()
   private readonly namesTargets: boolean
   private readonly series: Series
@@ -113,7 +113,7 @@ export class Operations {
     this.namesTargets = namesTargets
   }
 
-  /** Gives the `error.type` of the exit. */
+  /** Returns the exit's `error.type`. */
   record(
     method: string,
     params: JsonRpc.Params | undefined,
@@ -171,7 +171,7 @@ export class Operations {
       isTool ? undefined : target
     ])
     series.record(milliseconds / 1000)
-    // Only text that is among the attributes is a key: the other side cannot make this grow.
+    // Only keys from known attributes are stored, so the other side cannot make this grow.
     if (error === undefined && shown === method && target === name && version === revision) {
       const key = name ?? method
       this.successes.set(key, new Success(method, name, revision, transport, series, this.successes.get(key)))

@@ -1,8 +1,8 @@
 /**
- * The series of metrics with attributes, each made once.
+ * Metric series with attributes, each created once.
  *
- * Owns the bound of their number: names of tools and codes of errors come from messages. Attributes whose values are not known beforehand
- * are left out once there are too many series.
+ * Their number is bounded, because tool names and error codes come from messages. Once there are too many series, attributes with
+ * unpredictable values are omitted.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ const made = (info: MetricInfo, attributes: Attributes, context: Context.Context
   return { record: (value) => counter.updateUnsafe(value, context) }
 }
 
-/** What metrics read of a context at each update, and nothing else: a lookup in the context of a program takes longer than an update. */
+/** Only the services that metrics read on each update, because a lookup in the program's full context takes longer than an update. */
 export const ownContext: Effect.Effect<Context.Context<never>> = Effect.map(Effect.context<never>(), (context) =>
   Context.makeUnsafe(
     new Map<string, unknown>([
@@ -32,7 +32,7 @@ export const ownContext: Effect.Effect<Context.Context<never>> = Effect.map(Effe
   )
 )
 
-/** A tree of series: a key of several parts is not joined to find one. */
+/** A tree of series, so that finding one doesn't require joining the parts of its key. */
 class Branch<A> {
   private readonly branches = new Map<Key, Branch<A>>()
   series: A | undefined = undefined
@@ -50,7 +50,7 @@ class Branch<A> {
   }
 }
 
-/** How many series there are, of all metrics of one layer. */
+/** Limits the number of series across all of a layer's metrics. */
 export class SeriesLimit {
   private left: number
 
@@ -58,13 +58,13 @@ export class SeriesLimit {
     this.left = most
   }
 
-  /** Whether there may be one more, which is counted. */
+  /** Counts another series. Returns false if the limit has been reached. */
   take(): boolean {
     return this.left > 0 && this.left-- > 0
   }
 }
 
-/** The series of one metric by a fixed list of attributes. The last ones, from `droppable` on, are left out beyond the limit. */
+/** A metric's series, by a fixed list of attributes. Beyond the limit, attributes from `droppable` onward are omitted. */
 export class Series {
   private readonly names: ReadonlyArray<string>
   private readonly droppable: number
@@ -86,12 +86,12 @@ export class Series {
     this.limit = limit
   }
 
-  /** Records a value; `keys` are those of the attributes, in their order, and undefined where one does not apply. */
+  /** Records a value. `keys` contains the attribute values in order, with `undefined` for those that don't apply. */
   record(value: number, ...keys: ReadonlyArray<Key>): void {
     this.seriesOf(keys).record(value)
   }
 
-  /** The series of these keys; made where there is none. */
+  /** Returns the series with these keys, creating it if necessary. */
   seriesOf(keys: ReadonlyArray<Key>): Measured {
     let at: Branch<Measured> | undefined = this.root
     for (const key of keys) at = at?.find(key)

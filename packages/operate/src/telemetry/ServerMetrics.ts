@@ -1,5 +1,5 @@
-/** The metrics of a server, as its observer. Gauges are read when metrics are exported, and cost nothing before. */
-import { transportAttributes } from "@effect-mcp/core/internal/Spans"
+/** Server metrics, implemented as an observer. Gauges are only read when metrics are exported. */
+import { transportAttributes } from "@effect-mcp/core/internal/peers"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { Observed, Observer } from "@effect-mcp/server/Observer"
@@ -8,22 +8,23 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type MetricInfo, serverMetrics, sum, value } from "./Names.ts"
+import { count, type OpenCounts } from "./openCounts.ts"
 import { Operations, other, sessionAttributes, versionOf } from "./Operations.ts"
 import { read } from "./read.ts"
 import { ownContext, Series, SeriesLimit } from "./Series.ts"
 import * as TaskMetrics from "./TaskMetrics.ts"
 
 export interface Options {
-  /** Whether series name tools and prompts. Default true. */
+  /** Whether to include tool and prompt names in series. Default true. */
   readonly targets?: boolean | undefined
-  /** How many series there are at most; beyond them targets and errors are left out. Default 2000. */
+  /** Maximum number of series. Beyond it, targets and errors are omitted. Default 2000. */
   readonly maxSeries?: number | undefined
 }
 
-/** The reason of a refusal by the `error.type` of a request, in any transport. */
+/** Rejection reasons by a request's `error.type`, for any transport. */
 const reasons: Readonly<Record<string, string>> = { [McpError.LimitExceeded]: "limit" }
 
-/** The same where no HTTP status says it. */
+/** Additional reasons, used if there is no HTTP status. */
 const reasonsWithoutHttp: Readonly<Record<string, string>> = {
   ...reasons,
   [McpError.Unauthorized]: "unauthorized",
@@ -43,36 +44,14 @@ const reasonsOfStatus: Readonly<Record<number, string>> = {
   503: "unavailable"
 }
 
-/** What is open at servers now. */
-const count = (servers: Iterable<Observed>) => {
-  const counts = { sessions: 0, active: 0, pending: 0, subscriptions: 0, questions: 0, backlog: 0, unkept: 0 }
-  const add = ({ isSubscription, state }: { readonly isSubscription: boolean; readonly state: string }): void => {
-    if (isSubscription) counts.subscriptions++
-    else if (state === "pending") counts.pending++
-    else counts.active++
-  }
-  for (const { sessions, stateless } of servers) {
-    for (const session of sessions) {
-      if (!session.sessionless) counts.sessions++
-      for (const request of session.peer.open()) add(request)
-      counts.questions += session.peer.outstanding()
-      counts.backlog += session.backlog ?? 0
-      counts.unkept += session.unkept ?? 0
-      if (session.hasSubscriptions) counts.subscriptions += session.subscriptions.size
-    }
-    for (const request of stateless) add(request)
-  }
-  return counts
-}
-
-/** Bytes of transports that are closed, and of HTTP. */
+/** Bytes carried by closed transports and by HTTP. */
 interface Carried {
   received: number
   sent: number
 }
 
 const gauges = (servers: ReadonlySet<Observed>, closed: Carried, context: Context.Context<never>) => {
-  const gauge = (info: MetricInfo, get: (counts: ReturnType<typeof count>) => number) =>
+  const gauge = (info: MetricInfo, get: (counts: OpenCounts) => number) =>
     read(value(info), context, () => ({ value: get(count(servers)) }))
   const io = (direction: "receive" | "transmit", of: keyof Carried) =>
     read(sum(serverMetrics.io, { "network.io.direction": direction }), context, () => {
@@ -116,7 +95,7 @@ interface Parts {
   readonly clock: Clock.Clock
   readonly targets: boolean
   readonly limit: SeriesLimit
-  /** The servers that are observed. */
+  /** The observed servers. */
   readonly servers: Set<Observed>
   readonly closed: Carried
 }
@@ -127,6 +106,8 @@ const observer = ({ clock, closed, context, limit, servers, targets }: Parts): O
   const queued = new Series(serverMetrics.queued, ["mcp.method.name"], 1, limit, context)
   const lasted = new Series(serverMetrics.session, sessionAttributes, sessionAttributes.length, limit, context)
   const refusals = new Series(serverMetrics.refusals, ["reason"], 1, limit, context)
+  // Prometheus misses the first increase of a series that appears with it.
+  for (const reason of ["limit", "unauthorized"]) refusals.record(0, reason)
   const notifications = new Series(serverMetrics.notifications, ["mcp.method.name"], 1, limit, context)
   return {
     ...TaskMetrics.observer(targets, limit, context),

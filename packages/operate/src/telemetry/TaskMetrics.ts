@@ -1,6 +1,6 @@
-/** The metrics of tasks: of those that run in this process, and of those of its store that no process runs. */
-import { errorTypeOf } from "@effect-mcp/core/internal/Spans"
-import type { ParkedByState } from "@effect-mcp/server/internal/TaskSource"
+/** Task metrics, for tasks running in this process and for tasks in its store that no process is running. */
+import { errorTypeOf } from "@effect-mcp/core/internal/peers"
+import type { ParkedByState } from "@effect-mcp/server/internal/observing"
 import type { Observed, Observer } from "@effect-mcp/server/Observer"
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -14,13 +14,10 @@ import { Series, type SeriesLimit } from "./Series.ts"
 const states = ["running", "asking", "sleeping"] as const
 const parkedStates = ["asking", "sleeping", "pending"] as const
 
-/** How long the counts of a store are used, in milliseconds: an exporter reads several series of them. */
+/** How long to reuse a store's counts, in milliseconds, because an exporter reads several series from them. */
 const fresh = 5000
 
-/**
- * The counts of parked tasks. A gauge cannot wait for a store, so a read starts the next look at it: the figure of a store that answers
- * later is that of the read before.
- */
+/** Counts of parked tasks. A gauge can't wait for a store, so each read starts the next query and returns the previous query's result. */
 class ParkedTasks {
   private counts: ParkedByState = { asking: 0, sleeping: 0, pending: 0 }
   private looked = -Infinity
@@ -45,7 +42,7 @@ class ParkedTasks {
     return this.counts[state]
   }
 
-  /** A store that fails leaves the figures as they are. */
+  /** If the store fails, the figures stay unchanged. */
   private get look(): Effect.Effect<void> {
     const sources = Array.from(this.servers, ({ tasks }) => [...tasks.all]).flat()
     return Effect.forEach(sources, ({ parked }) => parked).pipe(
@@ -59,7 +56,7 @@ class ParkedTasks {
   }
 }
 
-/** Registers the gauges for as long as the scope. */
+/** Registers the gauges until the scope closes. */
 export const gauges = (
   servers: ReadonlySet<Observed>,
   clock: Clock.Clock,
@@ -84,7 +81,7 @@ export const gauges = (
   })
 }
 
-/** Names of tools are the server's own. */
+/** Tool names are the server's own, so they are safe to use as attributes. */
 export const observer = (
   targets: boolean,
   limit: SeriesLimit,

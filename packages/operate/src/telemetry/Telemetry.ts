@@ -1,11 +1,11 @@
 /**
- * Metrics of servers and clients on Effect's own `Metric`, by OpenTelemetry's semantic conventions.
+ * Server and client metrics using Effect's `Metric`, following OpenTelemetry's semantic conventions.
  *
- * Spans need no layer of this package: servers and clients make them where the program has a `Tracer`. Without these layers nothing is
- * measured, and nothing of this is loaded. Exporters are Effect's: `Otlp` and `PrometheusMetrics` of `effect/observability`.
+ * Tracing needs no layer from this package: servers and clients create spans if the program has a `Tracer`. Without these layers nothing is
+ * measured, and none of this code is loaded. To export metrics, use Effect's `Otlp` and `PrometheusMetrics` from `effect/observability`.
  */
 import * as ClientObserver from "@effect-mcp/client/ClientObserver"
-import { RecordedArguments } from "@effect-mcp/core/internal/Spans"
+import { RecordedArguments } from "@effect-mcp/core/internal/peers"
 import * as Observer from "@effect-mcp/server/Observer"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -17,7 +17,7 @@ export { all as metrics, boundaries, type MetricInfo, prometheusName } from "./N
 export type { Options } from "./ServerMetrics.ts"
 
 /**
- * The metrics of the servers that are given this layer. Provide it to `McpServer.layer`. Servers that share the layer are counted together.
+ * Measures the servers that this layer is provided to. Provide it to `McpServer.layer`. Servers that share the layer are counted together.
  *
  * @example
  * ```ts
@@ -41,8 +41,9 @@ export const layer = (options: Options = {}): Layer.Layer<Observer.Observers> =>
   Observer.layer(Effect.suspend(() => ServerMetrics.make(options)))
 
 /**
- * Spans of tool calls have their arguments as JSON (`gen_ai.tool.call.arguments`), without the values of members of these names, and cut at
- * 4096 characters. Without this layer they have none: arguments may be secrets. Provide it to a server, its endpoint, or a client.
+ * Adds tool call arguments to their spans as JSON (`gen_ai.tool.call.arguments`), truncated to 4096 characters. Values of the object
+ * members listed in `redact` are redacted. Without this layer, spans contain no arguments, because they may be secret. Provide it to a
+ * server, its endpoint, or a client.
  *
  * @example
  * ```ts
@@ -57,7 +58,7 @@ export const layerArguments = ({ redact }: { readonly redact: ReadonlyArray<stri
   )
 
 /**
- * The metrics of the clients that are given this layer.
+ * Measures the clients that this layer is provided to.
  *
  * @example
  * ```ts

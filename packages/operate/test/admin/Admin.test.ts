@@ -8,7 +8,7 @@ import { HttpRouter } from "effect/http"
 import { ask, type Asked, bearer, post, readOnly, token } from "../support/admin.ts"
 import { clientOf, initialize, listener, portOf } from "../support/served.ts"
 
-/** A tool that hangs, and says that it has begun. */
+/** A tool that hangs after reporting that it has begun. */
 const Hang = Tool.make("hang", { description: "Hangs", input: { secret: Schema.String } })
 
 const secretUri = "https://ada:swordfish@host/report?token=swordfish"
@@ -46,8 +46,8 @@ const start = Effect.gen(function* () {
 
 const interrupt = (port: number, body: unknown, more: Asked = {}) => post(port, "interrupt", body, more)
 
-describe.each(Revision.all)("the admin endpoint at a server of $version", ({ version }) => {
-  it.live("The audit trail of a server tells an operator's interrupt from a client's cancel", () =>
+describe.each(Revision.all)("Admin endpoint of a $version server", ({ version }) => {
+  it.live("The audit trail distinguishes an operator's interrupt from a client's cancellation", () =>
     Effect.gen(function* () {
       const lines = yield* Effect.gen(function* () {
         const { calls, client, lines, port } = yield* start
@@ -73,7 +73,7 @@ describe.each(Revision.all)("the admin endpoint at a server of $version", ({ ver
     })
   )
 
-  it.live("The admin endpoint shows a call that hangs, without its arguments, and ends it with a reason", () =>
+  it.live("A stuck call is shown without its arguments and ended with a reason", () =>
     Effect.gen(function* () {
       const { began, client, interrupted, port } = yield* start
       const { callTool } = yield* client(version)
@@ -97,7 +97,7 @@ describe.each(Revision.all)("the admin endpoint at a server of $version", ({ ver
     }).pipe(Effect.scoped)
   )
 
-  it.live("The admin endpoint shows the resource that a request reads without the user and the query of its URI", () =>
+  it.live("A resource read is shown without its URI's user and query", () =>
     Effect.gen(function* () {
       const { began, client, port } = yield* start
       const { readResource } = yield* client(version)
@@ -113,28 +113,26 @@ describe.each(Revision.all)("the admin endpoint at a server of $version", ({ ver
   )
 })
 
-describe("the admin endpoint", () => {
-  it.live(
-    "The admin endpoint refuses missing or wrong tokens, other hosts, pages and proxies, and an interrupt by a read-only token",
-    () =>
-      Effect.gen(function* () {
-        const { port } = yield* start
-        const statusOf = (asked: Asked) => Effect.map(ask(port, asked), ({ status }) => status)
-        assert.strictEqual(yield* statusOf({ headers: {} }), 401)
-        assert.strictEqual(yield* statusOf({ headers: bearer("token-of-another-program") }), 401)
-        assert.strictEqual(yield* statusOf({ headers: bearer(`${token}x`) }), 401)
-        assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), host: "evil.example" } }), 403)
-        assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), origin: "https://evil.example" } }), 403)
-        for (const name of ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"]) {
-          assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), [name]: "127.0.0.1" } }), 403, name)
-        }
-        assert.strictEqual(yield* statusOf({ headers: bearer(readOnly) }), 200)
-        const { status } = yield* interrupt(port, { key: "1", reason: "no" }, { headers: bearer(readOnly) })
-        assert.strictEqual(status, 403)
-      }).pipe(Effect.scoped)
+describe("Admin endpoint", () => {
+  it.live("Missing or wrong tokens, other hosts, pages, proxies and read-only interrupts are rejected", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start
+      const statusOf = (asked: Asked) => Effect.map(ask(port, asked), ({ status }) => status)
+      assert.strictEqual(yield* statusOf({ headers: {} }), 401)
+      assert.strictEqual(yield* statusOf({ headers: bearer("token-of-another-program") }), 401)
+      assert.strictEqual(yield* statusOf({ headers: bearer(`${token}x`) }), 401)
+      assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), host: "evil.example" } }), 403)
+      assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), origin: "https://evil.example" } }), 403)
+      for (const name of ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"]) {
+        assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), [name]: "127.0.0.1" } }), 403, name)
+      }
+      assert.strictEqual(yield* statusOf({ headers: bearer(readOnly) }), 200)
+      const { status } = yield* interrupt(port, { key: "1", reason: "no" }, { headers: bearer(readOnly) })
+      assert.strictEqual(status, 403)
+    }).pipe(Effect.scoped)
   )
 
-  it.live("The admin endpoint does not show the id of a session over HTTP, which admits its holder", () =>
+  it.live("An HTTP session's id is not shown, since it grants access", () =>
     Effect.gen(function* () {
       const server = McpServer.layer({ name: "test", version: "1", features: Layer.empty })
       const routes = Layer.merge(McpServer.layerHttp({ path: "/mcp" }), Admin.layer({ token: Redacted.make(token) }))
@@ -155,7 +153,7 @@ describe("the admin endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("The admin endpoint notes each interrupt in the audit trail that its layer is given", () =>
+  it.live("Each interrupt is recorded in its layer's audit trail", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       yield* Effect.gen(function* () {
@@ -177,7 +175,7 @@ describe("the admin endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("The admin endpoint refuses a body that is no interrupt, or too large", () =>
+  it.live("A body that is oversized or not an interrupt is rejected", () =>
     Effect.gen(function* () {
       const { port } = yield* start
       for (const body of [{}, { key: "1" }, { key: "1", reason: "" }, { key: "1", reason: "x".repeat(100_000) }]) {
@@ -186,7 +184,7 @@ describe("the admin endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("The admin endpoint counts exactly the loopback addresses as this machine", () => {
+  it("Only loopback addresses count as the local machine", () => {
     const local = ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"]
     const other = [
       undefined,
@@ -208,7 +206,7 @@ describe("the admin endpoint", () => {
     )
   })
 
-  it.effect("The admin endpoint refuses a token that is short enough to be guessed", () =>
+  it.effect("A guessably short token is rejected", () =>
     Effect.gen(function* () {
       const server = McpServer.layer({ name: "test", version: "1", features: Layer.empty })
       const admin = Admin.layer({ token: Redacted.make("short") })

@@ -42,7 +42,7 @@ const start = Effect.fnUntraced(function* (scope: Scope.Scope) {
         Layer.provide(observed),
         Layer.provideMerge(listener),
         Layer.provide(Logger.layer([])),
-        // The metrics of other tests are others.
+        // Separate from the metrics of other tests.
         Layer.provide(Layer.succeed(Metric.MetricRegistry, new Map()))
       )
     ),
@@ -62,7 +62,7 @@ const get = <A>(url: string, schema: Schema.Codec<A>) =>
     return yield* Schema.decodeUnknownEffect(schema)(json)
   })
 
-/** The snapshots that the endpoint sends, as they come. */
+/** Streams the snapshots that the endpoint sends. */
 const follow = (url: string) =>
   Stream.unwrap(Effect.map(HttpClient.get(`${url}/admin/changes`, { headers }), ({ stream }) => stream)).pipe(
     Stream.decodeText(),
@@ -76,9 +76,9 @@ const clientOf = (url: string, version: Revision.Version) =>
   )
 
 describe.each(Revision.all.filter(({ version }) => version !== "2024-11-05"))(
-  "the admin endpoint at a server over HTTP of $version",
+  "Admin endpoint of an HTTP server in $version",
   ({ era, version }) => {
-    it.live("The admin endpoint sends a snapshot at once and after each change, and ends at a shutdown", () =>
+    it.live("A snapshot is sent at once and after each change, until shutdown", () =>
       Effect.gen(function* () {
         const scope = yield* Scope.make()
         const { began, url } = yield* start(scope)
@@ -106,7 +106,7 @@ describe.each(Revision.all.filter(({ version }) => version !== "2024-11-05"))(
       }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
     )
 
-    it.live("The admin endpoint remembers ended requests of a session, and adds up its metrics", () =>
+    it.live("A session's ended requests are kept and its metrics are summed", () =>
       Effect.gen(function* () {
         const { url } = yield* start(yield* Scope.Scope)
         const client = yield* clientOf(url, version)
@@ -135,8 +135,8 @@ describe.each(Revision.all.filter(({ version }) => version !== "2024-11-05"))(
   }
 )
 
-describe("the admin endpoint", () => {
-  it.live("The admin endpoint keeps a bounded number of ended requests, the last ones", () =>
+describe("Admin endpoint limits", () => {
+  it.live("Only a limited number of the latest ended requests is kept", () =>
     Effect.gen(function* () {
       const { url } = yield* start(yield* Scope.Scope)
       const client = yield* clientOf(url, "2025-11-25")
@@ -153,7 +153,7 @@ describe("the admin endpoint", () => {
     }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
   )
 
-  it.live("The admin endpoint is followed by at most sixteen callers, and by others once one of them leaves", () =>
+  it.live("At most sixteen callers can follow, and a new one can once another leaves", () =>
     Effect.gen(function* () {
       const { url } = yield* start(yield* Scope.Scope)
       const status = () => Effect.map(HttpClient.get(`${url}/admin/changes`, { headers }), ({ status }) => status)
@@ -179,40 +179,38 @@ describe("the admin endpoint", () => {
   )
 })
 
-describe("followers", () => {
-  it.live(
-    "Followers of the changes are at most 16, also where no response is read yet, and a response that has ended makes room",
-    () =>
-      Effect.gen(function* () {
-        const app = yield* HttpRouter.toHttpEffect(
-          Admin.layer({ token: Redacted.make(token) }).pipe(
-            Layer.provide(McpServer.layer({ name: "test", version: "1", features: Layer.empty }))
-          )
+describe("Followers", () => {
+  it.live("At most 16 followers exist, even if no response is read yet, and an ended response makes room", () =>
+    Effect.gen(function* () {
+      const app = yield* HttpRouter.toHttpEffect(
+        Admin.layer({ token: Redacted.make(token) }).pipe(
+          Layer.provide(McpServer.layer({ name: "test", version: "1", features: Layer.empty }))
         )
-        const named = { ...headers, host: "127.0.0.1" }
-        const asking = new Request("http://127.0.0.1/admin/changes", { headers: named })
-        const request = HttpServerRequest.fromWeb(asking).modify({
-          remoteAddress: Option.some("127.0.0.1")
-        })
-        /** The status of a response that is not read, and what ends it. */
-        const ask = Effect.gen(function* () {
-          const scope = yield* Scope.make()
-          const provided = Effect.provideService(app, HttpServerRequest.HttpServerRequest, request)
-          const { status } = yield* Scope.provide(provided, scope)
-          return { status, end: Scope.close(scope, Exit.void) }
-        })
-        const asked = yield* Effect.forEach(Array.from({ length: 18 }), () => ask)
-        assert.deepStrictEqual(
-          asked.map(({ status }) => status),
-          [...Array.from({ length: 16 }, () => 200), 429, 429]
-        )
-        const [first, , ...rest] = asked
-        yield* first?.end ?? Effect.void
-        assert.strictEqual((yield* ask).status, 200)
-        assert.strictEqual((yield* ask).status, 429)
-        // A refused caller has taken no place.
-        yield* rest.at(-1)?.end ?? Effect.void
-        assert.strictEqual((yield* ask).status, 429)
-      }).pipe(Effect.scoped, Effect.provide(Logger.layer([])))
+      )
+      const named = { ...headers, host: "127.0.0.1" }
+      const asking = new Request("http://127.0.0.1/admin/changes", { headers: named })
+      const request = HttpServerRequest.fromWeb(asking).modify({
+        remoteAddress: Option.some("127.0.0.1")
+      })
+      /** Opens a response without reading it. Returns its status and a function that ends it. */
+      const ask = Effect.gen(function* () {
+        const scope = yield* Scope.make()
+        const provided = Effect.provideService(app, HttpServerRequest.HttpServerRequest, request)
+        const { status } = yield* Scope.provide(provided, scope)
+        return { status, end: Scope.close(scope, Exit.void) }
+      })
+      const asked = yield* Effect.forEach(Array.from({ length: 18 }), () => ask)
+      assert.deepStrictEqual(
+        asked.map(({ status }) => status),
+        [...Array.from({ length: 16 }, () => 200), 429, 429]
+      )
+      const [first, , ...rest] = asked
+      yield* first?.end ?? Effect.void
+      assert.strictEqual((yield* ask).status, 200)
+      assert.strictEqual((yield* ask).status, 429)
+      // A rejected caller has not taken a place.
+      yield* rest.at(-1)?.end ?? Effect.void
+      assert.strictEqual((yield* ask).status, 429)
+    }).pipe(Effect.scoped, Effect.provide(Logger.layer([])))
   )
 })

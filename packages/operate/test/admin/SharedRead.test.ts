@@ -4,7 +4,7 @@ import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Queue } from "effect"
 
-/** What runs at a server, where each read waits until the test completes it. */
+/** A shared read that waits until the test completes it. */
 const start = Effect.gen(function* () {
   const context = yield* Layer.build(McpServer.layer({ name: "test", version: "1", features: Layer.empty }))
   const reads = yield* Queue.unbounded<Deferred.Deferred<void>>()
@@ -20,8 +20,8 @@ const start = Effect.gen(function* () {
   return { reads, time: Effect.map(snapshot, ({ time }) => time) }
 })
 
-describe("the view of what runs", () => {
-  it.effect("Callers that come while a read runs share the next one", () =>
+describe("Shared reads", () => {
+  it.effect("Callers that arrive during a read share the next one", () =>
     Effect.gen(function* () {
       const { reads, time } = yield* start
       const first = yield* Effect.forkChild(time)
@@ -37,7 +37,7 @@ describe("the view of what runs", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("A read lasts when its caller leaves, and later callers have one of their own", () =>
+  it.effect("A read continues after its caller leaves, and later callers get their own", () =>
     Effect.gen(function* () {
       const { reads, time } = yield* start
       const first = yield* Effect.forkChild(time)

@@ -77,9 +77,64 @@ const modern = (port: number) =>
 
 const ready = (port: number) => Effect.map(ask(port, { path: "/readyz", headers: {} }), ({ status }) => status)
 
-describe("servers that an operator drains", () => {
+describe("Interrupting many requests", () => {
+  it.live("Each key has an outcome, and each interruption is audited", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      yield* Effect.gen(function* () {
+        const audit = Layer.provide(Audit.layer(), Audit.layerArray(lines))
+        const { began, client, port, snapshot } = yield* start({ more: audit })
+        const { callTool } = yield* client("2025-11-25")
+        const calls = yield* Effect.forEach(["a", "b"], (secret) =>
+          Effect.forkChild(Effect.flip(callTool(Hang, { secret })), { startImmediately: true })
+        )
+        yield* Deferred.await(began)
+        const { requests } = yield* Effect.repeat(snapshot, { until: ({ requests }) => requests.length === 2 })
+        const keys = requests.map(({ key }) => key)
+        const answer = yield* post(port, "interrupt-all", { keys: [...keys, "no-such-key"], reason: "They hang" })
+        assert.deepStrictEqual(JSON.parse(answer.text).outcomes, [
+          ...keys.map((key) => ({ key, outcome: "interrupted" })),
+          { key: "no-such-key", outcome: "ended" }
+        ])
+        for (const call of calls) assert.include((yield* Fiber.join(call)).message, "They hang")
+      }).pipe(Effect.scoped)
+      const noted = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === "admin.interrupt")
+      assert.sameMembers(
+        noted.map(({ outcome }) => outcome),
+        ["answered", "answered", "failed"]
+      )
+    })
+  )
+
+  it.live("A list is rejected if it is empty, too long, or sent with a read-only token", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const status = (keys: ReadonlyArray<string>, as = token) =>
+        Effect.map(post(port, "interrupt-all", { keys, reason: "no" }, { headers: bearer(as) }), ({ status }) => status)
+      assert.strictEqual(yield* status([]), 400)
+      assert.strictEqual(yield* status(Array.from({ length: 501 }, (_, i) => `${i}`)), 400)
+      assert.strictEqual(yield* status(Array.from({ length: 500 }, () => "k".repeat(300))), 200)
+      assert.strictEqual(yield* status(["1"], readOnly), 403)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("The snapshot names the server, and there is no record without a history", () =>
+    Effect.gen(function* () {
+      const { port, snapshot } = yield* start()
+      const { server, time } = yield* snapshot
+      assert.deepInclude(server, { name: "test", version: "1" })
+      assert.isUndefined(server?.lease)
+      assert.isAtMost(server?.since ?? Infinity, time)
+      const recent = yield* ask(port, { path: "/admin/recent" })
+      assert.strictEqual(recent.status, 404)
+      assert.include(recent.text, "Admin.layerHistory()")
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("Draining by an operator", () => {
   it.live(
-    "A drained server takes no new session and no request without one, is not ready, and ends after the running calls",
+    "A drained server rejects new sessions and sessionless requests, is not ready, and ends after running calls",
     () =>
       Effect.gen(function* () {
         const drained = yield* Deferred.make<void>()
@@ -99,7 +154,7 @@ describe("servers that an operator drains", () => {
         assert.strictEqual((yield* initialize(port)).status, 503)
         assert.strictEqual((yield* modern(port)).status, 503)
         assert.isTrue((yield* Effect.exit(client("2025-11-25")))._tag === "Failure")
-        // A session that is open is served as before.
+        // Open sessions are served as before.
         yield* Stream.runDrain(open.listTools)
         assert.isFalse(yield* Deferred.isDone(drained))
         yield* Deferred.succeed(go, undefined)
@@ -109,7 +164,7 @@ describe("servers that an operator drains", () => {
       }).pipe(Effect.scoped)
   )
 
-  it.live("A drained server does not wait longer for a call than the option `drain` says", () =>
+  it.live("Draining waits for a call no longer than the `drain` option", () =>
     Effect.gen(function* () {
       const drained = yield* Deferred.make<void>()
       const onDrained = Effect.asVoid(Deferred.succeed(drained, undefined))
@@ -123,7 +178,7 @@ describe("servers that an operator drains", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("A caller with a read-only token cannot drain a server, set levels or read messages", () =>
+  it.live("A read-only token cannot drain, set levels or read messages", () =>
     Effect.gen(function* () {
       const { port, snapshot } = yield* start()
       for (const [route, body] of [
@@ -140,8 +195,8 @@ describe("servers that an operator drains", () => {
   )
 })
 
-describe("the log level of a session", () => {
-  it.live("The log level of a session is set by an operator, and shown", () =>
+describe("Session log level", () => {
+  it.live("An operator can set a session's log level, which is then shown", () =>
     Effect.gen(function* () {
       const lines: Array<unknown> = []
       const { client, port, snapshot } = yield* start()
@@ -162,21 +217,19 @@ describe("the log level of a session", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "A log level is refused for an unknown session, a session without a handshake, and a value that is no level",
-    () =>
-      Effect.gen(function* () {
-        const { client, port, snapshot } = yield* start()
-        yield* client("2026-07-28")
-        const [session] = (yield* snapshot).sessions
-        assert.strictEqual((yield* post(port, "level", { session: session?.id, level: "debug" })).status, 409)
-        assert.strictEqual((yield* post(port, "level", { session: "session-9", level: "debug" })).status, 404)
-        assert.strictEqual((yield* post(port, "level", { session: session?.id, level: "loud" })).status, 400)
-      }).pipe(Effect.scoped)
+  it.live("A log level is rejected for an unknown session, one without a handshake, or an invalid level", () =>
+    Effect.gen(function* () {
+      const { client, port, snapshot } = yield* start()
+      yield* client("2026-07-28")
+      const [session] = (yield* snapshot).sessions
+      assert.strictEqual((yield* post(port, "level", { session: session?.id, level: "debug" })).status, 409)
+      assert.strictEqual((yield* post(port, "level", { session: "session-9", level: "debug" })).status, 404)
+      assert.strictEqual((yield* post(port, "level", { session: session?.id, level: "loud" })).status, 400)
+    }).pipe(Effect.scoped)
   )
 })
 
-/** Sends a message in the session that the headers of its handshake name, and reads the whole answer. */
+/** Sends a message in the session from the handshake's headers, and reads the complete response. */
 const inSession = (port: number, headers: Headers, message: object) =>
   Effect.flatMap(send(port, message, { "mcp-session-id": headers.get("mcp-session-id") ?? "" }), (response) =>
     Effect.promise(() => response.text())
@@ -185,8 +238,8 @@ const inSession = (port: number, headers: Headers, message: object) =>
 const messages = (port: number, session: string) =>
   Effect.map(ask(port, { path: `/admin/messages?session=${session}` }), ({ text }) => JSON.parse(text).messages)
 
-describe.each(Revision.all)("the messages of a session of $version", ({ version }) => {
-  it.live("The messages of a session have the progress of a call that began before an operator looked", () =>
+describe.each(Revision.all)("Session messages in $version", ({ version }) => {
+  it.live("Messages include progress of calls that started before the operator looked", () =>
     Effect.gen(function* () {
       const { began, client, go, port, snapshot } = yield* start()
       const open = yield* client(version)
@@ -207,7 +260,7 @@ describe.each(Revision.all)("the messages of a session of $version", ({ version 
     }).pipe(Effect.scoped)
   )
 
-  it.live("The messages of a session are shown from the first look on, without arguments and results", () =>
+  it.live("Messages are recorded from the first look, without arguments and results", () =>
     Effect.gen(function* () {
       const { began, client, go, port, snapshot } = yield* start()
       const open = yield* client(version)
@@ -216,7 +269,7 @@ describe.each(Revision.all)("the messages of a session of $version", ({ version 
       const id = (yield* snapshot).sessions[0]?.id ?? ""
       assert.deepStrictEqual(yield* messages(port, id), [])
       yield* open.callTool(Say, { password: "swordfish" })
-      // The answer of a call that ran before.
+      // The answer of a call that was already running.
       yield* Deferred.succeed(go, undefined)
       yield* Fiber.join(call)
       const shown: ReadonlyArray<any> = yield* messages(port, id)
@@ -234,36 +287,34 @@ describe.each(Revision.all)("the messages of a session of $version", ({ version 
   )
 })
 
-describe("the messages of a session", () => {
-  it.live(
-    "The messages of a session have redacted bodies where a program wants bodies, and one entry in the audit trail",
-    () =>
-      Effect.gen(function* () {
-        const lines: Array<string> = []
-        yield* Effect.gen(function* () {
-          const audit = Layer.provide(Audit.layer(), Audit.layerArray(lines))
-          const shown = Admin.layerMessages({ bodies: { redact: ["password"] } })
-          const { client, port, snapshot } = yield* start({ more: Layer.merge(audit, shown) })
-          const open = yield* client("2025-11-25")
-          const id = (yield* snapshot).sessions[0]?.id ?? ""
-          yield* messages(port, id)
-          yield* open.callTool(Say, { password: "swordfish" })
-          const [request, result] = yield* messages(port, id)
-          assert.include(request.body, '"password":"[redacted]"')
-          assert.notInclude(request.body, "swordfish")
-          assert.include(result.body, "said")
-          // The text of a structured result repeats it as JSON.
-          yield* open.callTool(Reveal, {})
-          const revealed = (yield* messages(port, id)).at(-1)
-          assert.include(revealed.body, "password")
-          assert.notInclude(revealed.body, "swordfish")
-        }).pipe(Effect.scoped)
-        const noted = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === "admin.messages")
-        assert.lengthOf(noted, 1)
-      })
+describe("Session messages", () => {
+  it.live("Bodies are redacted and shown on request, with one audit trail entry", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      yield* Effect.gen(function* () {
+        const audit = Layer.provide(Audit.layer(), Audit.layerArray(lines))
+        const shown = Admin.layerMessages({ bodies: { redact: ["password"] } })
+        const { client, port, snapshot } = yield* start({ more: Layer.merge(audit, shown) })
+        const open = yield* client("2025-11-25")
+        const id = (yield* snapshot).sessions[0]?.id ?? ""
+        yield* messages(port, id)
+        yield* open.callTool(Say, { password: "swordfish" })
+        const [request, result] = yield* messages(port, id)
+        assert.include(request.body, '"password":"[redacted]"')
+        assert.notInclude(request.body, "swordfish")
+        assert.include(result.body, "said")
+        // The text of a structured result repeats it as JSON.
+        yield* open.callTool(Reveal, {})
+        const revealed = (yield* messages(port, id)).at(-1)
+        assert.include(revealed.body, "password")
+        assert.notInclude(revealed.body, "swordfish")
+      }).pipe(Effect.scoped)
+      const noted = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === "admin.messages")
+      assert.lengthOf(noted, 1)
+    })
   )
 
-  it.live("The messages of a session are kept from its beginning where a program asks for that", () =>
+  it.live("Messages are kept from the session's start on request", () =>
     Effect.gen(function* () {
       const { client, port, snapshot } = yield* start({ more: Admin.layerMessages({ always: true }) })
       yield* client("2025-11-25")
@@ -273,31 +324,29 @@ describe("the messages of a session", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "The messages of a session name the targets of methods of the specification, and no parameter of others",
-    () =>
-      Effect.gen(function* () {
-        const { port, snapshot } = yield* start()
-        const { headers } = yield* initialize(port)
-        const id = (yield* snapshot).sessions[0]?.id ?? ""
-        yield* messages(port, id)
-        for (const method of ["app/login", "notifications/app/login", "prompts/get"]) {
-          const id = method.startsWith("notifications/") ? undefined : { id: 7 }
-          yield* inSession(port, headers, { ...id, method, params: { name: "swordfish" } })
-        }
-        const shown: ReadonlyArray<any> = yield* messages(port, id)
-        assert.deepStrictEqual(
-          shown.filter(({ direction }) => direction === "received").map(({ method, target }) => [method, target]),
-          [
-            ["app/login", undefined],
-            ["notifications/app/login", undefined],
-            ["prompts/get", "swordfish"]
-          ]
-        )
-      }).pipe(Effect.scoped)
+  it.live("Messages show targets of specified methods, and no params of other methods", () =>
+    Effect.gen(function* () {
+      const { port, snapshot } = yield* start()
+      const { headers } = yield* initialize(port)
+      const id = (yield* snapshot).sessions[0]?.id ?? ""
+      yield* messages(port, id)
+      for (const method of ["app/login", "notifications/app/login", "prompts/get"]) {
+        const id = method.startsWith("notifications/") ? undefined : { id: 7 }
+        yield* inSession(port, headers, { ...id, method, params: { name: "swordfish" } })
+      }
+      const shown: ReadonlyArray<any> = yield* messages(port, id)
+      assert.deepStrictEqual(
+        shown.filter(({ direction }) => direction === "received").map(({ method, target }) => [method, target]),
+        [
+          ["app/login", undefined],
+          ["notifications/app/login", undefined],
+          ["prompts/get", "swordfish"]
+        ]
+      )
+    }).pipe(Effect.scoped)
   )
 
-  it.live("The messages of a session over HTTP are those of all its POSTs", () =>
+  it.live("An HTTP session's messages include all of its POSTs", () =>
     Effect.gen(function* () {
       const { port, snapshot } = yield* start()
       const { headers } = yield* initialize(port)

@@ -11,7 +11,7 @@ import { TestClock } from "effect/testing"
 
 const empty: Admin.Snapshot = { time: 0, draining: false, sessions: [], requests: [] }
 
-/** A source of changes, and how often what runs was read. */
+/** A source of changes that counts the reads of its snapshot. */
 const source = Effect.gen(function* () {
   const announced = yield* Queue.sliding<void>(1)
   const counts = { reads: 0 }
@@ -24,7 +24,7 @@ const source = Effect.gen(function* () {
   return { announced, counts, lines: yield* changes({ requests }, { isShared: false, snapshot }) }
 })
 
-/** A caller that follows, and the times of the snapshots that it has seen. */
+/** A caller that follows the changes, and the times of the snapshots it received. */
 const follower = (lines: Stream.Stream<Uint8Array>) =>
   Effect.gen(function* () {
     const seen: Array<number> = []
@@ -38,8 +38,8 @@ const follower = (lines: Stream.Stream<Uint8Array>) =>
     return { seen, fiber }
   })
 
-describe("changes of the admin endpoint", () => {
-  it.effect("A snapshot is read once for all followers, and a new follower begins with the last snapshot", () =>
+describe("Admin endpoint changes", () => {
+  it.effect("One snapshot read serves all followers, and a new follower starts with the latest", () =>
     Effect.gen(function* () {
       const { announced, counts, lines } = yield* source
       assert.strictEqual(counts.reads, 0, "nothing is read while there is no follower")
@@ -54,7 +54,7 @@ describe("changes of the admin endpoint", () => {
     })
   )
 
-  it.effect("Snapshots are not read once the last follower has left, and are read anew for the next", () =>
+  it.effect("Snapshots stop when the last follower leaves and restart for the next", () =>
     Effect.gen(function* () {
       const { counts, lines } = yield* source
       const { fiber } = yield* follower(lines)
@@ -69,7 +69,7 @@ describe("changes of the admin endpoint", () => {
     })
   )
 
-  it.effect("Changes do not wait for a follower that does not read, and keep only the last line for it", () =>
+  it.effect("Changes do not wait for a slow follower and keep only its latest line", () =>
     Effect.gen(function* () {
       const { counts, lines } = yield* source
       const slow: Array<string> = []
@@ -93,7 +93,7 @@ describe("changes of the admin endpoint", () => {
     })
   )
 
-  it.effect("A store is asked once for its parked tasks for all followers", () =>
+  it.effect("A store is queried for its parked tasks once for all followers", () =>
     Effect.gen(function* () {
       let reads = 0
       const counted = Layer.effectContext(
@@ -118,7 +118,7 @@ describe("changes of the admin endpoint", () => {
       )
       const context = yield* Layer.build(McpServer.layer({ name: "test", version: "1", features }))
       const { requests } = Context.get(context, McpServer.McpServer)
-      // The first read loads a module, which no test clock waits for.
+      // The first read loads a module, which a test clock doesn't wait for.
       yield* requests.list
       reads = 0
       const snapshot = Effect.as(requests.list, empty)

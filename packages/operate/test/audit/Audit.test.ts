@@ -29,7 +29,7 @@ const model = Sampling.layer(() =>
 
 const records = (lines: ReadonlyArray<string>): ReadonlyArray<Audit.Record> => lines.map((line) => JSON.parse(line))
 
-/** The lines of a trail that lasted as long as the effect. */
+/** Runs an effect with an audit log, and returns the lines. */
 const trailOf = <A, E, R>(effect: Effect.Effect<A, E, R>, options: Audit.Options = {}, lines: Array<string> = []) =>
   Effect.scoped(effect).pipe(
     Effect.provide(Layer.provide(Audit.layer(options), Audit.layerArray(lines))),
@@ -39,7 +39,7 @@ const trailOf = <A, E, R>(effect: Effect.Effect<A, E, R>, options: Audit.Options
 const check = (lines: ReadonlyArray<string>, options?: Audit.VerifyOptions) =>
   Audit.verify(Stream.fromIterable(lines), options)
 
-describe.each(Revision.all)("an audit trail in $version", (revision) => {
+describe.each(Revision.all)("Audit trail in $version", (revision) => {
   const conversation = Effect.gen(function* () {
     const client = yield* McpTest.connect(features, revision, { client: { clientInfo: { name: "c", version: "1" } } })
     yield* client.callTool(Login, { user: "ada", password: "swordfish" })
@@ -49,7 +49,7 @@ describe.each(Revision.all)("an audit trail in $version", (revision) => {
     yield* client.readResource("https://user:secret@host/report?token=secret")
   }).pipe(Effect.provide(model))
 
-  it.effect("An audit trail has every request with its actor, target and outcome, and no argument", () =>
+  it.effect("An audit trail records every request with its actor, target and outcome, but no arguments", () =>
     Effect.gen(function* () {
       const lines = yield* trailOf(conversation)
       const all = records(lines)
@@ -79,7 +79,7 @@ describe.each(Revision.all)("an audit trail in $version", (revision) => {
     })
   )
 
-  it.effect("An audit trail has arguments where they are asked for, without those that are to be redacted", () =>
+  it.effect("An audit trail includes arguments only on request, with redacted fields removed", () =>
     Effect.gen(function* () {
       const lines = yield* trailOf(conversation, { arguments: { redact: ["password"] } })
       const call = records(lines).find(({ target }) => target === "login")
@@ -88,48 +88,46 @@ describe.each(Revision.all)("an audit trail in $version", (revision) => {
   )
 })
 
-describe.each(Revision.all)("an audit trail of a client in $version", (revision) => {
-  it.effect(
-    "The audit trail of a client has its requests and questions with their server and outcome, and its connection",
-    () =>
-      Effect.gen(function* () {
-        const lines: Array<string> = []
-        yield* Effect.gen(function* () {
-          const client = yield* McpTest.connect(features, revision)
-          yield* client.callTool(Login, { user: "ada", password: "swordfish" })
-          yield* Effect.exit(client.callToolByName("missing"))
-          yield* client.callToolByName("asks")
-          yield* client.readResource("https://user:secret@host/report?token=secret")
-        }).pipe(Effect.scoped, Effect.provide([model, Layer.provide(Audit.layerClient(), Audit.layerArray(lines))]))
-        const all = records(lines)
-        const calls = all.flatMap(({ event, method, outcome, target }) =>
-          event === "client.request" && (method === "tools/call" || method === "resources/read")
-            ? [[target, outcome]]
-            : []
-        )
-        assert.deepStrictEqual(calls, [
-          ["login", "answered"],
-          ["missing", "failed"],
-          ...(revision.era === "stateless" ? [["asks", "asked"]] : []),
-          ["asks", "answered"],
-          ["https://host/report", "answered"]
-        ])
-        const question = all.find(({ event }) => event === "client.question")
-        assert.strictEqual(question?.outcome, revision.era === "stateful" ? "answered" : undefined)
-        assert.includeMembers(
-          all.map(({ event }) => event),
-          ["client.opened", "client.closed"]
-        )
-        const call = all.find(({ target }) => target === "login")
-        assert.strictEqual(call?.details?.["revision"], revision.version)
-        assert.notMatch(lines.join("\n"), /swordfish|secret/)
-        assert.deepInclude(yield* check(lines), { problems: [], closed: true, records: lines.length })
-      })
+describe.each(Revision.all)("Client audit trail in $version", (revision) => {
+  it.effect("A client's audit trail records requests and questions with server and outcome, and its connection", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      yield* Effect.gen(function* () {
+        const client = yield* McpTest.connect(features, revision)
+        yield* client.callTool(Login, { user: "ada", password: "swordfish" })
+        yield* Effect.exit(client.callToolByName("missing"))
+        yield* client.callToolByName("asks")
+        yield* client.readResource("https://user:secret@host/report?token=secret")
+      }).pipe(Effect.scoped, Effect.provide([model, Layer.provide(Audit.layerClient(), Audit.layerArray(lines))]))
+      const all = records(lines)
+      const calls = all.flatMap(({ event, method, outcome, target }) =>
+        event === "client.request" && (method === "tools/call" || method === "resources/read")
+          ? [[target, outcome]]
+          : []
+      )
+      assert.deepStrictEqual(calls, [
+        ["login", "answered"],
+        ["missing", "failed"],
+        ...(revision.era === "stateless" ? [["asks", "asked"]] : []),
+        ["asks", "answered"],
+        ["https://host/report", "answered"]
+      ])
+      const question = all.find(({ event }) => event === "client.question")
+      assert.strictEqual(question?.outcome, revision.era === "stateful" ? "answered" : undefined)
+      assert.includeMembers(
+        all.map(({ event }) => event),
+        ["client.opened", "client.closed"]
+      )
+      const call = all.find(({ target }) => target === "login")
+      assert.strictEqual(call?.details?.["revision"], revision.version)
+      assert.notMatch(lines.join("\n"), /swordfish|secret/)
+      assert.deepInclude(yield* check(lines), { problems: [], closed: true, records: lines.length })
+    })
   )
 })
 
-describe("layers that observe a server", () => {
-  it.effect("Layers that observe a server do not replace each other, side by side or one below the other", () =>
+describe("Observer layers", () => {
+  it.effect("Server observer layers do not replace each other, whether merged or nested", () =>
     Effect.gen(function* () {
       const beside: Array<string> = []
       const below: Array<string> = []
@@ -150,7 +148,7 @@ describe("layers that observe a server", () => {
     })
   )
 
-  it.effect("Layers that observe a client do not replace each other", () =>
+  it.effect("Client observer layers do not replace each other", () =>
     Effect.gen(function* () {
       const first: Array<string> = []
       const second: Array<string> = []
@@ -166,13 +164,13 @@ describe("layers that observe a server", () => {
   )
 })
 
-describe("details that a program adds", () => {
-  it.effect("Details that a program adds do not stop the trail where they have no JSON", () =>
+describe("Custom audit details", () => {
+  it.effect("Details without a JSON form do not stop the trail", () =>
     Effect.gen(function* () {
       const circle: { [name: string]: unknown } = {}
       circle["self"] = circle
       const all = [{ amount: 10n }, { circle }, { left: "after it" }]
-      // As a program without types gives them.
+      // JavaScript programs may pass this.
       const given: ReadonlyArray<Audit.Entry> = all.map((details) => Object.assign({ event: "app.paid" }, { details }))
       const lines = yield* trailOf(
         Effect.flatMap(Audit.Audit, ({ record }) => Effect.forEach(given, record, { discard: true }))
@@ -186,24 +184,19 @@ describe("details that a program adds", () => {
     })
   )
 
-  it.effect(
-    "Details of a program take no place of the chain: an entry with the fields of a record is noted without them",
-    () =>
-      Effect.gen(function* () {
-        const forged = Object.assign(
-          { event: "app.login" },
-          { seq: 99, time: "never", prev: "0", hash: "0", more: "x" }
-        )
-        const lines = yield* trailOf(Effect.flatMap(Audit.Audit, ({ record }) => record(forged)))
-        const login = records(lines).find(({ event }) => event === "app.login")
-        assert.strictEqual(login?.seq, 2)
-        assert.notStrictEqual(login?.time, "never")
-        assert.notProperty(login, "more")
-        assert.deepInclude(yield* check(lines), { problems: [], closed: true })
-      })
+  it.effect("Details cannot take over chain fields: an entry with record fields is recorded without them", () =>
+    Effect.gen(function* () {
+      const forged = Object.assign({ event: "app.login" }, { seq: 99, time: "never", prev: "0", hash: "0", more: "x" })
+      const lines = yield* trailOf(Effect.flatMap(Audit.Audit, ({ record }) => record(forged)))
+      const login = records(lines).find(({ event }) => event === "app.login")
+      assert.strictEqual(login?.seq, 2)
+      assert.notStrictEqual(login?.time, "never")
+      assert.notProperty(login, "more")
+      assert.deepInclude(yield* check(lines), { problems: [], closed: true })
+    })
   )
 
-  it.effect("Details and text of clients stay on their line, whatever line breaks they have", () =>
+  it.effect("Details and client text stay on one line, whatever line breaks they contain", () =>
     Effect.gen(function* () {
       const broken = 'a\nb\r\n{"event":"request","seq":1}\u2028c\u0000'
       const lines = yield* trailOf(
@@ -234,13 +227,13 @@ const three = (options?: Audit.Options) =>
 
 describe("verify", () => {
   it.effect.each([
-    ["a line was changed", (lines: Array<string>) => lines.splice(2, 1, lines[2]!.replace('"b"', '"x"'))],
-    ["a line was cut out", (lines: Array<string>) => lines.splice(2, 1)],
-    ["the first line was cut off", (lines: Array<string>) => lines.splice(0, 1)],
-    ["a line was put in", (lines: Array<string>) => lines.splice(2, 0, lines[1]!)],
-    ["two lines were exchanged", (lines: Array<string>) => lines.splice(1, 2, lines[2]!, lines[1]!)],
-    ["a line became another text", (lines: Array<string>) => lines.splice(2, 1, "{}")]
-  ] as const)("The check of a trail finds that %s", ([, change]) =>
+    ["a modified line", (lines: Array<string>) => lines.splice(2, 1, lines[2]!.replace('"b"', '"x"'))],
+    ["a removed line", (lines: Array<string>) => lines.splice(2, 1)],
+    ["a removed first line", (lines: Array<string>) => lines.splice(0, 1)],
+    ["an inserted line", (lines: Array<string>) => lines.splice(2, 0, lines[1]!)],
+    ["two swapped lines", (lines: Array<string>) => lines.splice(1, 2, lines[2]!, lines[1]!)],
+    ["a line replaced by other text", (lines: Array<string>) => lines.splice(2, 1, "{}")]
+  ] as const)("Verifying detects %s", ([, change]) =>
     Effect.gen(function* () {
       const lines = yield* three()
       assert.deepStrictEqual((yield* check(lines)).problems, [])
@@ -249,7 +242,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("The check of a trail finds a line that was changed and hashed anew", () =>
+  it.effect("Verifying detects a line that was modified and rehashed", () =>
     Effect.gen(function* () {
       const lines = yield* three()
       const body = `${(lines[2] ?? "").replace('"b"', '"x"').replace(/,"hash":"[0-9a-f]+"\}$/, "")}}`
@@ -266,7 +259,7 @@ describe("verify", () => {
     { event: "audit.opened", details: null },
     { event: "audit.opened", details: "torn" },
     { event: "app.login", details: { torn: true } }
-  ])("The check of a trail finds a text that was put in before %j", (fields) =>
+  ])("Verifying detects text inserted before %j", (fields) =>
     Effect.gen(function* () {
       const lines = yield* three()
       const { hash } = JSON.parse(lines.at(-1) ?? "")
@@ -277,7 +270,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("The check of a trail finds an end that was cut off: by the closing record, and by a kept hash", () =>
+  it.effect("Verifying detects a truncated end from the closing record and from a kept hash", () =>
     Effect.gen(function* () {
       const lines = yield* three()
       const { head } = yield* check(lines)
@@ -288,7 +281,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("The check of a trail finds a trail that was written anew, where there is a key", () =>
+  it.effect("Verifying with a key detects a trail rewritten without it", () =>
     Effect.gen(function* () {
       const key = Redacted.make("a key")
       const lines = yield* three({ key })
@@ -310,9 +303,9 @@ const gated = (lines: Array<string>, open: Latch.Latch) =>
       )
   })
 
-describe("slow sinks", () => {
+describe("Slow sinks", () => {
   it.effect.each(["2025-11-25", "2026-07-28"] as const)(
-    "A slow sink lets requests wait, and loses no entry (%s)",
+    "A slow sink makes requests wait and loses no entry (%s)",
     (version) =>
       Effect.gen(function* () {
         const open = Latch.makeUnsafe(true)
@@ -336,7 +329,7 @@ describe("slow sinks", () => {
       })
   )
 
-  it.effect("A full sink loses no entry of requests that began before it was full and end together", () =>
+  it.effect("A full sink loses no entry of earlier requests that end together", () =>
     Effect.gen(function* () {
       const [open, end] = [Latch.makeUnsafe(true), Latch.makeUnsafe(false)]
       const lines: Array<string> = []
@@ -358,7 +351,7 @@ describe("slow sinks", () => {
     })
   )
 
-  it.effect("A slow sink takes all entries of a program that records more than there is room for", () =>
+  it.effect("A slow sink accepts all entries of a program that records more than fits", () =>
     Effect.gen(function* () {
       const open = Latch.makeUnsafe(false)
       const lines: Array<string> = []
@@ -392,14 +385,20 @@ describe("slow sinks", () => {
         event === "audit.dropped" ? [Number(details?.["entries"])] : []
       )
       assert.isBelow(kept, 20)
-      // The end of the session may be among those that were lost.
+      // The end of the session may be among the lost entries.
       assert.include([20, 21], kept + dropped.reduce((a, b) => a + b, 0))
       assert.deepInclude(yield* check(lines), { problems: [] })
     })
   )
 })
 
-describe("an audit sink that throws", () => {
+describe("Failing audit sinks", () => {
+  const kinds: { readonly [kind: string]: () => any } = {
+    "throws at the call": () => assert.fail("No sink"),
+    "throws in its effect": () => Effect.die("No sink"),
+    "returns a promise that rejects": () => Promise.reject(new Error("No sink")),
+    "returns undefined": () => undefined
+  }
   const throwing = (lines: Array<string>, kind: string, tried: Latch.Latch) => {
     let calls = 0
     return Layer.succeed(Audit.Sink, {
@@ -407,22 +406,22 @@ describe("an audit sink that throws", () => {
       append: (added) => {
         if (++calls > 1) return Effect.sync(() => void lines.push(...added))
         tried.openUnsafe()
-        if (kind === "at the call") throw new Error("No sink")
-        return Effect.die("No sink")
+        const wrong = kinds[kind]
+        return wrong?.()
       }
     })
   }
 
-  it.effect.each(["at the call", "in its effect"])("An audit sink that throws %s is tried again", (kind) =>
+  it.effect.each(Object.keys(kinds))("An audit sink that %s is retried", (kind) =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const tried = Latch.makeUnsafe(false)
-      // A logger that throws takes no part of the trail with it, either.
+      // A logger that throws doesn't affect the log either.
       const logger = Logger.make(() => assert.fail("No logger"))
       yield* Effect.gen(function* () {
         const { record } = yield* Audit.Audit
         yield* record({ event: "app.login" })
-        // Hashing a record takes real time: the clock must not pass before the first try.
+        // Hashing a record takes real time, so the clock must not advance before the first attempt.
         yield* tried.await
         yield* quiesce
         yield* TestClock.adjust("1 second")
@@ -440,14 +439,14 @@ describe("an audit sink that throws", () => {
   )
 })
 
-describe("a full audit trail", () => {
-  it.effect("A trail that may lose entries keeps as many as its capacity, and counts the others", () =>
+describe("Full audit trails", () => {
+  it.effect("A lossy trail keeps as many entries as its capacity and counts the rest", () =>
     Effect.gen(function* () {
       const open = Latch.makeUnsafe(false)
       const lines: Array<string> = []
       yield* Effect.gen(function* () {
         const { record } = yield* Audit.Audit
-        // The sink has taken the record that opens the trail.
+        // The sink has stored the first record of the log.
         yield* quiesce
         yield* Effect.forEach(Array.from({ length: 10 }), () => record({ event: "app.login" }), { discard: true })
         open.openUnsafe()
@@ -468,12 +467,12 @@ describe("a full audit trail", () => {
   )
 })
 
-describe("the server of an entry of a client", () => {
+describe("Server names in client entries", () => {
   it.effect.each([
     ["my-server", "my-server"],
     ["node server.js --key swordfish", "node"],
     ["https://me:swordfish@host/mcp?key=swordfish", "https://host/mcp"]
-  ] as const)("The audit trail of a client names its server without secrets: %s", ([address, named]) =>
+  ] as const)("A client's audit trail names its server without secrets: %s", ([address, named]) =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       yield* Effect.gen(function* () {
@@ -491,7 +490,7 @@ describe("the server of an entry of a client", () => {
   )
 })
 
-describe("audit files", () => {
+describe("Audit files", () => {
   const write = (path: string, target: string) =>
     Effect.flatMap(Audit.Audit, ({ record }) => record({ event: "app.login", target })).pipe(
       Effect.provide(Layer.provide(Audit.layer(), Audit.layerFile(path)))
@@ -502,7 +501,7 @@ describe("audit files", () => {
       (text) => text.split("\n")
     )
 
-  it.live("An audit file is continued by the next process, also after a line that was not written to its end", () =>
+  it.live("An audit file is continued by the next process, even after a partially written line", () =>
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
       const path = `${yield* files.makeTempDirectoryScoped()}/audit.jsonl`
@@ -517,7 +516,7 @@ describe("audit files", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )
 
-  it.live("An audit file has each line once where a write stopped halfway, or the disk did not confirm it", () =>
+  it.live("An audit file has each line once even if a write stopped halfway or was not confirmed", () =>
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
       const path = `${yield* files.makeTempDirectoryScoped()}/audit.jsonl`
@@ -545,7 +544,7 @@ describe("audit files", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )
 
-  it.live("A file that is no audit trail is left as it is", () =>
+  it.live("A file that is not an audit trail is left unchanged", () =>
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
       const path = `${yield* files.makeTempDirectoryScoped()}/notes.txt`
@@ -557,8 +556,8 @@ describe("audit files", () => {
   )
 })
 
-describe("audit trail over HTTP", () => {
-  it.live("A request that the endpoint refuses is noted in the audit trail, with its address", () =>
+describe("Audit trail over HTTP", () => {
+  it.live("A request rejected by the endpoint is recorded in the audit trail with its address", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const scope = yield* Scope.make()

@@ -59,8 +59,8 @@ const serve = (routes: Layer.Layer<never, never, McpServer.McpServer | HttpRoute
     return address._tag === "UnixPathAddress" ? 0 : address.port
   })
 
-describe("The page", () => {
-  it.live("The page and its files run no code but their own, are framed by no page, and hold no token", () =>
+describe("Console page", () => {
+  it.live("The page and its files run only their own code, cannot be framed and contain no token", () =>
     Effect.gen(function* () {
       const { port } = yield* busy()
       const html = yield* ask(port, "/console")
@@ -91,29 +91,19 @@ describe("The page", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "The page is not served for names that were rebound, for other sites, and for requests that a proxy forwards",
-    () =>
-      Effect.gen(function* () {
-        const { port } = yield* busy()
-        for (const path of ["/console", "/console/style.css", "/console/page/main.js", "/console/api/access"]) {
-          assert.strictEqual(yield* statusOf(port, path, { ...bearer(token), host: "evil.example" }), 403, path)
-          assert.strictEqual(
-            yield* statusOf(port, path, { ...bearer(token), origin: "https://evil.example" }),
-            403,
-            path
-          )
-          assert.strictEqual(
-            yield* statusOf(port, path, { ...bearer(token), "x-forwarded-for": "127.0.0.1" }),
-            403,
-            path
-          )
-        }
-        assert.strictEqual(yield* statusOf(port, "/console/page/../api.js"), 404)
-      }).pipe(Effect.scoped)
+  it.live("The page is not served for rebound names, other sites or proxied requests", () =>
+    Effect.gen(function* () {
+      const { port } = yield* busy()
+      for (const path of ["/console", "/console/style.css", "/console/page/main.js", "/console/api/access"]) {
+        assert.strictEqual(yield* statusOf(port, path, { ...bearer(token), host: "evil.example" }), 403, path)
+        assert.strictEqual(yield* statusOf(port, path, { ...bearer(token), origin: "https://evil.example" }), 403, path)
+        assert.strictEqual(yield* statusOf(port, path, { ...bearer(token), "x-forwarded-for": "127.0.0.1" }), 403, path)
+      }
+      assert.strictEqual(yield* statusOf(port, "/console/page/../api.js"), 404)
+    }).pipe(Effect.scoped)
   )
 
-  it.live("The page steers by no request that a page of another site could make: the token travels in a header", () =>
+  it.live("The page's token travels in a header, so that other sites cannot forge its requests", () =>
     Effect.gen(function* () {
       const { port, requests } = yield* busy()
       const [{ key } = { key: "" }] = yield* requests.list
@@ -128,38 +118,36 @@ describe("The page", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "A page behind the program's authorization is seen and steered by its scopes, at the names in its options",
-    () =>
-      Effect.gen(function* () {
-        const allowedHosts = ["mcp.example.com"]
-        const scopes = { see: "ops:see", steer: "ops:steer" }
-        const api = Admin.layer({ path: "/ops/api", scopes, allowedHosts })
-        const port = yield* serve(
-          Layer.merge(Layer.provide(api, authorization.layer), Console.layerPage({ path: "/ops", allowedHosts }))
-        )
-        const host = { host: "mcp.example.com", "x-forwarded-for": "192.0.2.1" }
-        for (const path of ["/ops", "/ops/page/main.js"]) {
-          assert.strictEqual(yield* statusOf(port, path, host), 200)
-          assert.strictEqual(yield* statusOf(port, path, { host: "evil.example" }), 403)
-        }
-        const right = (token: string) => ask(port, "/ops/api/access", { ...host, ...bearer(token) })
-        assert.strictEqual((yield* right("files:read+ops")).status, 403)
-        assert.deepInclude(JSON.parse((yield* right("files:read+ops:see")).text), { right: "see", history: false })
-        assert.deepInclude(JSON.parse((yield* right("ops:steer")).text), { right: "steer" })
-        const post = (token: string, type = "application/json", more = {}) => {
-          const headers = { ...host, method: "POST", "content-type": type, ...bearer(token), ...more }
-          return statusOf(port, "/ops/api/interrupt", headers, { key: "1", reason: "no" })
-        }
-        assert.strictEqual(yield* post("ops:see"), 403)
-        assert.strictEqual(yield* post("ops:steer"), 200)
-        // What a form of another site could send with the cookies of the caller.
-        assert.strictEqual(yield* post("ops:steer", "text/plain"), 415)
-        assert.strictEqual(yield* post("ops:steer", "application/json", { origin: "null" }), 403)
-      }).pipe(Effect.scoped)
+  it.live("A page behind the program's authorization uses its scopes, under the configured names", () =>
+    Effect.gen(function* () {
+      const allowedHosts = ["mcp.example.com"]
+      const scopes = { see: "ops:see", steer: "ops:steer" }
+      const api = Admin.layer({ path: "/ops/api", scopes, allowedHosts })
+      const port = yield* serve(
+        Layer.merge(Layer.provide(api, authorization.layer), Console.layerPage({ path: "/ops", allowedHosts }))
+      )
+      const host = { host: "mcp.example.com", "x-forwarded-for": "192.0.2.1" }
+      for (const path of ["/ops", "/ops/page/main.js"]) {
+        assert.strictEqual(yield* statusOf(port, path, host), 200)
+        assert.strictEqual(yield* statusOf(port, path, { host: "evil.example" }), 403)
+      }
+      const right = (token: string) => ask(port, "/ops/api/access", { ...host, ...bearer(token) })
+      assert.strictEqual((yield* right("files:read+ops")).status, 403)
+      assert.deepInclude(JSON.parse((yield* right("files:read+ops:see")).text), { right: "see", history: false })
+      assert.deepInclude(JSON.parse((yield* right("ops:steer")).text), { right: "steer" })
+      const post = (token: string, type = "application/json", more = {}) => {
+        const headers = { ...host, method: "POST", "content-type": type, ...bearer(token), ...more }
+        return statusOf(port, "/ops/api/interrupt", headers, { key: "1", reason: "no" })
+      }
+      assert.strictEqual(yield* post("ops:see"), 403)
+      assert.strictEqual(yield* post("ops:steer"), 200)
+      // Requests that a form on another site could send with the caller's cookies.
+      assert.strictEqual(yield* post("ops:steer", "text/plain"), 415)
+      assert.strictEqual(yield* post("ops:steer", "application/json", { origin: "null" }), 403)
+    }).pipe(Effect.scoped)
   )
 
-  it.live("The admin endpoint with scopes and without a middleware admits no caller", () =>
+  it.live("The admin endpoint with scopes but no middleware admits no caller", () =>
     Effect.gen(function* () {
       const port = yield* serve(Admin.layer({ scopes: { see: "a", steer: "b" } }))
       assert.strictEqual(yield* statusOf(port, "/admin/requests", bearer("a")), 403)

@@ -10,5 +10,19 @@ export const consoleFaults: ReadonlyArray<Fault> = [
     from: "/^application\\/json\\s*(;|$)/i",
     to: "/^/",
     test: endpoint
+  },
+  {
+    name: "tool names that a client made up are kept",
+    file: "packages/operate/src/admin/Recent.ts",
+    from: 'outcome !== "refused" && code !== McpError.InvalidParams',
+    to: "true",
+    test: "packages/operate/test/admin/Recent.test.ts"
+  },
+  {
+    name: "interrupting all shown requests ends subscriptions",
+    file: "packages/operate/src/console/page/groups.ts",
+    from: '(row.kind === "request" || row.kind === "task" || row.kind === kind)',
+    to: "true",
+    test: "packages/operate/test/console/page/groups.test.ts"
   }
 ]

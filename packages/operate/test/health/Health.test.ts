@@ -44,7 +44,7 @@ const get = Effect.fnUntraced(function* (context: Context.Context<HttpServer.Htt
 })
 
 describe("Health over HTTP", () => {
-  it.live("Health over HTTP is 200 where the server is built and all checks succeed", () =>
+  it.live("Health is 200 once the server is built and all checks pass", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(serve(Health.layerCheck("store", Effect.void)))
       assert.deepStrictEqual(yield* get(context, "/healthz"), { status: 200, body: { status: "ok" } })
@@ -55,7 +55,7 @@ describe("Health over HTTP", () => {
     }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
   )
 
-  it.live("Health over HTTP is 503 while the database of the nodes is down", () =>
+  it.live("Health is 503 while the nodes' database is down", () =>
     Effect.gen(function* () {
       let isDown = false
       const network = new Nodes.Network()
@@ -79,7 +79,7 @@ describe("Health over HTTP", () => {
     }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
   )
 
-  it.effect("Health is degraded while the store of tasks does not answer", () =>
+  it.effect("Health is degraded while the task store does not answer", () =>
     Effect.gen(function* () {
       let isDown = false
       const memory = yield* Layer.build(Memory.layer())
@@ -104,49 +104,47 @@ describe("Health over HTTP", () => {
     }).pipe(Effect.provide(silent))
   )
 
-  it.live(
-    "Health over HTTP is degraded where a check fails, 503 where a critical check does, and tells no reason",
-    () =>
-      Effect.gen(function* () {
-        let critical = false
-        const secret = new Error("postgres://user:password@host")
-        const context = yield* Layer.build(
-          serve(
-            Layer.merge(
-              Health.layerCheck("cache", Effect.fail(secret)),
-              Health.layerCheck(
-                "database",
-                Effect.suspend(() => (critical ? Effect.fail(secret) : Effect.void)),
-                {
-                  critical: true
-                }
-              )
+  it.live("Health is degraded if a check fails and 503 if a critical one does, without a reason", () =>
+    Effect.gen(function* () {
+      let critical = false
+      const secret = new Error("postgres://user:password@host")
+      const context = yield* Layer.build(
+        serve(
+          Layer.merge(
+            Health.layerCheck("cache", Effect.fail(secret)),
+            Health.layerCheck(
+              "database",
+              Effect.suspend(() => (critical ? Effect.fail(secret) : Effect.void)),
+              {
+                critical: true
+              }
             )
           )
         )
-        const degraded = yield* get(context, "/readyz")
-        assert.deepStrictEqual(
-          [degraded.status, degraded.body],
-          [
-            200,
-            {
-              status: "degraded",
-              checks: [
-                { name: "cache", status: "failed", critical: false },
-                { name: "database", status: "ok", critical: true }
-              ]
-            }
-          ]
-        )
-        critical = true
-        const failing = yield* get(context, "/readyz")
-        assert.strictEqual(failing.status, 503)
-        assert.notInclude(JSON.stringify(failing.body), "password")
-        assert.strictEqual((yield* get(context, "/healthz")).status, 200)
-      }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
+      )
+      const degraded = yield* get(context, "/readyz")
+      assert.deepStrictEqual(
+        [degraded.status, degraded.body],
+        [
+          200,
+          {
+            status: "degraded",
+            checks: [
+              { name: "cache", status: "failed", critical: false },
+              { name: "database", status: "ok", critical: true }
+            ]
+          }
+        ]
+      )
+      critical = true
+      const failing = yield* get(context, "/readyz")
+      assert.strictEqual(failing.status, 503)
+      assert.notInclude(JSON.stringify(failing.body), "password")
+      assert.strictEqual((yield* get(context, "/healthz")).status, 200)
+    }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
   )
 
-  it.live("Health over HTTP is 503 from the moment that the endpoints drain", () =>
+  it.live("Health is 503 as soon as the endpoints drain", () =>
     Effect.gen(function* () {
       const began = yield* Deferred.make<void>()
       const may = yield* Deferred.make<void>()
@@ -173,7 +171,7 @@ describe("Health over HTTP", () => {
 })
 
 describe("Health", () => {
-  it.live("Two calls without options are the health of the same servers", () =>
+  it.live("Two calls without options report the same servers' health", () =>
     Effect.gen(function* () {
       const routes = Layer.mergeAll(McpServer.layerHttp({ path: "/mcp" }), Health.layerRoutes())
       const context = yield* Layer.build(
@@ -188,7 +186,7 @@ describe("Health", () => {
     }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
   )
 
-  it.effect("Warns once if it is asked for and no server was given it", () =>
+  it.effect("A warning is logged once if health is queried and no server reports to it", () =>
     Effect.gen(function* () {
       const said: Array<unknown> = []
       const { report } = yield* Health.Health
@@ -203,7 +201,7 @@ describe("Health", () => {
     ["throws", Effect.sync(() => assert.fail("a check"))],
     ["never ends", Effect.never],
     ["cannot be interrupted", Effect.uninterruptible(Effect.never)]
-  ] as const)("Counts a check as failed that %s", ([, check]) =>
+  ] as const)("A check that %s counts as failed", ([, check]) =>
     Effect.gen(function* () {
       const { report } = yield* Health.Health
       yield* Layer.build(
@@ -220,7 +218,7 @@ describe("Health", () => {
     }).pipe(Effect.scoped, Effect.provide([Health.layer({ cache: 0 }), silent]))
   )
 
-  it.effect("Runs a check again once it has ended late", () =>
+  it.effect("A late check runs again once it has ended", () =>
     Effect.gen(function* () {
       let runs = 0
       const slow = Latch.makeUnsafe(false)
@@ -238,7 +236,7 @@ describe("Health", () => {
     }).pipe(Effect.scoped, Effect.provide([Health.layer({ cache: 0 }), silent]))
   )
 
-  it.effect("Health is starting before a server is built, and after its end", () =>
+  it.effect("Health is starting before a server is built and after it ends", () =>
     Effect.gen(function* () {
       const { report } = yield* Health.Health
       assert.strictEqual((yield* report).status, "starting")
@@ -254,7 +252,7 @@ describe("Health", () => {
 })
 
 describe.each(Revision.stateful)("ping in $version", (revision) => {
-  it.effect("A ping fails with the status where the server is not ready", () =>
+  it.effect("A ping fails with the status if the server is not ready", () =>
     Effect.gen(function* () {
       const { drain } = yield* Health.Health
       const client = yield* McpTest.connect(Layer.merge(features, Health.layerPing), revision)

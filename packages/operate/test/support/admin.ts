@@ -1,4 +1,4 @@
-/** Asks an admin endpoint by `node:http`, which sends any header. */
+/** Sends requests to an admin endpoint with `node:http`, which can send any header. */
 import { Effect } from "effect"
 import { request } from "node:http"
 

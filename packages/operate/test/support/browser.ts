@@ -1,4 +1,4 @@
-/** A real Chromium, where there is one: its tests are skipped elsewhere. */
+/** A real Chromium. Its tests are skipped if there is none. */
 import { Effect } from "effect"
 import { accessSync, constants } from "node:fs"
 import * as path from "node:path"
@@ -25,11 +25,11 @@ export const missing = executablePath === undefined ? "no Chromium in PATH (Debi
 
 export interface Opened {
   readonly page: Page
-  /** What the browser reported: violations of the policy, errors of the page. */
+  /** Problems that the browser reported: policy violations and page errors. */
   readonly complaints: ReadonlyArray<string>
 }
 
-/** A page of its own, in a Scope. */
+/** Opens a new page, which closes with the scope. */
 export const open = (url: string, options: BrowserContextOptions = {}) =>
   Effect.gen(function* () {
     const browser = yield* Effect.acquireRelease(

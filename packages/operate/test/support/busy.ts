@@ -1,4 +1,4 @@
-/** A server with a request of every kind, and its page. */
+/** A server with a request of every kind, and its console. */
 import { NodeHttpServer } from "@effect/platform-node"
 import { Elicitation, Memory, Progress, Tool, Tools } from "@effect-mcp/core"
 import { McpClient } from "@effect-mcp/client"
@@ -12,7 +12,7 @@ import { createServer } from "node:http"
 export const token = "token-of-the-operator"
 export const readOnly = "token-that-may-see"
 
-/** Text of a stranger that would be a program, were it HTML. */
+/** Hostile text that would run if it were inserted as HTML. */
 export const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
 
 const Stuck = Tool.make("stuck", { description: "Hangs" })
@@ -32,7 +32,7 @@ const client = (name: string, connect: McpServer.Server["connect"]) =>
     })
   })
 
-/** In a Scope. `sessions` are more beside the first three, `stranger` is what a client is called; `more` makes `report` report again. */
+/** Starts the server. `sessions` adds sessions to the first three, `stranger` names a client, and `more` lets `report` report again. */
 export const busy = Effect.fnUntraced(function* (sessions = 0, stranger = hostile) {
   const began = yield* Deferred.make<void>()
   const more = yield* Latch.make(false)

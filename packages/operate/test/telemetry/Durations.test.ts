@@ -24,15 +24,15 @@ const histograms = Effect.map(Metric.snapshot, (all) =>
   )
 )
 
-/** A server with a layer of its own. */
+/** A server with a separate layer. */
 const connected = Effect.flatMap(Layer.build(Telemetry.layer()), (observed) =>
   Effect.provide(McpTest.connect(features, "2025-11-25"), observed)
 )
 const measured = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.provideService(effect, Metric.MetricRegistry, new Map())
 
-describe("durations", () => {
-  it.effect("The histogram of durations has what Effect's own has of the same values", () =>
+describe("Duration histogram", () => {
+  it.effect("The duration histogram matches Effect's own for the same values", () =>
     Effect.gen(function* () {
       const client = yield* connected
       const own = Metric.histogram("own", { boundaries: Telemetry.boundaries })
@@ -48,7 +48,7 @@ describe("durations", () => {
     }).pipe(Effect.scoped, measured)
   )
 
-  it.effect("The histogram of durations is one of all layers of a registry", () =>
+  it.effect("All layers of a registry share one duration histogram", () =>
     Effect.gen(function* () {
       const first = yield* connected
       const second = yield* connected
@@ -59,7 +59,7 @@ describe("durations", () => {
     }).pipe(Effect.scoped, measured)
   )
 
-  it.effect("The histogram of durations begins anew once the program has taken it out of its registry", () =>
+  it.effect("A histogram starts over after the program removes it from its registry", () =>
     Effect.gen(function* () {
       const client = yield* connected
       for (let i = 0; i < 3; i++) yield* client.callToolByName("echo")

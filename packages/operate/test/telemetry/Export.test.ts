@@ -59,7 +59,7 @@ const collector = Effect.gen(function* () {
   return { spans, metrics, url: `http://127.0.0.1:${port}` }
 })
 
-/** What a service of that name sends, with a registry of its own. Closing its scope sends the rest. */
+/** Exports a service with this name and a separate registry. Closing the scope sends the rest. */
 const exporting = (baseUrl: string, serviceName: string) =>
   Layer.merge(
     Layer.provide(
@@ -127,7 +127,7 @@ const run = (version: Revision.Version) =>
     return { metrics, spans }
   })
 
-/** The spans of the protocol as a tree of text: those of HTTP are left out, and what is below them moves up. */
+/** Formats the protocol's spans as a tree of text. HTTP spans are left out, and their children move up. */
 const printed = (tree: ReadonlyArray<OtlpSpan>): string => {
   const kinds: Readonly<Record<number, string>> = { 2: "server", 3: "client" }
   const below = (parent: string | undefined, depth: number): ReadonlyArray<string> =>
@@ -142,8 +142,8 @@ const printed = (tree: ReadonlyArray<OtlpSpan>): string => {
   return below(undefined, 0).join("\n")
 }
 
-describe.each(Revision.withElicitation)("telemetry of $version over HTTP", ({ era, version }) => {
-  it.live("The spans of a call are one tree from the client through the gateway to the question and its answer", () =>
+describe.each(Revision.withElicitation)("Telemetry over HTTP in $version", ({ era, version }) => {
+  it.live("A call's spans form one tree, from the client through the gateway to the question and answer", () =>
     Effect.gen(function* () {
       const { metrics, spans } = yield* run(version)
       const caller = spans.find(({ name }) => name === "caller")

@@ -15,8 +15,8 @@ const dashboard = JSON.parse(readFileSync(new URL("../../grafana/dashboard.json"
 /** The names of Effect's exporter. */
 const inPrometheus = (name: string): string => Telemetry.prometheusName(name).replaceAll(".", "_")
 
-describe("metrics as text for Prometheus", () => {
-  it.effect("A parser of the Prometheus format reads the metrics", () =>
+describe("Prometheus metrics", () => {
+  it.effect("The metrics are valid Prometheus text", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(features, "2025-11-25")
       yield* client.callTool(Hello, {})
@@ -26,7 +26,7 @@ describe("metrics as text for Prometheus", () => {
       const { help, type } = family("mcp_server_operation_duration")
       assert.deepStrictEqual(
         { help, type },
-        { help: "Time from the arrival of a request to its answer", type: "HISTOGRAM" }
+        { help: "Time from receiving a request to sending the response", type: "HISTOGRAM" }
       )
       // The parser gives labels of single samples only.
       const samples = parsePrometheus(text.replaceAll(/^# TYPE \S+ histogram$/gm, ""))
@@ -61,12 +61,12 @@ describe("metrics as text for Prometheus", () => {
   )
 })
 
-describe("the dashboard", () => {
+describe("Dashboard", () => {
   const queries: ReadonlyArray<string> = dashboard.panels.flatMap(
     ({ targets }: { readonly targets: ReadonlyArray<{ readonly expr: string }> }) => targets.map(({ expr }) => expr)
   )
 
-  it("The dashboard asks only for metrics that exist", () => {
+  it("The dashboard queries only existing metrics", () => {
     const names = Telemetry.metrics.flatMap(({ name, type }) =>
       type === "histogram" ? ["_bucket", "_count", "_sum"].map((end) => inPrometheus(name) + end) : [inPrometheus(name)]
     )
@@ -84,13 +84,31 @@ describe("the dashboard", () => {
     assert.deepStrictEqual(missing, [])
   })
 
-  it("The dashboard asks only for labels that the metrics have", () => {
+  it("Rates without events are drawn as zero", () => {
+    const rates = queries.filter(
+      (query) => /\b(rate|increase)\(/.test(query) && !query.startsWith("histogram_quantile")
+    )
+    assert.isAbove(rates.length, 5)
+    assert.deepStrictEqual(
+      rates.filter((query) => !query.endsWith("or on () vector(0)")),
+      []
+    )
+  })
+
+  it("Every query can be limited to an instance", () => {
+    assert.deepStrictEqual(
+      queries.filter((query) => !query.includes('instance=~"$instance"')),
+      []
+    )
+  })
+
+  it("The dashboard queries only labels the metrics have", () => {
     const labels =
-      "mcp_method_name gen_ai_tool_name error_type reason network_io_direction le job mcp_task_state mcp_task_run_end".split(
+      "mcp_method_name gen_ai_tool_name error_type reason network_io_direction le job instance mcp_task_state mcp_task_run_end".split(
         " "
       )
     const asked = queries.flatMap((query) => [
-      ...[...query.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = ""]) => list.split(", ")),
+      ...[...query.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = ""]) => (list === "" ? [] : list.split(", "))),
       ...[...query.matchAll(/[{,](\w+)(?:=|!=|=~)"/g)].map(([, label = ""]) => label)
     ])
     assert.deepStrictEqual(

@@ -16,7 +16,7 @@ const flows = Tools.layer(
   })
 )
 
-/** The value of a series by its direction; of the only one without. */
+/** Returns the value of the series with a direction, or of the only series. */
 const valueOf = (name: string, direction?: string) =>
   Effect.map(Metric.snapshot, (all) => {
     const found = all.find(({ attributes, id }) => id === name && attributes?.["network.io.direction"] === direction)
@@ -67,8 +67,8 @@ const call = { id: 2, method: "tools/call", params: { name: "flows", arguments: 
 
 const stateful = Revision.all.filter(({ era, version }) => era === "stateful" && version !== "2024-11-05")
 
-describe.each(stateful)("metrics of an event stream of $version", ({ version }) => {
-  it.live("The metrics of an event stream count the bytes that it has sent, and those of the request", () =>
+describe.each(stateful)("Event stream metrics in $version", ({ version }) => {
+  it.live("Metrics count the bytes of the request and its events", () =>
     Effect.gen(function* () {
       const post = yield* start(version, yield* Latch.make(true))
       const [received, sent] = [yield* valueOf("mcp.server.io", "receive"), yield* valueOf("mcp.server.io", "transmit")]
@@ -80,7 +80,7 @@ describe.each(stateful)("metrics of an event stream of $version", ({ version }) 
     }).pipe(Effect.scoped, Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
-  it.live("The metrics of an event stream say how far the event store is behind, until it has caught up", () =>
+  it.live("Metrics show how far the event store lags until it catches up", () =>
     Effect.gen(function* () {
       const kept = yield* Latch.make(false)
       const post = yield* start(version, kept)

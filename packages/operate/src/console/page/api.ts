@@ -1,7 +1,7 @@
-/** The admin endpoint below the page. The token is kept by the tab, and sent by no request that the page does not make. */
-import type { Ended, Figures, Message, Snapshot } from "../../admin/Admin.ts"
+/** Calls the admin endpoint below the page. The tab keeps the token and sends it only with the page's own requests. */
+import type { Ended, Figures, Message, Recent, Snapshot } from "../../admin/Admin.ts"
 
-/** The endpoint has refused: `status` 0 where it could not be reached. */
+/** The endpoint rejected the request. `status` is 0 if it could not be reached. */
 export class RequestRefused extends Error {
   readonly status: number
 
@@ -10,6 +10,15 @@ export class RequestRefused extends Error {
     this.status = status
   }
 }
+
+/** Result of interrupting one request. */
+export interface InterruptOutcome {
+  readonly key: string
+  readonly outcome: "interrupted" | "ended" | "unreachable"
+}
+
+/** Maximum number of keys that the endpoint accepts at once. */
+const keysAtMost = 500
 
 const kept = "effect-mcp-console-token"
 
@@ -53,7 +62,7 @@ export class Api {
     return response
   }
 
-  /** What the token allows. */
+  /** Returns the token's rights. */
   async access(): Promise<{ readonly right: "see" | "steer"; readonly history: boolean }> {
     return (await this.ask("/access")).json()
   }
@@ -68,7 +77,12 @@ export class Api {
     return ended
   }
 
-  /** Those of the last minute, from the first look on. */
+  /** Returns the last 15 minutes, with the samples after `since`. */
+  async recent(since: number): Promise<Recent> {
+    return (await this.ask(`/recent?since=${since}`)).json()
+  }
+
+  /** Returns the messages from the last minute, starting with the first look. */
   async messages(session: string): Promise<ReadonlyArray<Message>> {
     const response = await this.ask(`/messages?session=${encodeURIComponent(session)}`)
     const { messages }: { readonly messages: ReadonlyArray<Message> } = await response.json()
@@ -79,25 +93,27 @@ export class Api {
     return this.ask(path, { method: "POST", body: JSON.stringify(body) }, { "content-type": "application/json" })
   }
 
-  /** False where it had ended meanwhile. */
-  async interrupt(key: string, reason: string): Promise<boolean> {
-    const { interrupted }: { readonly interrupted: boolean } = await (
-      await this.post("/interrupt", { key, reason })
-    ).json()
-    return interrupted
+  async interrupt(keys: ReadonlyArray<string>, reason: string): Promise<ReadonlyArray<InterruptOutcome>> {
+    const all: Array<InterruptOutcome> = []
+    for (let i = 0; i < keys.length; i += keysAtMost) {
+      const response = await this.post("/interrupt-all", { keys: keys.slice(i, i + keysAtMost), reason })
+      const { outcomes }: { readonly outcomes: ReadonlyArray<InterruptOutcome> } = await response.json()
+      all.push(...outcomes)
+    }
+    return all
   }
 
   async level(session: string, level: string): Promise<void> {
     await this.post("/level", { session, level })
   }
 
-  /** False where it had begun already. */
+  /** Returns false if it had already started. */
   async drain(node: string | undefined): Promise<boolean> {
     const { began }: { readonly began: boolean } = await (await this.post("/drain", { node })).json()
     return began
   }
 
-  /** Calls with each snapshot until the endpoint ends the stream, or the signal aborts it. */
+  /** Calls back with each snapshot until the endpoint closes the stream or the signal aborts it. */
   async follow(onSnapshot: (snapshot: Snapshot) => void, signal: AbortSignal): Promise<void> {
     const { body } = await this.ask("/changes", { signal })
     if (body === null) return
@@ -108,7 +124,7 @@ export class Api {
       if (done) return
       const lines = (rest + value).split("\n")
       rest = lines.pop() ?? ""
-      // A page that lags behind draws the last only.
+      // A page that lags behind only draws the latest snapshot.
       const last = lines.findLast((line) => line !== "")
       if (last !== undefined) onSnapshot(JSON.parse(last))
     }

@@ -1,7 +1,8 @@
-/** The details of what is selected: its facts, and the timeline of its session with a table of the same. */
+/** Details of the selection: its facts, and its session's timeline, which is also shown as a table. */
 import type { Ended, RequestRow, SessionRow, Snapshot } from "../../admin/Admin.ts"
-import { h } from "./dom.ts"
-import { age, type Bar, barsOf, bytes, clock, duration, requestTitle, titleOf } from "./model.ts"
+import { h, setText } from "./dom.ts"
+import { described, type Group, sessionTitle } from "./groups.ts"
+import { age, type Bar, barsOf, bytes, clock, duration, requestTitle } from "./model.ts"
 import { legend, timeline } from "./timeline.ts"
 import type { MessagesPanel } from "./messages.ts"
 import type { Selection } from "./tree.ts"
@@ -16,7 +17,9 @@ const spans: ReadonlyArray<readonly [milliseconds: number, name: string]> = [
 interface Given {
   readonly snapshot: Snapshot
   readonly selection: Selection
-  /** What has ended in the session; undefined where the server keeps none. */
+  /** The groups of the tree. */
+  readonly groups: ReadonlyArray<Group>
+  /** The session's ended requests, or `undefined` if the server keeps none. */
   readonly ended: ReadonlyArray<Ended> | undefined
   readonly ticks: ReadonlyMap<string, ReadonlyArray<number>>
   readonly now: number
@@ -50,7 +53,7 @@ const ofRequest = (row: RequestRow, now: number): HTMLElement =>
     ["Sleeps until", row.wakesAt === undefined ? undefined : clock(row.wakesAt)],
     ["Task", row.task],
     ["Client", clientOf(row.client)],
-    ["Subject", row.principal.subject],
+    ["User", row.principal.subject],
     ["Issuer", row.principal.issuer],
     ["Revision", row.revision],
     ["Transport", row.transport],
@@ -62,7 +65,7 @@ const ofRequest = (row: RequestRow, now: number): HTMLElement =>
 const ofSession = (session: SessionRow, now: number): HTMLElement =>
   facts([
     ["Client", clientOf(session.client)],
-    ["Subject", session.principal.subject],
+    ["User", session.principal.subject],
     ["Issuer", session.principal.issuer],
     ["Revision", session.revision],
     ["Transport", session.transport],
@@ -94,7 +97,7 @@ const tableOf = (bars: ReadonlyArray<Bar>, now: number): HTMLElement => {
 }
 
 export class DetailsPanel {
-  private readonly interrupt: (key: string) => void
+  private readonly interrupt: (selection: Selection) => void
   private readonly span = h("select", { "aria-label": "Span of the timeline" })
   private readonly head = h("div", { class: "bar" })
   private readonly body = h("div")
@@ -102,20 +105,20 @@ export class DetailsPanel {
   private readonly messages: MessagesPanel
   private shown: Given | undefined = undefined
 
-  constructor(element: HTMLElement, interrupt: (key: string) => void, messages: MessagesPanel) {
+  constructor(element: HTMLElement, interrupt: (selection: Selection) => void, messages: MessagesPanel) {
     this.interrupt = interrupt
     this.messages = messages
     this.span.append(...spans.map(([value, name]) => h("option", { value }, name)))
     this.span.addEventListener("change", () => this.shown && this.show(this.shown))
     this.button.addEventListener("click", () => {
       const selection = this.shown?.selection
-      if (selection !== undefined && "request" in selection) this.interrupt(selection.request)
+      if (selection !== undefined) this.interrupt(selection)
     })
     element.replaceChildren(this.head, this.body, messages.element)
     this.clear()
   }
 
-  /** What the page says before a row is selected. */
+  /** Shows a hint until a row is selected. */
   clear(text = "Select a session or a request."): void {
     this.shown = undefined
     this.messages.element.hidden = true
@@ -123,22 +126,49 @@ export class DetailsPanel {
     this.body.replaceChildren(h("p", { class: "quiet" }, text))
   }
 
+  private setHead(title: string, button: string | undefined): void {
+    // Moving a button would lose its focus.
+    if (this.head.firstElementChild?.textContent !== title || this.button.isConnected !== (button !== undefined)) {
+      this.head.replaceChildren(h("h2", {}, title), ...(button === undefined ? [] : [this.button]))
+    }
+    if (button !== undefined) setText(this.button, button)
+  }
+
+  private showGroup(group: Group | undefined, { maySteer, now }: Given): void {
+    if (group === undefined) return this.clear("It has ended.")
+    const rows = group.rows.map(({ row }) => row)
+    this.messages.element.hidden = true
+    this.setHead(group.title, maySteer && rows.length > 0 ? `Interrupt all ${rows.length}` : undefined)
+    const users = new Set(rows.map(({ principal }) => principal.subject ?? "anonymous"))
+    this.body.replaceChildren(
+      facts([
+        ["Requests", `${rows.length}`],
+        ["Oldest", age(now - Math.min(...rows.map(({ since }) => since)))],
+        ["Users", `${users.size}`],
+        ["Sessions", `${new Set(rows.map(({ session }) => session ?? "")).size}`]
+      ]),
+      h("ul", {}, ...described(rows).map((text) => h("li", {}, text)))
+    )
+  }
+
   show(given: Given): void {
     this.shown = given
     const { maySteer, now, selection, snapshot } = given
+    if ("group" in selection && !selection.isSession) {
+      return this.showGroup(
+        given.groups.find(({ key }) => key === selection.group),
+        given
+      )
+    }
     const row = "request" in selection ? snapshot.requests.find(({ key }) => key === selection.request) : undefined
     const id = "request" in selection ? row?.session : selection.session
     const session = snapshot.sessions.find((one) => one.id === id)
     const running = snapshot.requests.filter((one) => one.session === id)
     const isGone = "request" in selection ? row === undefined : session === undefined && id !== undefined
     if (isGone) return this.clear("It has ended.")
-    const group = { id, session, rows: running.map((row) => ({ row, level: 2 as const })) }
-    const title = h("h2", {}, row === undefined ? titleOf(group) : requestTitle(row))
     const mayEnd = maySteer && row !== undefined && row.state !== "ending"
-    // A button that is moved loses focus.
-    if (this.head.firstElementChild?.textContent !== title.textContent || this.button.isConnected !== mayEnd) {
-      this.head.replaceChildren(title, ...(mayEnd ? [this.button] : []))
-    }
+    const all = row === undefined && maySteer && running.length > 0 ? `Interrupt all ${running.length}` : undefined
+    this.setHead(row === undefined ? sessionTitle(session, running) : requestTitle(row), mayEnd ? "Interrupt" : all)
     this.messages.element.hidden = !maySteer || session === undefined
     if (session !== undefined && maySteer) this.messages.show(session)
     const about = row !== undefined ? ofRequest(row, now) : session !== undefined ? ofSession(session, now) : undefined

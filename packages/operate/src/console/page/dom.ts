@@ -1,4 +1,4 @@
-/** Elements. Text of a stranger becomes a text node or the value of an attribute, never markup. */
+/** Creates elements. Untrusted text only becomes text nodes or attribute values, never markup. */
 
 type Child = Node | string | undefined
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>
@@ -24,14 +24,14 @@ export const s = <K extends keyof SVGElementTagNameMap>(
   ...children: ReadonlyArray<Child>
 ): SVGElementTagNameMap[K] => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children)
 
-/** The element of that id, which the page has. */
+/** Returns the element with this id, which must exist in the page. */
 export const byId = <E extends Element>(id: string, type: new () => E): E => {
   const found = document.getElementById(id)
   if (!(found instanceof type)) throw new Error(`The page has no ${type.name} with the id ${id}`)
   return found
 }
 
-/** Sets text only where it is another: what is read aloud or selected stays. */
+/** Sets text only if it differs, so that selections and screen readers are not disturbed. */
 export const setText = (element: Element, text: string): void => {
   if (element.textContent !== text) element.textContent = text
 }

@@ -15,10 +15,7 @@ export class DrainDialog {
   constructor(api: Api, said: (text: string) => void) {
     this.api = api
     this.said = said
-    this.open.addEventListener("click", () => {
-      setText(this.error, "")
-      this.dialog.showModal()
-    })
+    this.open.addEventListener("click", () => this.ask())
     byId("drain-cancel", HTMLButtonElement).addEventListener("click", () => this.dialog.close())
     byId("drain-form", HTMLFormElement).addEventListener("submit", (event) => {
       event.preventDefault()
@@ -26,7 +23,14 @@ export class DrainDialog {
     })
   }
 
-  /** Called with what runs; `maySteer` says whether there is a button. */
+  /** Opens the dialog, for this node if one is given. */
+  ask(node?: string): void {
+    setText(this.error, "")
+    if (node !== undefined) this.node.value = node
+    this.dialog.showModal()
+  }
+
+  /** Updates the dialog. `maySteer` decides whether it has a button. */
   show(snapshot: Pick<Snapshot, "draining" | "nodes">, maySteer: boolean): void {
     const { isOffered, nodes = [] } = drainOf(snapshot, maySteer)
     this.open.hidden = !isOffered
@@ -41,7 +45,7 @@ export class DrainDialog {
     try {
       const began = await this.api.drain(this.node.hidden ? undefined : this.node.value)
       this.dialog.close()
-      this.said(began ? "The drain has begun" : "It drains already")
+      this.said(began ? "The server is now draining" : "It is already draining")
     } catch (error) {
       setText(this.error, error instanceof RequestRefused ? error.message : "It failed")
     }

@@ -1,12 +1,26 @@
-/** The page: connects, follows what runs, and asks for an interrupt. */
-import type { Ended, Figures, Snapshot } from "../../admin/Admin.ts"
+/** The page: connects, follows what is running, and sends interrupts. */
+import type { Ended, Figures, Recent, RequestRow, Sample, Snapshot } from "../../admin/Admin.ts"
 import { Api, RequestRefused, token } from "./api.ts"
 import { DetailsPanel } from "./details.ts"
-import { byId, setText } from "./dom.ts"
+import { byId, h, setText } from "./dom.ts"
 import { DrainDialog } from "./drain.ts"
 import { MessagesPanel } from "./messages.ts"
-import { groupsOf, requestTitle } from "./model.ts"
+import {
+  described,
+  endable,
+  fieldSearch,
+  type Group,
+  groupings,
+  groupsOf,
+  kinds,
+  orders,
+  type RunningView
+} from "./groups.ts"
+import { age, requestTitle } from "./model.ts"
+import { OutcomePanel } from "./outcome.ts"
+import { Overview } from "./overview.ts"
 import { Plots } from "./plots.ts"
+import * as tabs from "./tabs.ts"
 import { type Selection, TreePanel } from "./tree.ts"
 
 const api = new Api(`${document.body.dataset["base"] ?? ""}/api`)
@@ -14,19 +28,27 @@ const login = byId("login", HTMLFormElement)
 const main = byId("main", HTMLElement)
 const search = byId("search", HTMLInputElement)
 const older = byId("older", HTMLSelectElement)
+const [grouping, kind, order] = ["grouping", "kind", "order"].map((id) => byId(id, HTMLSelectElement))
+const interruptAll = byId("interrupt-all", HTMLButtonElement)
 const dialog = byId("dialog", HTMLDialogElement)
 const reason = byId("reason", HTMLInputElement)
 const said = byId("said", HTMLElement)
 
 let snapshot: Snapshot | undefined
-/** The clock of the server, less that of the page. */
+/** Difference between the server's clock and the page's clock. */
 let ahead = 0
 let selection: Selection | undefined
 let ended: ReadonlyArray<Ended> | undefined
 let allowed = { maySteer: false, hasHistory: false }
 let following: AbortController | undefined
-let asked: string | undefined
-/** Times of progress of what runs, as the page saw it. */
+/** The rows that the dialog concerns. */
+let asked: ReadonlyArray<RequestRow> = []
+let groups: ReadonlyArray<Group> = []
+let recent: Recent | undefined
+let samples: ReadonlyArray<Sample> = []
+/** Length of the server's history, in milliseconds. */
+const kept = 15 * 60_000
+/** Times at which the page saw running requests report progress. */
 const ticks = new Map<string, Array<number>>()
 const ticksAtMost = 200
 
@@ -34,28 +56,54 @@ const now = (): number => Date.now() + ahead
 const sessionOf = (selection: Selection): string | undefined =>
   "request" in selection ? snapshot?.requests.find(({ key }) => key === selection.request)?.session : selection.session
 
+/** Returns the chosen option. */
+const chosen = <A extends string>(all: ReadonlyArray<A>, select: HTMLSelectElement | undefined): A | undefined =>
+  all.find((one) => one === select?.value)
+
+const viewOf = (): RunningView => ({
+  search: search.value,
+  older: Number(older.value),
+  kind: chosen(kinds, kind),
+  grouping: chosen(groupings, grouping),
+  order: chosen(orders, order)
+})
+
 // ---- what is shown
 
 const plots = new Plots(byId("plots", HTMLElement))
-const ask = (key: string): void => {
-  const row = snapshot?.requests.find((row) => row.key === key)
-  if (row === undefined || !allowed.maySteer) return
-  asked = key
-  setText(byId("dialog-what", HTMLElement), requestTitle(row))
+/** Asks for the reason, and lists the requests to interrupt. */
+const ask = (rows: ReadonlyArray<RequestRow>): void => {
+  const [first] = rows
+  if (first === undefined || !allowed.maySteer) return
+  asked = rows
+  const title = rows.length === 1 ? "Interrupt" : `Interrupt ${rows.length} requests`
+  setText(byId("dialog-title", HTMLElement), title)
+  setText(byId("dialog-submit", HTMLElement), rows.length === 1 ? title : `Interrupt ${rows.length}`)
+  const what = rows.length === 1 ? [requestTitle(first)] : described(rows)
+  byId("dialog-what", HTMLElement).replaceChildren(...what.map((text) => h("li", {}, text)))
   setText(byId("dialog-error", HTMLElement), "")
   reason.value = ""
   dialog.showModal()
 }
+/** Returns the selected request, or all requests of the selected group or session. */
+const endedBy = (selection: Selection): ReadonlyArray<RequestRow> => {
+  if ("request" in selection) return (snapshot?.requests ?? []).filter(({ key }) => key === selection.request)
+  return endable(
+    groups.filter(({ key }) => key === selection.group),
+    chosen(kinds, kind)
+  )
+}
+const askAbout = (selection: Selection): void => ask(endedBy(selection))
 const select = (chosen: Selection): void => {
   selection = chosen
   ended = undefined
   draw()
   void remember()
-  // One below the other, the details would be out of sight.
+  // Scrolls to the details, which are below the tree on narrow screens.
   if (matchMedia("(max-width: 860px)").matches) byId("details", HTMLElement).scrollIntoView({ block: "nearest" })
 }
-const tree = new TreePanel(byId("tree", HTMLElement), { select, interrupt: ask })
-/** How long a text is shown, in milliseconds. */
+const tree = new TreePanel(byId("tree", HTMLElement), { select, interrupt: askAbout })
+/** Milliseconds for which a notice is shown. */
 const shown = 8000
 let hiding: number | undefined
 const say = (text: string): void => {
@@ -64,24 +112,40 @@ const say = (text: string): void => {
   hiding = window.setTimeout(() => said.replaceChildren(), shown)
 }
 const messages = new MessagesPanel(api, say)
-const details = new DetailsPanel(byId("details", HTMLElement), ask, messages)
+const details = new DetailsPanel(byId("details", HTMLElement), askAbout, messages)
 const drain = new DrainDialog(api, say)
+const outcome = new OutcomePanel(byId("outcome", HTMLElement))
+const showTool = (name: string): void => {
+  search.value = fieldSearch("tool", name)
+  tabs.show("running")
+  draw()
+  tree.focus()
+}
+const overview = new Overview(
+  { tools: tabs.panelOf("tools"), problems: tabs.panelOf("problems"), nodes: tabs.panelOf("nodes") },
+  { running: showTool, drain: (node) => drain.ask(node) }
+)
 
 const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
 
 const showDetails = (): void => {
   if (snapshot === undefined || selection === undefined) return
-  details.show({ snapshot, selection, ended, ticks, now: now(), maySteer: allowed.maySteer })
+  details.show({ snapshot, selection, groups, ended, ticks, now: now(), maySteer: allowed.maySteer })
 }
 
-const draw = (): void => {
-  if (snapshot === undefined) return
-  const groups = groupsOf({ ...snapshot, time: now() }, { search: search.value, older: Number(older.value) })
-  const left = tree.show(groups, selection)
-  const { requests, sessions } = snapshot
+/** Shows the server in the header and the title. */
+const drawServer = ({ nodes, requests, server }: Snapshot): void => {
+  if (server === undefined) return
+  const { host, name, since, version } = server
+  setText(byId("name", HTMLElement), `${name} ${version}`)
+  const where = nodes === undefined && host !== undefined ? `on ${host}, ` : ""
+  setText(byId("about", HTMLElement), `${where}up ${age(now() - since)}`)
+  const running = requests.filter(({ kind }) => kind === "request").length
+  document.title = `${name}: ${running} running · MCP console`
+}
+
+const drawCounts = ({ draining, nodes, requests, sessions }: Snapshot): void => {
   const of = (kind: string) => requests.filter((row) => row.kind === kind).length
-  const { draining, nodes } = snapshot
-  drain.show(snapshot, allowed.maySteer)
   const away = (nodes ?? []).flatMap(({ name, state }) => (state === "serving" ? [] : [`${name} ${state}`]))
   const counts = [
     ...(nodes === undefined ? (draining ? ["draining"] : []) : [counted(nodes.length, "node"), ...away]),
@@ -92,11 +156,40 @@ const draw = (): void => {
     counted(of("task"), "task")
   ]
   setText(byId("summary", HTMLElement), counts.join(", "))
+}
+
+/** Milliseconds to wait for the next key of a search. */
+const pause = 80
+let waiting: number | undefined
+/** Draws now if a search is waiting to be drawn. */
+const flush = (): void => {
+  if (waiting === undefined) return
+  clearTimeout(waiting)
+  draw()
+}
+
+const drawOverview = (): void => {
+  if (snapshot !== undefined) overview.show(snapshot, recent, now(), allowed.maySteer)
+}
+
+const draw = (): void => {
+  waiting = undefined
+  if (snapshot === undefined) return
+  const view = viewOf()
+  groups = groupsOf({ ...snapshot, time: now() }, view)
+  tree.show(groups, selection)
+  drain.show(snapshot, allowed.maySteer)
+  drawServer(snapshot)
+  drawCounts(snapshot)
+  drawOverview()
+  outcome.update(snapshot, now())
   plots.now(snapshot)
+  const all = endable(groups, view.kind).length
+  interruptAll.hidden = !allowed.maySteer || all === 0
+  setText(interruptAll, `Interrupt ${all} shown`)
   const empty = byId("empty", HTMLElement)
-  empty.hidden = groups.length > 0 && left === 0
-  const nothing = requests.length + sessions.length === 0 ? "Nothing runs." : "Nothing matches."
-  setText(empty, left > 0 ? `${left} more: search to narrow them.` : nothing)
+  empty.hidden = groups.length > 0
+  setText(empty, snapshot.requests.length + snapshot.sessions.length === 0 ? "Nothing runs." : "Nothing matches.")
   showDetails()
 }
 
@@ -127,6 +220,8 @@ const leave = (why: string): void => {
   token.forget()
   snapshot = undefined
   selection = undefined
+  recent = undefined
+  samples = []
   details.clear()
   main.hidden = true
   login.hidden = false
@@ -138,7 +233,7 @@ const leave = (why: string): void => {
   byId("token", HTMLInputElement).focus()
 }
 
-/** Whether it was a refusal of the token, after which the page asks for another. */
+/** True if the token was rejected, and the page must ask for another. */
 const isRefused = (error: unknown): boolean => {
   if (!(error instanceof RequestRefused) || (error.status !== 401 && error.status !== 403)) return false
   leave(error.message)
@@ -158,15 +253,29 @@ const remember = async (): Promise<void> => {
   }
 }
 
+/** Reads the server's record since the last sample. */
+const review = async (): Promise<void> => {
+  const found = await api.recent(samples.at(-1)?.time ?? 0).catch(() => undefined)
+  if (found === undefined || snapshot === undefined) return
+  recent = found
+  const all = [...samples, ...found.samples]
+  const end = all.at(-1)?.time ?? 0
+  samples = all.filter(({ time }) => time > end - kept)
+  plots.fill(samples)
+  plots.now(snapshot)
+  drawOverview()
+}
+
 const measure = async (): Promise<void> => {
   if (snapshot === undefined || document.hidden) return
+  if (allowed.hasHistory) return review()
   const figures: Figures | undefined = await api.figures().catch(() => undefined)
   if (snapshot !== undefined) plots.add(snapshot, figures)
 }
 
 const pauses = [500, 1000, 2000, 5000]
 
-/** Follows until the page leaves: a stream that ends is begun again. */
+/** Follows until the page is left, and reopens the stream when it ends. */
 const follow = async ({ signal }: AbortController): Promise<void> => {
   for (let tries = 0; !signal.aborted; tries++) {
     try {
@@ -199,15 +308,33 @@ const connect = async (): Promise<void> => {
   byId("leave", HTMLButtonElement).hidden = false
   following = new AbortController()
   void follow(following)
+  void measure()
 }
 
+/** Describes the outcome of a single interruption. */
+const saidOfOne = (title: string, outcome: string | undefined): string =>
+  outcome === "interrupted"
+    ? `${title} was interrupted, and its client is told why`
+    : outcome === "unreachable"
+      ? `The node of ${title} did not answer`
+      : `${title} had ended before`
+
 const send = async (): Promise<void> => {
-  if (asked === undefined) return
+  const rows = asked
+  if (rows.length === 0) return
   try {
-    const interrupted = await api.interrupt(asked, reason.value.trim())
+    const outcomes = await api.interrupt(
+      rows.map(({ key }) => key),
+      reason.value.trim()
+    )
     dialog.close()
-    const what = byId("dialog-what", HTMLElement).textContent
-    say(interrupted ? `${what} was interrupted, and its client is told why` : `${what} had ended before`)
+    outcome.began(outcomes, new Map(rows.map((row) => [row.key, requestTitle(row)])), now())
+    const [first] = rows
+    const done = outcomes.filter((one) => one.outcome === "interrupted").length
+    const one = rows.length === 1 && first !== undefined
+    say(
+      one ? saidOfOne(requestTitle(first), outcomes[0]?.outcome) : `${done} of ${rows.length} requests are interrupted`
+    )
   } catch (error) {
     setText(byId("dialog-error", HTMLElement), error instanceof Error ? error.message : "It failed")
   }
@@ -218,7 +345,7 @@ const send = async (): Promise<void> => {
 const themes = ["", "light", "dark"] as const
 const theme = (name: string): void => {
   document.documentElement.dataset["theme"] = name
-  setText(byId("theme", HTMLButtonElement), name === "" ? "Theme: as the system" : `Theme: ${name}`)
+  setText(byId("theme", HTMLButtonElement), name === "" ? "Theme: auto" : `Theme: ${name}`)
 }
 theme(localStorage.getItem("effect-mcp-console-theme") ?? "")
 byId("theme", HTMLButtonElement).addEventListener("click", () => {
@@ -235,11 +362,18 @@ login.addEventListener("submit", (event) => {
   void connect()
 })
 byId("leave", HTMLButtonElement).addEventListener("click", () => leave(""))
-search.addEventListener("input", draw)
-search.addEventListener("keydown", ({ key }) => {
-  if (key === "ArrowDown" || key === "Enter") tree.focus()
+search.addEventListener("input", () => {
+  clearTimeout(waiting)
+  waiting = window.setTimeout(draw, pause)
 })
-older.addEventListener("change", draw)
+search.addEventListener("keydown", ({ key }) => {
+  if (key !== "ArrowDown" && key !== "Enter") return
+  flush()
+  tree.focus()
+})
+for (const choice of [older, grouping, kind, order]) choice?.addEventListener("change", draw)
+interruptAll.addEventListener("click", () => ask(endable(groups, chosen(kinds, kind))))
+tabs.listen(drawOverview)
 byId("dialog-cancel", HTMLButtonElement).addEventListener("click", () => dialog.close())
 byId("reason-form", HTMLFormElement).addEventListener("submit", (event) => {
   event.preventDefault()

@@ -1,4 +1,4 @@
-/** The messages of one session in the last minute, while its operator looks, and the log level of its client. */
+/** One session's messages from the last minute, shown while an operator is looking, and its client's log level. */
 import type { Message, SessionRow } from "../../admin/Admin.ts"
 import { type Api, RequestRefused } from "./api.ts"
 import { h, setText } from "./dom.ts"
@@ -40,7 +40,7 @@ export class MessagesPanel {
     this.element.append(h("div", { class: "bar" }, h("h3", {}, "Session"), this.toggle, this.level), this.list)
   }
 
-  /** Called with the session of the details whenever they are drawn. */
+  /** Called with the selected session whenever its details are drawn. */
   show(session: SessionRow): void {
     if (session.id !== this.session) {
       this.session = session.id
@@ -62,7 +62,7 @@ export class MessagesPanel {
     if (isLooking) void this.refresh()
   }
 
-  /** Asks again while an operator looks. */
+  /** Refreshes while an operator is looking. */
   async refresh(): Promise<void> {
     const { session } = this
     if (!this.isLooking || session === undefined || !this.element.isConnected) return
@@ -98,7 +98,7 @@ export class MessagesPanel {
     const { value } = this.level
     if (session === undefined || value === "") return
     await this.api.level(session, value).then(
-      () => this.said(`Its client is sent log messages from ${value} on`),
+      () => this.said(`Its client now receives log messages of level ${value} and above`),
       (error: unknown) => this.said(error instanceof RequestRefused ? error.message : "The level was not set")
     )
     this.level.blur()

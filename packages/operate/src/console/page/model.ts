@@ -1,12 +1,5 @@
-/** What the page shows, without a page: groups, ages, search, bars of a timeline, points of plots. Pure. */
-import type { Ended, Figures, RequestRow, SessionRow, Snapshot } from "../../admin/Admin.ts"
-
-/** A session, or the requests without one. */
-export interface Group {
-  readonly id: string | undefined
-  readonly session: SessionRow | undefined
-  readonly rows: ReadonlyArray<{ readonly row: RequestRow; readonly level: 2 | 3 }>
-}
+/** The page's pure functions: ages, a request's texts, a timeline's bars, and plots' points. */
+import type { Ended, Figures, RequestRow, Snapshot } from "../../admin/Admin.ts"
 
 export const age = (milliseconds: number): string => {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000))
@@ -20,9 +13,19 @@ export const age = (milliseconds: number): string => {
 export const duration = (milliseconds: number): string =>
   milliseconds < 1000
     ? `${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms`
-    : age(milliseconds)
+    : milliseconds < 9950
+      ? `${(milliseconds / 1000).toFixed(1)} s`
+      : age(milliseconds)
 
-/** A time of the day, of the page's place. */
+/** Formats a part of a whole, such as `12%`. */
+export const shared = (part: number, whole: number): string =>
+  part > 0 && part * 100 < whole ? "<1%" : `${Math.round((part / whole) * 100)}%`
+
+/** How warm an age's color is: 0 below 10 seconds, then 1 to 4 from 10 seconds, 1, 5 and 30 minutes. */
+export const warmth = (milliseconds: number): number =>
+  [10_000, 60_000, 300_000, 1_800_000].filter((from) => milliseconds >= from).length
+
+/** Formats a time of day in the local time zone. */
 export const clock = (time: number): string => new Date(time).toLocaleTimeString([], { hour12: false })
 
 export const bytes = (count: number): string =>
@@ -32,19 +35,12 @@ export const bytes = (count: number): string =>
       ? `${(count / 1024).toFixed(1)} KiB`
       : `${(count / 1024 ** 2).toFixed(1)} MiB`
 
-const callerOf = ({ client, principal }: Pick<RequestRow, "client" | "principal">): string => {
+export const callerOf = ({ client, principal }: Pick<RequestRow, "client" | "principal">): string => {
   const program = client === undefined ? undefined : `${client.name} ${client.version}`
   return [principal.subject, program].filter((part) => part !== undefined).join(" by ") || "An unnamed client"
 }
 
-/** A session knows its client after `initialize`; before, and in 2026-07-28, its requests do. */
-export const titleOf = ({ rows, session }: Group): string => {
-  if (session === undefined) return "Without a session"
-  const client = session.client ?? rows.find(({ row }) => row.client !== undefined)?.row.client
-  return callerOf({ client, principal: session.principal })
-}
-
-/** The nodes that may be drained, where there are several; whether there is anything to drain that the token may. */
+/** Returns the nodes that can be drained, if there are several, and whether there is anything that the token may drain. */
 export const drainOf = (
   { draining, nodes }: Pick<Snapshot, "draining" | "nodes">,
   maySteer: boolean
@@ -59,7 +55,7 @@ export const requestTitle = ({ method, target }: RequestRow): string =>
 export const requestMore = (row: RequestRow, isAlone: boolean): string =>
   [
     ...(isAlone ? [callerOf(row), row.transport, row.revision] : []),
-    row.asking.length === 0 ? undefined : `waits for ${row.asking.join(", ")}`,
+    row.asking.length === 0 ? undefined : `waiting for ${row.asking.join(", ")}`,
     row.node,
     row.wakesAt === undefined ? undefined : `sleeps until ${clock(row.wakesAt)}`,
     row.progress?.message
@@ -67,67 +63,7 @@ export const requestMore = (row: RequestRow, isAlone: boolean): string =>
     .filter((part) => part !== undefined)
     .join(" · ")
 
-const textOf = (row: RequestRow): string =>
-  [
-    row.key,
-    row.node,
-    row.task,
-    row.method,
-    row.target,
-    row.state,
-    row.kind,
-    row.transport,
-    row.revision,
-    row.session,
-    callerOf(row)
-  ]
-    .join(" ")
-    .toLowerCase()
-
-const sessionText = (session: SessionRow): string =>
-  [session.id, session.node, session.transport, session.revision, callerOf(session)].join(" ").toLowerCase()
-
-const nested = (rows: ReadonlyArray<RequestRow>): Group["rows"] => {
-  const keys = new Set(rows.map(({ key }) => key))
-  const below = (key: string) => rows.filter(({ relatedTo }) => relatedTo === key)
-  return rows
-    .filter(({ relatedTo }) => relatedTo === undefined || !keys.has(relatedTo))
-    .flatMap((row) => [
-      { row, level: 2 as const },
-      ...below(row.key).map((question) => ({ row: question, level: 3 as const }))
-    ])
-}
-
-/**
- * Sessions with their requests, those with the oldest request first. A search keeps a session with all of its requests where it matches
- * itself, else the requests that match; with an age, sessions without a request that old are left out.
- */
-export const groupsOf = (
-  { requests, sessions, time }: Snapshot,
-  { older, search }: { readonly search: string; readonly older: number }
-): ReadonlyArray<Group> => {
-  const wanted = search.trim().toLowerCase()
-  const of = new Map<string | undefined, Array<RequestRow>>()
-  for (const row of requests) {
-    if (time - row.since < older) continue
-    const rows = of.get(row.session)
-    if (rows === undefined) of.set(row.session, [row])
-    else rows.push(row)
-  }
-  const group = (id: string | undefined, session: SessionRow | undefined): ReadonlyArray<Group> => {
-    const all = of.get(id) ?? []
-    const isWhole = wanted === "" || (session !== undefined && sessionText(session).includes(wanted))
-    const rows = isWhole ? all : all.filter((row) => textOf(row).includes(wanted))
-    const isLeftOut = rows.length === 0 && (session === undefined || !isWhole || older > 0)
-    return isLeftOut ? [] : [{ id, session, rows: nested(rows) }]
-  }
-  const oldest = ({ rows }: Group) => rows[0]?.row.since ?? Infinity
-  return [...sessions.flatMap((session) => group(session.id, session)), ...group(undefined, undefined)].toSorted(
-    (a, b) => oldest(a) - oldest(b)
-  )
-}
-
-/** One bar of a timeline. */
+/** A bar of a timeline. */
 export interface Bar {
   readonly title: string
   readonly kind: "request" | "question" | "notification" | "subscription" | "task"
@@ -136,7 +72,7 @@ export interface Bar {
   readonly from: number
   readonly to: number
   readonly ticks: ReadonlyArray<number>
-  /** Bars of a lane do not overlap. */
+  /** Bars in the same lane do not overlap. */
   readonly lane: number
 }
 
@@ -158,7 +94,7 @@ const inLanes = (bars: ReadonlyArray<Omit<Bar, "lane">>, gap: number): ReadonlyA
     })
 }
 
-/** What ended and what runs in a session since `from`. `ticks` are the times of progress by the key of a request. */
+/** Returns everything that ended or is running in a session since `from`. `ticks` are the times of progress reports, by request key. */
 export const barsOf = (
   ended: ReadonlyArray<Ended>,
   running: ReadonlyArray<RequestRow>,
@@ -192,7 +128,7 @@ export const barsOf = (
   return inLanes(shown, (now - from) / 200)
 }
 
-/** Between which bounds of the histogram a duration is, in seconds: its exact value is not known. `upTo` may be infinite. */
+/** Bounds of the histogram bucket that contains a duration, in seconds, because its exact value is unknown. `upTo` may be infinite. */
 export interface Within {
   readonly above: number
   readonly upTo: number
@@ -203,7 +139,10 @@ export const withinText = ({ above, upTo }: Within): string => {
   return upTo === Infinity ? `over ${duration(above * 1000)}` : `${duration(above * 1000)} to ${duration(upTo * 1000)}`
 }
 
-/** The calls between two readings, and how long 95 of 100 of them took at most. Undefined where there is no such metric. */
+/**
+ * Returns the number of calls between two readings, and an upper bound on the duration of 95% of them, or `undefined` if the metric is
+ * missing.
+ */
 export const callsBetween = (
   before: Figures | undefined,
   after: Figures

@@ -1,10 +1,10 @@
-/** The timeline of one session as bars: what ended and what runs, with ticks for progress. */
+/** One session's timeline as bars for ended and running requests, with ticks for progress. */
 import { h, s } from "./dom.ts"
 import type { Bar } from "./model.ts"
 
 const lane = 14
 const head = 18
-/** More would not be seen. */
+/** More lanes would be unreadable. */
 const lanesAtMost = 24
 
 const span = (milliseconds: number): string =>

@@ -1,5 +1,5 @@
 import * as model from "../../../src/console/page/model.ts"
-import type { Ended, Figures, RequestRow, SessionRow, Snapshot } from "@effect-mcp/operate/Admin"
+import type { Ended, Figures, RequestRow } from "@effect-mcp/operate/Admin"
 import { assert, describe, it } from "@effect/vitest"
 
 const request = (given: Partial<RequestRow>): RequestRow => ({
@@ -12,34 +12,11 @@ const request = (given: Partial<RequestRow>): RequestRow => ({
   principal: {},
   ...given
 })
-const session = (id: string, name: string): SessionRow => ({
-  id,
-  since: 0,
-  principal: { subject: "ada" },
-  client: { name, version: "1" }
-})
-
-const snapshot: Snapshot = {
-  time: 100_000,
-  draining: false,
-  sessions: [session("s1", "desktop"), session("s2", "editor")],
-  requests: [
-    request({ key: "2", target: "young", session: "s1", since: 99_000 }),
-    request({ key: "3", target: "old", session: "s2", since: 1000 }),
-    request({ key: "4", kind: "question", method: "elicitation/create", session: "s2", since: 2000, relatedTo: "3" }),
-    request({ key: "5", target: "alone", since: 50_000 })
-  ]
-}
-const shown = (search: string, older = 0) =>
-  model
-    .groupsOf(snapshot, { search, older })
-    .map((group) => [model.titleOf(group), ...group.rows.map(({ level, row }) => `${level} ${row.key}`)])
-
-describe("A drain", () => {
+describe("Draining", () => {
   const nodes = (...states: ReadonlyArray<"serving" | "draining" | "unreachable">) =>
     states.map((state, i) => ({ name: `n${i}`, state, sessions: 0, requests: 0 }))
 
-  it("A drain is offered to a token that may steer, while the server takes sessions", () => {
+  it("A drain is offered to a token with write access while the server accepts sessions", () => {
     const offered = (draining: boolean, maySteer: boolean) => model.drainOf({ draining }, maySteer).isOffered
     assert.deepStrictEqual(
       [offered(false, true), offered(true, true), offered(false, false), offered(true, false)],
@@ -47,7 +24,7 @@ describe("A drain", () => {
     )
   })
 
-  it("A drain is offered for the nodes that serve, whatever the node does that is asked", () => {
+  it("A drain is offered for serving nodes, regardless of the queried node's state", () => {
     assert.deepStrictEqual(model.drainOf({ draining: true, nodes: nodes("draining", "serving") }, true), {
       isOffered: true,
       nodes: ["n1"]
@@ -57,31 +34,10 @@ describe("A drain", () => {
   })
 })
 
-describe("The groups of a snapshot", () => {
-  it("The groups have the session with the oldest request first, and questions below the call that asks", () => {
-    assert.deepStrictEqual(shown(""), [
-      ["ada by editor 1", "2 3", "3 4"],
-      ["Without a session", "2 5"],
-      ["ada by desktop 1", "2 2"]
-    ])
-  })
-
-  it("The groups have the requests that match, or all of a session that matches itself", () => {
-    assert.deepStrictEqual(shown("OLD"), [["ada by editor 1", "2 3"]])
-    assert.deepStrictEqual(shown("desktop"), [["ada by desktop 1", "2 2"]])
-    assert.deepStrictEqual(shown("elicitation"), [["ada by editor 1", "2 4"]])
-    assert.deepStrictEqual(shown("nothing"), [])
-  })
-
-  it("The groups leave out requests that are younger than asked for", () => {
-    assert.deepStrictEqual(shown("", 60_000), [["ada by editor 1", "2 3", "3 4"]])
-  })
-})
-
-describe("The bars of a timeline", () => {
+describe("Timeline bars", () => {
   const ended = (given: Partial<Ended>): Ended => ({ kind: "request", method: "tools/call", from: 0, to: 0, ...given })
 
-  it("The bars of a lane do not overlap, and bars before the beginning of the timeline are left out", () => {
+  it("Bars in a lane do not overlap, and bars before the timeline's start are omitted", () => {
     const all = [
       ended({ from: 0, to: 10, target: "gone" }),
       ended({ from: 1000, to: 2000, target: "a", outcome: "answered" }),
@@ -114,7 +70,7 @@ describe("Calls between two readings", () => {
     [0.1, 100]
   ])
 
-  it("The calls between two readings are a rate, and the bounds that 95 of 100 of them lie between", () => {
+  it("Calls between two readings have a rate and bounds for 95% of them", () => {
     const after = figures(2000, 120, [
       [0.01, 110],
       [0.1, 119]
@@ -127,7 +83,7 @@ describe("Calls between two readings", () => {
     assert.deepStrictEqual(model.callsBetween(before, slow)?.p95, { above: 0.1, upTo: Infinity })
   })
 
-  it("The plot of durations shows bounds instead of an exact figure", () => {
+  it("The duration plot shows bounds instead of an exact figure", () => {
     const all = [
       { above: 0, upTo: 0.01 },
       { above: 120, upTo: 300 },
@@ -140,7 +96,7 @@ describe("Calls between two readings", () => {
     ])
   })
 
-  it("The rate of calls is unknown without a metric or after a restart, and its bound is unknown without calls", () => {
+  it("The call rate is unknown without a metric or after a restart, and its bound without calls", () => {
     assert.deepStrictEqual(model.callsBetween(before, { ...before, time: 1000 }), { perSecond: 0, p95: undefined })
     assert.isUndefined(model.callsBetween(undefined, before))
     assert.isUndefined(model.callsBetween(before, { time: 1000, metrics: {} }))
@@ -148,7 +104,18 @@ describe("Calls between two readings", () => {
   })
 })
 
-it("An age is a text of two units", () => {
+it("An age is formatted with two units", () => {
   const all = [-5, 999, 61_000, 3_660_000, 48 * 3_600_000].map(model.age)
   assert.deepStrictEqual(all, ["0 s", "0 s", "1 min 1 s", "1 h 1 min", "2 d 0 h"])
+})
+
+it("An age warms in four steps", () => {
+  assert.deepStrictEqual(
+    [0, 9999, 10_000, 60_000, 299_999, 300_000, 1_800_000, 1e9].map(model.warmth),
+    [0, 0, 1, 2, 2, 3, 4, 4]
+  )
+})
+
+it("A small share is not shown as zero", () => {
+  assert.deepStrictEqual([model.shared(0, 10), model.shared(1, 1000), model.shared(1, 3)], ["0%", "<1%", "33%"])
 })

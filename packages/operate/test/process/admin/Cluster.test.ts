@@ -34,13 +34,13 @@ const startNode = Effect.fnUntraced(function* (shared: Layer.Layer<Nodes.Service
 const snapshot = (port: number) =>
   Effect.map(ask(port), ({ text }) => Schema.decodeUnknownSync(Admin.Snapshot)(JSON.parse(text)))
 
-/** The snapshot once it has both nodes: they hear of each other by the bus, a moment after their start. */
+/** Waits for a snapshot with both nodes, which learn of each other over the bus shortly after their start. */
 const ofBoth = (port: number) => Effect.repeat(snapshot(port), { until: ({ nodes = [] }) => nodes.length === 2 })
 
 for (const { missing, name, open } of networks) {
-  describe(`several nodes over ${name}`, () => {
+  describe(`Several nodes over ${name}`, () => {
     it.live.skipIf(missing !== undefined)(
-      `Nodes are seen and steered at any of them${missing === undefined ? "" : `: ${missing}`}`,
+      `Nodes can be viewed and controlled from any of them${missing === undefined ? "" : `: ${missing}`}`,
       () =>
         Effect.gen(function* () {
           const shared = yield* open
@@ -91,7 +91,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live.skipIf(missing !== undefined)(
-      `A node that has ended is shown as unreachable until it is forgotten${missing === undefined ? "" : `: ${missing}`}`,
+      `A stopped node is shown as unreachable until it is forgotten${missing === undefined ? "" : `: ${missing}`}`,
       () =>
         Effect.gen(function* () {
           const shared = yield* open

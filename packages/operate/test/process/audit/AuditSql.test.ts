@@ -10,7 +10,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { databaseOf, networks, schema } from "../../../../nodes/test/support/networks.ts"
 
-/** A SQLite of its own, in a file that is removed. */
+/** A new SQLite database in a file that is removed afterwards. */
 const sqlite = Effect.gen(function* () {
   const folder = yield* Effect.acquireRelease(
     Effect.promise(() => mkdtemp(join(tmpdir(), "effect-mcp-audit-"))),
@@ -19,7 +19,7 @@ const sqlite = Effect.gen(function* () {
   return yield* Layer.build(Sqlite.layer({ file: join(folder, "audit.db") }))
 })
 
-/** A schema of its own in a Postgres, which is dropped. */
+/** A new schema in Postgres that is dropped afterwards. */
 const postgres = Effect.flatMap(schema, (name) => Layer.build(databaseOf(name)))
 
 const databases = [
@@ -27,7 +27,7 @@ const databases = [
   { name: "Postgres", database: postgres, missing: networks.find(({ name }) => name === "postgres")?.missing }
 ]
 
-/** A process that notes events, and ends. */
+/** Runs a process that records events and exits. */
 const note = (...targets: ReadonlyArray<string>) =>
   Effect.flatMap(Audit.Audit, ({ record }) =>
     Effect.forEach(targets, (target) => record({ event: "app.login", target }), { discard: true })
@@ -37,11 +37,11 @@ const targets = Stream.runCollect(AuditSql.lines()).pipe(
   Effect.map((lines) => lines.flatMap((line): ReadonlyArray<unknown> => JSON.parse(line).target ?? []))
 )
 
-describe.each(databases)("an audit trail in a table of $name", ({ database, missing }) => {
+describe.each(databases)("Audit trail in a $name table", ({ database, missing }) => {
   const here = needs(missing === undefined, missing ?? "")
 
   it.live(
-    "An audit trail in a table is continued by the next process, and its chain holds",
+    "An audit table is continued by the next process, and its chain holds",
     () =>
       Effect.gen(function* () {
         const context = yield* database
@@ -59,7 +59,7 @@ describe.each(databases)("an audit trail in a table of $name", ({ database, miss
   )
 
   it.live(
-    "An audit trail in a table shows a row that was changed, and a row that was taken out",
+    "An audit table reveals modified and removed rows",
     () =>
       Effect.gen(function* () {
         const context = yield* database
@@ -76,7 +76,7 @@ describe.each(databases)("an audit trail in a table of $name", ({ database, miss
   )
 
   it.live(
-    "An audit trail in a table has a line once whose write is tried again, and refuses the lines of a second process",
+    "An audit table has retried lines once and rejects a second process's lines",
     () =>
       Effect.gen(function* () {
         const context = yield* database
@@ -98,7 +98,7 @@ describe.each(databases)("an audit trail in a table of $name", ({ database, miss
   )
 
   it.live(
-    "An audit trail in a table needs no right to change or to remove what it wrote",
+    "An audit table works without update and delete privileges",
     () =>
       Effect.gen(function* () {
         const context = yield* database
@@ -122,7 +122,7 @@ describe.each(databases)("an audit trail in a table of $name", ({ database, miss
   )
 
   it.live(
-    "A table that holds other rows than an audit trail is left as it is",
+    "A table with anything but audit rows is left unchanged",
     () =>
       Effect.gen(function* () {
         const context = yield* database
