@@ -6,6 +6,8 @@ export declare const info: { readonly name: string; readonly version: string }
 export declare const fillers: ReadonlyArray<string>
 export declare const echo: Named
 export declare const add: Named
+export declare const wait: Named
+export declare const waits: number
 export declare const flood: Named
 export declare const report: Named
 export declare const hold: Named

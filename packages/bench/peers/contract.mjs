@@ -1,13 +1,16 @@
 // What every server under test serves: the same 50 tools and one resource. Boring on purpose: implementations are compared, not tools.
 export const info = { name: "bench", version: "1.0.0" }
 export const modern = "2026-07-28"
-/** Beside echo, add and flood. BENCH_TOOLS is for the measure of growth. */
+/** Besides echo, add, wait and flood. The growth suite sets BENCH_TOOLS. */
 export const fillers = Array.from(
-  { length: Number(process.env.BENCH_TOOLS ?? 50) - 3 },
+  { length: Number(process.env.BENCH_TOOLS ?? 50) - 4 },
   (_, i) => `tool_${String(i).padStart(2, "0")}`
 )
 export const echo = { name: "echo", description: "Returns its text unchanged" }
 export const add = { name: "add", description: "Adds two numbers" }
+export const wait = { name: "wait", description: "Returns its text after a millisecond" }
+/** How long `wait` waits, in milliseconds: about as long as a query of a database nearby. */
+export const waits = 1
 export const flood = { name: "flood", description: "Emits n progress notifications, then returns" }
 // Of servers with tasks, in place of two fillers.
 export const report = { name: "report", description: "Returns its text unchanged, as a task if asked to" }

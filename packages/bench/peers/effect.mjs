@@ -1,5 +1,6 @@
 // Effect 4.1 built-in McpServer: layerHttp (2025 sessions + 2026), layerHttpRequestScoped (2026), layerStdio.
-// Deep imports, so that cold start pays only for what is used.
+// Handlers of a toolkit are written with Effect.fn, as in the documentation of Effect. Deep imports, so that cold start pays only for what is used.
+import { setTimeout } from "node:timers/promises"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -31,10 +32,12 @@ const tk = Toolkit.make(
   )
 )
 const handlers = tk.toLayer({
-  [C.add.name]: ({ a, b }) => Effect.succeed({ sum: a + b }),
+  [C.add.name]: Effect.fn("Bench.add")(function* ({ a, b }) {
+    return { sum: a + b }
+  }),
   ...Object.fromEntries(C.fillers.map((n) => [n, () => Effect.succeed({ ok: true })]))
 })
-// echo and flood go through addTool: Toolkit always adds structuredContent, which would double echo's payload.
+// echo, wait and flood go through addTool: Toolkit always adds structuredContent, which would double echo's payload.
 const decodeEcho = Schema.decodeUnknownEffect(Schema.Struct({ text: Schema.String }))
 const decodeFlood = Schema.decodeUnknownEffect(Schema.Struct({ n: Schema.Number }))
 const invalid = (e) => new McpSchema.InvalidParams({ message: e.message })
@@ -50,6 +53,16 @@ const extra = Layer.effectDiscard(
           Effect.mapError(invalid),
           Effect.map(({ text }) => new McpSchema.CallToolResult({ content: [{ type: "text", text }] }))
         )
+    })
+    yield* server.addTool({
+      tool: new McpSchema.Tool({ ...C.wait, inputSchema: json(C.echoSchema) }),
+      annotations: Context.empty(),
+      handle: (p) =>
+        Effect.gen(function* () {
+          const { text } = yield* Effect.mapError(decodeEcho(p), invalid)
+          yield* Effect.promise(() => setTimeout(C.waits))
+          return new McpSchema.CallToolResult({ content: [{ type: "text", text }] })
+        })
     })
     yield* server.addTool({
       tool: new McpSchema.Tool({ ...C.flood, inputSchema: json(C.floodSchema) }),

@@ -5,6 +5,7 @@ import * as C from "./contract.mjs"
 const tools = [
   { ...C.echo, inputSchema: C.echoSchema },
   { ...C.add, inputSchema: C.addSchema, outputSchema: C.sumSchema },
+  { ...C.wait, inputSchema: C.echoSchema },
   { ...C.flood, inputSchema: C.floodSchema },
   ...C.fillers.map((name) => ({ name, description: C.descriptionOf(name), inputSchema: C.fillerSchema }))
 ]
@@ -20,17 +21,22 @@ const success = (id, modern, result) => ({
   result: modern ? { resultType: "complete", ...result, _meta } : result
 })
 
-const call = ({ id, params }, modern, emit) => {
+const call = ({ id, params }, modern, emit, done) => {
   const input = params.arguments
   switch (params.name) {
     case "echo":
-      if (typeof input?.text !== "string") return failure(id, -32602, "text")
-      return success(id, modern, { content: [{ type: "text", text: input.text }] })
+      if (typeof input?.text !== "string") return done(failure(id, -32602, "text"))
+      return done(success(id, modern, { content: [{ type: "text", text: input.text }] }))
+    case "wait": {
+      if (typeof input?.text !== "string") return done(failure(id, -32602, "text"))
+      const answer = () => done(success(id, modern, { content: [{ type: "text", text: input.text }] }))
+      return void setTimeout(answer, C.waits)
+    }
     case "add": {
-      if (typeof input?.a !== "number" || typeof input?.b !== "number") return failure(id, -32602, "a, b")
+      if (typeof input?.a !== "number" || typeof input?.b !== "number") return done(failure(id, -32602, "a, b"))
       const structuredContent = { sum: input.a + input.b }
       const content = [{ type: "text", text: JSON.stringify(structuredContent) }]
-      return success(id, modern, { content, structuredContent })
+      return done(success(id, modern, { content, structuredContent }))
     }
     case "flood": {
       const progressToken = params._meta?.progressToken
@@ -42,35 +48,35 @@ const call = ({ id, params }, modern, emit) => {
           params: { progressToken, progress, total: input.n }
         })
       }
-      return success(id, modern, { content: [{ type: "text", text: "done" }] })
+      return done(success(id, modern, { content: [{ type: "text", text: "done" }] }))
     }
     default:
-      return failure(id, -32602, "no such tool")
+      return done(failure(id, -32602, "no such tool"))
   }
 }
 
-/** `emit` sends a notification; the answer is returned, none for what is no request. */
-const handle = (message, modern, emit) => {
+/** `emit` sends a notification, `done` the answer: `undefined` to a message that is not a request. */
+const handle = (message, modern, emit, done) => {
   const { id, method } = message
-  if (id === undefined) return undefined
+  if (id === undefined) return done(undefined)
   const { mimeType, name, text, uri } = C.resource
   switch (method) {
     case "initialize":
-      return success(id, false, { protocolVersion: "2025-11-25", capabilities, serverInfo: C.info })
+      return done(success(id, false, { protocolVersion: "2025-11-25", capabilities, serverInfo: C.info }))
     case "server/discover":
-      return success(id, true, { supportedVersions: [C.modern], capabilities, ...cached })
+      return done(success(id, true, { supportedVersions: [C.modern], capabilities, ...cached }))
     case "ping":
-      return success(id, false, {})
+      return done(success(id, false, {}))
     case "tools/list":
-      return success(id, modern, modern ? { tools, ...cached } : { tools })
+      return done(success(id, modern, modern ? { tools, ...cached } : { tools }))
     case "tools/call":
-      return call(message, modern, emit)
+      return call(message, modern, emit, done)
     case "resources/list":
-      return success(id, modern, { resources: [{ uri, name, mimeType }], ...(modern ? cached : undefined) })
+      return done(success(id, modern, { resources: [{ uri, name, mimeType }], ...(modern ? cached : undefined) }))
     case "resources/read":
-      return success(id, modern, { contents: [{ uri, mimeType, text }], ...(modern ? cached : undefined) })
+      return done(success(id, modern, { contents: [{ uri, mimeType, text }], ...(modern ? cached : undefined) }))
     default:
-      return failure(id, -32601, "Method not found")
+      return done(failure(id, -32601, "Method not found"))
   }
 }
 
@@ -80,6 +86,9 @@ const stdio = () => {
   // One write per turn: a write per message would cost more than the message.
   const send = (message) => {
     if (out.push(JSON.stringify(message)) === 1) queueMicrotask(flush)
+  }
+  const done = (answer) => {
+    if (answer !== undefined) send(answer)
   }
   // Joined only when a newline is there: linear for lines of a MiB.
   let parts = []
@@ -91,8 +100,7 @@ const stdio = () => {
     for (const line of whole.toString("utf8", 0, last).split("\n")) {
       if (line === "") continue
       const message = JSON.parse(line)
-      const answer = handle(message, message.params?._meta?.[version] !== undefined, send)
-      if (answer !== undefined) send(answer)
+      handle(message, message.params?._meta?.[version] !== undefined, send, done)
     }
   })
 }
@@ -116,19 +124,21 @@ const web = async () => {
     const events = []
     const flush = () => events.length > 0 && response.write(events.splice(0).join(""))
     let streaming = false
-    const answer = handle(message, modern, (notification) => {
+    const emit = (notification) => {
       if (!streaming) response.writeHead(200, sse)
       streaming = true
       if (events.push(`event: message\ndata: ${JSON.stringify(notification)}\n\n`) === 1) queueMicrotask(flush)
-    })
-    if (answer === undefined) return void response.writeHead(202).end()
-    if (streaming) {
-      events.push(`event: message\ndata: ${JSON.stringify(answer)}\n\n`)
-      return void response.end(events.splice(0).join(""))
     }
-    const bytes = Buffer.from(JSON.stringify(answer))
-    headers["content-length"] = bytes.length
-    response.writeHead(200, headers).end(bytes)
+    handle(message, modern, emit, (answer) => {
+      if (answer === undefined) return void response.writeHead(202).end()
+      if (streaming) {
+        events.push(`event: message\ndata: ${JSON.stringify(answer)}\n\n`)
+        return void response.end(events.splice(0).join(""))
+      }
+      const bytes = Buffer.from(JSON.stringify(answer))
+      headers["content-length"] = bytes.length
+      response.writeHead(200, headers).end(bytes)
+    })
   }
   const server = http.createServer((request, response) => {
     if (request.method === "GET") {

@@ -1,6 +1,7 @@
 // Official SDK v1: Streamable HTTP stateful / stateless, and stdio.
 import * as http from "node:http"
 import { randomUUID } from "node:crypto"
+import { setTimeout } from "node:timers/promises"
 import { z } from "zod"
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"
 import * as C from "./contract.mjs"
@@ -26,6 +27,10 @@ const make = () => {
       return { content: [{ type: "text", text: JSON.stringify(r) }], structuredContent: r }
     }
   )
+  s.registerTool(C.wait.name, { description: C.wait.description, inputSchema: echoIn }, async ({ text }) => {
+    await setTimeout(C.waits)
+    return { content: [{ type: "text", text }] }
+  })
   s.registerTool(C.flood.name, { description: C.flood.description, inputSchema: floodIn }, async ({ n }, extra) => {
     const progressToken = extra._meta?.progressToken
     if (progressToken !== undefined)

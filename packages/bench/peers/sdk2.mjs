@@ -2,6 +2,7 @@
 // hand-wired sessions (NodeStreamableHTTPServerTransport), and serveStdio.
 import * as http from "node:http"
 import { randomUUID } from "node:crypto"
+import { setTimeout } from "node:timers/promises"
 import * as z from "zod/v4"
 import { McpServer, createMcpHandler } from "@modelcontextprotocol/server"
 import * as C from "./contract.mjs"
@@ -28,6 +29,10 @@ const make = () => {
       return { content: [{ type: "text", text: JSON.stringify(r) }], structuredContent: r }
     }
   )
+  s.registerTool(C.wait.name, { description: C.wait.description, inputSchema: echoIn }, async ({ text }) => {
+    await setTimeout(C.waits)
+    return { content: [{ type: "text", text }] }
+  })
   s.registerTool(C.flood.name, { description: C.flood.description, inputSchema: floodIn }, async ({ n }, ctx) => {
     const progressToken = ctx.mcpReq._meta?.progressToken
     if (progressToken !== undefined)

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises"
 import { McpServer } from "tmcp"
 import { ZodJsonSchemaAdapter } from "@tmcp/adapter-zod"
 import { z } from "zod"
@@ -17,6 +18,10 @@ server.tool(
     return { content: [{ type: "text", text: JSON.stringify(r) }], structuredContent: r }
   }
 )
+server.tool({ ...C.wait, schema: z.object({ text: z.string() }) }, async ({ text }) => {
+  await setTimeout(C.waits)
+  return { content: [{ type: "text", text }] }
+})
 server.tool({ ...C.flood, schema: z.object({ n: z.number() }) }, async ({ n }) => {
   for (let i = 1; i <= n; i++) server.progress(i, n)
   return { content: [{ type: "text", text: "done" }] }

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as References from "effect/References"
 import * as Schema from "effect/Schema"
+import { setTimeout } from "node:timers/promises"
 import * as C from "../peers/contract.mjs"
 
 const Echo = Tool.make(C.echo.name, { description: C.echo.description, input: { text: Schema.String } })
@@ -19,8 +20,14 @@ const Add = Tool.make(C.add.name, {
   output: { sum: Schema.Finite }
 })
 
-/** Done at once: the cheapest that a user would write. */
-const values = Layer.mergeAll(
+/** Handlers that call async functions, as those of most programs do. */
+const asynchronous = Layer.mergeAll(
+  Tools.layer(Echo, ({ text }) => Effect.promise(async () => text)),
+  Tools.layer(Add, ({ a, b }) => Effect.promise(async () => ({ sum: a + b })))
+)
+
+/** Handlers that have ended when they return. */
+const trivial = Layer.mergeAll(
   Tools.layer(Echo, ({ text }) => Effect.succeed(text)),
   Tools.layer(Add, ({ a, b }) => Effect.succeed({ sum: a + b }))
 )
@@ -29,7 +36,7 @@ class Arithmetic extends Context.Service<Arithmetic, { readonly plus: (a: number
   "bench/Arithmetic"
 ) {}
 
-/** What most users would write: generators with a service. */
+/** Generators that ask for a service. */
 const asking = Layer.mergeAll(
   Tools.layer(
     Echo,
@@ -58,15 +65,14 @@ const provided = Layer.provide(
   )
 )
 
-/** Handlers that wait for async functions, as every handler of the package without Effect does. */
-const asynchronous = Layer.mergeAll(
-  Tools.layer(Echo, ({ text }) => Effect.promise(async () => text)),
-  Tools.layer(Add, ({ a, b }) => Effect.promise(async () => ({ sum: a + b })))
-)
-
-const forms: { readonly [form: string]: typeof values } = { generators, provided, async: asynchronous }
+const forms: { readonly [form: string]: typeof asynchronous } = { generators, provided, trivial }
 const form = Object.keys(forms).find((form) => C.flag(form))
-const handlers = (form === undefined ? undefined : forms[form]) ?? values
+const handlers = (form === undefined ? undefined : forms[form]) ?? asynchronous
+
+const wait = Tools.layer(
+  Tool.make(C.wait.name, { description: C.wait.description, input: { text: Schema.String } }),
+  ({ text }) => Effect.promise(() => setTimeout(C.waits, text))
+)
 
 const flood = Tools.layer(
   Tool.make(C.flood.name, { description: C.flood.description, input: { n: Schema.Finite } }),
@@ -92,7 +98,7 @@ const { uri, name, mimeType, text } = C.resource
 const readme = Resources.layer({ uri, name, mimeType }, Effect.succeed(text))
 
 export const contract = (fillers: ReadonlyArray<string>) =>
-  Layer.mergeAll(handlers, flood, readme, ...fillers.map(filler))
+  Layer.mergeAll(handlers, wait, flood, readme, ...fillers.map(filler))
 // The limit is on, as it is by default, and never met: a load driver calls more often than any caller is meant to.
 export const rateLimit = { "tools/call": 1e9 }
 const without = McpServer.layer({ ...C.info, rateLimit, features: contract(C.fillers) })

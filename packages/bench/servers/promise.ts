@@ -1,21 +1,29 @@
-/** The contract of the bench without Effect: plain functions, or with `--async` async ones, and zod; on stdio or on `node:http`. */
+/** The contract of the bench without Effect: zod and async functions, or plain ones with `--trivial`, over stdio or `node:http`. */
 import { McpServer } from "@effect-mcp/promise/McpServer"
 import { createServer } from "node:http"
+import { setTimeout } from "node:timers/promises"
 import { z } from "zod"
 import * as C from "../peers/contract.mjs"
 
 const server = new McpServer({ ...C.info, rateLimit: 1e9 })
 
-/** The same value at once, or as the promise of an async function. */
-const given = C.flag("async") ? async <A>(value: A) => value : <A>(value: A) => value
-
-server.tool(C.echo.name, { description: C.echo.description, input: z.object({ text: z.string() }) }, ({ text }) =>
-  given(text)
-)
-
+const text = z.object({ text: z.string() })
 const numbers = z.object({ a: z.number(), b: z.number() })
 const output = z.object({ sum: z.number() })
-server.tool(C.add.name, { description: C.add.description, input: numbers, output }, ({ a, b }) => given({ sum: a + b }))
+const echo = { description: C.echo.description, input: text }
+const add = { description: C.add.description, input: numbers, output }
+if (C.flag("trivial")) {
+  server.tool(C.echo.name, echo, ({ text }) => text)
+  server.tool(C.add.name, add, ({ a, b }) => ({ sum: a + b }))
+} else {
+  server.tool(C.echo.name, echo, async ({ text }) => text)
+  server.tool(C.add.name, add, async ({ a, b }) => ({ sum: a + b }))
+}
+
+server.tool(C.wait.name, { description: C.wait.description, input: text }, async ({ text }) => {
+  await setTimeout(C.waits)
+  return text
+})
 
 server.tool(
   C.flood.name,
@@ -32,8 +40,8 @@ const query = z.object({
 })
 for (const name of C.fillers) server.tool(name, { description: C.descriptionOf(name), input: query }, async () => "ok")
 
-const { text, uri, ...resource } = C.resource
-server.resource(uri, resource, async () => text)
+const { text: contents, uri, ...resource } = C.resource
+server.resource(uri, resource, async () => contents)
 
 if (C.flag("stdio")) await server.stdio()
 else {

@@ -1,4 +1,4 @@
-/** A client of a session over HTTP that answers the questions of a tool, at a node of its choice. */
+/** An HTTP client that answers a tool's questions, through a node of its choice. */
 import * as Wire from "./Wire.ts"
 
 const headers = {
@@ -13,7 +13,7 @@ const post = (port: number, body: object, session?: string): Promise<Response> =
     body: JSON.stringify({ jsonrpc: "2.0", ...body })
   })
 
-/** Opens a session of a client that answers questions. */
+/** Opens a session for a client that answers questions. */
 export const open = async (port: number): Promise<string> => {
   const params = {
     protocolVersion: Wire.stateful,
@@ -29,7 +29,7 @@ export const open = async (port: number): Promise<string> => {
 }
 
 let ids = 0
-/** Calls the tool that asks at one node, and answers at another one: the milliseconds from the answer to the result. */
+/** Calls a tool that asks through one node and answers through another. Returns the milliseconds from the answer to the result. */
 export const time = async (session: string, at: number, answerAt: number): Promise<number> => {
   const id = ++ids
   const called = await post(at, { id, method: "tools/call", params: { name: "ask", arguments: {} } }, session)

@@ -1,6 +1,6 @@
 /**
- * A small HTTP/1.1 client over one socket, one request at a time. Cheaper than any library, so that the server stays what is measured
- * on a small machine; and the same for every server.
+ * A small HTTP/1.1 client over one socket, one request at a time. Cheaper than any library, so that a small machine spends its time on the
+ * server under test, and the same for every server.
  */
 import * as net from "node:net"
 
@@ -13,7 +13,7 @@ export interface Answer {
 interface Pending {
   readonly done: (answer: Answer) => void
   readonly failed: (error: Error) => void
-  /** Called when the header block is there: for streams that do not end. */
+  /** Called with the header block, for streams that do not end. */
   readonly onHead?: ((head: string) => void) | undefined
 }
 
@@ -94,7 +94,7 @@ export class Connection {
     this.pending?.onHead?.(head)
   }
 
-  /** What follows the body, once all of it is there. */
+  /** Returns the bytes after the body, once the body is complete. */
   private known(bytes: Buffer): Buffer | undefined {
     if (this.left === 0) return bytes
     const part = bytes.subarray(0, this.left)
@@ -130,7 +130,7 @@ export class Connection {
 }
 
 const patterns = new Map<string, RegExp>()
-/** A header's value; the name is a word. */
+/** Returns the value of a header. */
 export const header = (head: string, name: string): string | undefined => {
   const pattern = patterns.get(name) ?? new RegExp(`\\r\\n${name}: *([^\\r]*)`, "i")
   patterns.set(name, pattern)

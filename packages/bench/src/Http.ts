@@ -1,4 +1,4 @@
-/** Servers over HTTP: how they are started, how a session is opened, and load on keep-alive connections. */
+/** Starts HTTP servers, opens sessions, and runs load on keep-alive connections. */
 import type { ChildProcess } from "node:child_process"
 import { Connection, header } from "./Connection.ts"
 import * as Process from "./Process.ts"
@@ -12,7 +12,7 @@ export interface Running {
   readonly port: number
 }
 
-/** Starts a server and waits until it says where it listens; at most 20 seconds. */
+/** Starts a server and waits at most 20 seconds until it prints its address. */
 export const start = (entry: Entry, options?: Process.SpawnOptions): Promise<Running> => {
   const { child, log } = Process.start(entry, options)
   const failed = (what: string) => new Error(`${entry.id}: ${what}: ${log()}`)
@@ -40,12 +40,12 @@ const frame = (head: string, era: Wire.Era, { method, name }: Wire.Request, body
 }
 
 export interface Session {
-  /** None where the server gives none. */
+  /** `undefined` if the server sends none. */
   readonly id: string | undefined
   readonly version: string
 }
 
-/** Both requests that open a session. */
+/** Opens a session with its two requests. */
 export const open = async (connection: Connection): Promise<Session> => {
   const head = headOf(Wire.stateful, undefined)
   const body = Wire.encode(1, Wire.initialize, "2025")
@@ -59,7 +59,10 @@ export const open = async (connection: Connection): Promise<Session> => {
   return { id, version }
 }
 
-/** Opens a session's GET stream on a connection of its own. Some servers send the head with the first event: they get 1.5 seconds. */
+/**
+ * Opens a session's GET stream on a separate connection. Some servers send the headers only with the first event: wait 1.5 seconds for
+ * them.
+ */
 export const listen = async (port: number, { id, version }: Session): Promise<Connection> => {
   const connection = new Connection(port)
   await connection.open()
@@ -85,7 +88,7 @@ interface Exchanged {
   readonly body: string
 }
 
-/** Load in one era; where that has sessions, all of it in one, or in those that are given by turns. */
+/** Creates the load for one era. If the era has sessions, uses one, or the given ones in turn. */
 export const target = ({ pid, port }: Running, era: Wire.Era, sessions: ReadonlyArray<Session> = []): Target => {
   const connections: Array<Connection> = []
   const heads = sessions.map(({ id, version }) => headOf(version, id))

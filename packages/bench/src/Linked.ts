@@ -1,10 +1,9 @@
 /**
- * The packages as they are published: the modules of each in one file, linked beforehand, and one small file per module that users may
- * import, which names its part of it. Node needs most of a millisecond to find, read and link a module, however small it is, and a
- * server of this library has ninety.
+ * Links the packages for publication: puts the modules of each package into one file, with a small file per public module that exports its
+ * part. Node needs most of a millisecond to find, read and link a module, however small, and a server has ninety of ours.
  *
- * What is loaded when it is used stays apart; modules exist once, whichever name they are imported by; other packages (Effect, and our
- * own) stay imports. Declarations are those of the compiler, beside it.
+ * Modules that load on first use stay separate. Each module exists once, whichever name it is imported by. Other packages (Effect and our
+ * own) remain imports. The compiler's declarations lie next to the file.
  */
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
@@ -15,8 +14,8 @@ import { pureCalls } from "./PureCalls.ts"
 const packages = path.dirname(root)
 
 /**
- * The packages that a program reads when it starts (the others are published as the compiler leaves them), and what is put together of
- * each: some modules and all that they import, unless a group before has it; without modules, everything that no other group names.
+ * The packages that a program loads at its start, each with the groups of modules to link. All others are published unlinked. A group has the
+ * named modules with all their imports, except those in an earlier group. A group without names has all remaining modules.
  */
 const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
   protocol: { start: [], validator: ["schema/JsonSchemaValidator"] },
@@ -29,14 +28,14 @@ const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<stri
 }
 export const linked = Object.keys(groups)
 
-/** A package's names for all of its modules; each stays a file of its own, since what is named here would be kept by every bundler. */
+/** The module that exports all others. It stays a separate file, because bundlers would keep everything that it names. */
 const barrel = "index"
 
 interface Manifest {
   readonly exports: Readonly<Record<string, string>>
 }
 
-/** The modules that a package's manifest lets users import: their paths below `src`, without the ending, and their files. */
+/** Returns the public modules of a package: their paths below `src`, without the extension, and their files. */
 const entries = (directory: string): Record<string, string> => {
   const { exports }: Manifest = JSON.parse(readFileSync(path.join(directory, "package.json"), "utf8"))
   const modules = Object.values(exports).filter((file) => file.endsWith(".ts"))
@@ -47,7 +46,7 @@ const entries = (directory: string): Record<string, string> => {
   )
 }
 
-/** Which group a module belongs to, once all are known. */
+/** Assigns each module to a group, once all modules are known. */
 const grouped = (directory: string, name: string) => {
   const groupOf = new Map<string, string>()
   const plugin: Plugin = {
@@ -60,13 +59,13 @@ const grouped = (directory: string, name: string) => {
         const add = (id: string): void => {
           const module = this.getModuleInfo(id)
           if (module === null || groupOf.has(id)) return
-          // A bundler keeps what a file may load later as soon as it keeps anything of the file.
+          // A bundler keeps everything that a file may load later as soon as it keeps any part of the file.
           groupOf.set(id, module.dynamicallyImportedIds.length === 0 ? group : "")
           module.importedIds.forEach(add)
         }
         for (const root of roots.length === 0 ? others : roots) {
           const id = path.join(directory, "src", `${root}.ts`)
-          // A module that was renamed would be in the start of each bundle.
+          // Otherwise a renamed module would silently end up in the start of each bundle.
           if (this.getModuleInfo(id) === null) throw new Error(`The group ${group} of ${name} names no module: ${root}`)
           add(id)
         }
@@ -76,13 +75,13 @@ const grouped = (directory: string, name: string) => {
   return { plugin, groupOf }
 }
 
-/** The sources are published beside their map, which need not hold them once more. */
+/** Removes the sources from a source map, because they are published next to it. */
 const withoutContents = (file: string): void => {
   const { sourcesContent: _, ...map } = JSON.parse(readFileSync(file, "utf8"))
   writeFileSync(file, JSON.stringify(map))
 }
 
-/** Links a package's sources into its `dist/linked`, and says of what each file is made. */
+/** Links a package's sources into its `dist/linked`. Returns the files with their modules. */
 export const link = async (name: string): Promise<ReadonlyArray<OutputChunk>> => {
   const directory = path.join(packages, name)
   const { groupOf, plugin } = grouped(directory, name)

@@ -1,6 +1,6 @@
 /**
- * Rounds, interleaved: every cell of a table is measured once per round, in alternating order, so that what drifts on the machine
- * drifts for all. A figure is the median of its rounds, but for CPU and latency, where the lowest counts: noise only ever adds.
+ * Interleaved rounds: every cell of a table is measured once per round, in alternating order, so that drift of the machine affects all
+ * cells. A figure is the median of its rounds. CPU and latency use the lowest round instead, because noise only ever adds.
  */
 import * as Process from "./Process.ts"
 import * as Progress from "./Progress.ts"
@@ -11,10 +11,10 @@ export type Figures = Readonly<Record<string, number>>
 
 export interface Cell {
   readonly key: string
-  /** The column that it is compared with, by its name. */
+  /** Keys of the cells to compare this one with, by the name of the column. */
   readonly against?: Readonly<Record<string, string>>
   readonly round: () => Promise<Figures>
-  /** Measured in every other round only: what no goal depends on. Default false. */
+  /** Whether to measure in every other round only, for cells without a goal. Default false. */
   readonly sparse?: boolean
 }
 
@@ -27,12 +27,12 @@ export interface Row {
 export interface Table {
   readonly title: string
   readonly note?: string | undefined
-  /** In this order. Default: as the rows have them. */
+  /** Columns in order. Default: the order in the rows. */
   readonly columns?: ReadonlyArray<string>
   readonly rows: ReadonlyArray<Row>
 }
 
-/** The figures of which the lowest round counts. */
+/** True for figures of which the lowest round counts. */
 const lowest = (figure: string): boolean => figure.startsWith("cpu") || figure === "ms" || /^p\d/.test(figure)
 
 export const median = (values: ReadonlyArray<number>): number => {
@@ -52,7 +52,7 @@ const summary = (rounds: ReadonlyArray<Figures>): Figures => {
   )
 }
 
-/** Measures the cells. One that fails is reported as failed; the others go on. */
+/** Measures the cells. If a cell fails, it is reported as failed, and the others continue. */
 export const table = async (
   title: string,
   cells: ReadonlyArray<Cell>,
@@ -68,7 +68,7 @@ export const table = async (
       try {
         seen.get(cell.key)?.push(await cell.round())
       } catch (error) {
-        // It becomes a cell of a table.
+        // The message becomes a table cell.
         errors.set(
           cell.key,
           String(error)
@@ -100,13 +100,13 @@ export interface Slice {
   readonly kind: Kinds
   readonly inFlight: number
   readonly ms: number
-  /** Milliseconds that precede the slice unmeasured: a process that idled while others ran is partly cold again. */
+  /** Unmeasured milliseconds before the slice, because a process that idled is partly cold again. */
   readonly ramp: number
-  /** What one request stands for: 1000 notifications. Default 1. */
+  /** Number of messages that one request stands for, such as 1000 notifications. Default 1. */
   readonly unit?: number
 }
 
-/** Load for a while, and the CPU that the process under test spent on it, per request (or unit). */
+/** Runs load for a while, and returns the CPU time that the process under test spent per request (or unit). */
 export const slice = async (target: Target, { inFlight, kind, ms, ramp, unit = 1 }: Slice): Promise<Figures> => {
   await target.run(kind, inFlight, { ms: ramp })
   const before = Process.cpu(target.pid)

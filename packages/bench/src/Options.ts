@@ -1,4 +1,4 @@
-/** What a run measures, and how thoroughly. */
+/** Options of a run: the servers and kinds to measure, and how thoroughly. */
 import { parseArgs } from "node:util"
 
 export const suites = [
@@ -20,30 +20,30 @@ export type Suite = (typeof suites)[number]
 
 export interface Options {
   readonly quick: boolean
-  /** Exit 1 where a row misses its goal. */
+  /** Whether to exit with 1 if a row misses its goal. */
   readonly gate: boolean
-  /** Writes RESULTS.md. */
+  /** Whether to write RESULTS.md. */
   readonly write: boolean
   readonly suites: ReadonlyArray<string>
   /**
-   * Ids, or the part before their colon. `ours!` is that one server and its base, without `ours:generators` and the like.
-   * Empty means all (with `quick`: the core).
+   * Ids of servers, or the part before the colon. `ours!` means that server and its base, without `ours:generators` and others. Empty means
+   * all servers, or the core with `quick`.
    */
   readonly servers: ReadonlyArray<string>
-  /** The kinds of load; none means all. */
+  /** Kinds of load. Empty means all. */
   readonly kinds: ReadonlyArray<string>
-  /** Another snapshot of this library to compare with, made by `Published`. */
+  /** Another snapshot to compare with, from `Published`. */
   readonly base: string | undefined
   readonly build: boolean
   readonly rounds: number
   readonly ms: number
-  /** Unmeasured milliseconds before each slice; twice as many for peers, which lose more by idling. */
+  /** Unmeasured milliseconds before each slice. Doubled for peers, which slow down more when idle. */
   readonly ramp: number
-  /** How long and for how many requests each server runs before it is measured: the SDKs settle after some 20 000. */
+  /** Time and number of requests before the first measurement. The SDKs settle after some 20 000 requests. */
   readonly warm: { readonly ms: number; readonly count: number }
-  /** Times the whole is run; the medians count. */
+  /** Number of runs. The medians count. */
   readonly times: number
-  /** How many processes are killed at any moment, for each store. */
+  /** Number of processes to kill at random moments, for each store. */
   readonly kills: number
 }
 
@@ -94,7 +94,7 @@ export const parse = (args: ReadonlyArray<string>): Options => {
   }
 }
 
-/** Whether a server is part of the run. */
+/** True if a server is part of the run. */
 export const wants = (
   { quick, servers }: Options,
   { core, id }: { readonly id: string; readonly core?: boolean }

@@ -1,4 +1,4 @@
-/** How cost grows, as pictures: small SVG files that RESULTS.md shows, of the tables of growth. */
+/** Draws the tables about growth as small SVG files for RESULTS.md. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
 import type { Table } from "./Measure.ts"
@@ -6,17 +6,17 @@ import { root } from "./Process.ts"
 
 export interface Plot {
   readonly title: string
-  /** Relative to RESULTS.md. */
+  /** Path of the file, relative to RESULTS.md. */
   readonly file: string
 }
 
 interface Picture extends Plot {
-  /** The beginning of the table's title. */
+  /** Start of the table's title. */
   readonly table: string
   readonly figure: string
   readonly x: string
   readonly y: string
-  /** Both axes are logarithmic, so that what grows in proportion is straight; from 100 on: of one it is lost in noise. Default no. */
+  /** Whether to make both axes logarithmic, so that proportional growth is a straight line from 100 on. Less is noise. Default false. */
   readonly proportional?: boolean
 }
 
@@ -59,7 +59,7 @@ const pictures: ReadonlyArray<Picture> = [
 interface Point {
   readonly x: number
   readonly y: number
-  /** What is after the number in the row's key: the era, where there are several. */
+  /** The part of the row's key after the number: the era, if there are several. */
   readonly line: string
 }
 
@@ -72,7 +72,7 @@ const pointsOf = ({ rows }: Table, { figure, proportional = false }: Picture): R
       : [{ x, y, line: /20\d\d$/.exec(key)?.[0] ?? "" }]
   })
 
-/** In the words of Vega-Lite. */
+/** Returns the Vega-Lite specification. */
 const specification = (picture: Picture, values: ReadonlyArray<Point>): object => {
   const several = new Set(values.map(({ line }) => line)).size > 1
   return {
@@ -101,7 +101,7 @@ const specification = (picture: Picture, values: ReadonlyArray<Point>): object =
   }
 }
 
-/** Draws what was measured. */
+/** Draws the plots of all measured tables. */
 export const write = async (tables: ReadonlyArray<Table>): Promise<ReadonlyArray<Plot>> => {
   const drawn: Array<Plot> = []
   for (const picture of pictures) {

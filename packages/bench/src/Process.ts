@@ -1,6 +1,6 @@
 /**
- * Processes under test, and what the operating system says of them. CPU is that of all threads, in nanoseconds (`schedstat`): the one
- * figure that other work on the machine hardly moves. Linux only.
+ * Starts the processes under test and reads their figures from the operating system. CPU is the time of all threads in nanoseconds
+ * (`schedstat`), the only figure that other work on the machine hardly affects. Linux only.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
@@ -11,16 +11,16 @@ import type { Entry } from "./Servers.ts"
 export const root = path.dirname(import.meta.dirname)
 
 export interface SpawnOptions {
-  /** Flags of node. Default: the garbage collector can be called. */
+  /** Flags for Node. Default: `--expose-gc` with `probe`, otherwise none. */
   readonly flags?: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>>
-  /** Answers questions about memory; costs some start-up. Default true. */
+  /** Whether to let the process report its memory, which slows down its start. Default true. */
   readonly probe?: boolean
 }
 
 const probe = path.join(root, "peers", "probe.mjs")
 
-/** Starts a server. Its standard error is kept for reports. */
+/** Starts a server. Keeps its stderr for reports. */
 export const start = (entry: Entry, options: SpawnOptions = {}): Answering => {
   const probed = options.probe !== false
   const flags = options.flags ?? (probed ? ["--expose-gc"] : [])
@@ -48,30 +48,30 @@ export const stop = (child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): P
     child.kill(signal)
   })
 
-/** CPU time of a process so far, in nanoseconds. */
+/** Returns the CPU time of a process so far, in nanoseconds. */
 export const cpu = (pid: number): number => {
   let total = 0
   for (const task of readdirSync(`/proc/${pid}/task`)) {
     try {
       total += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "latin1").split(" ")[0])
     } catch {
-      // A thread that ended in between.
+      // The thread has ended in the meantime.
     }
   }
   return total
 }
 
-/** Resident memory, in bytes. */
+/** Returns the resident memory in bytes. */
 export const resident = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]) * 1024
 
-/** A process that answers over IPC, and what it has written to standard error. */
+/** A process that answers over IPC, and its stderr. */
 export interface Answering {
   readonly child: ChildProcess
   readonly log: () => string
 }
 
-/** The next thing that a process says over IPC; fails when it ends first, or says `error`. */
+/** Returns the next IPC message of a process. Rejects if it exits first or reports an `error`. */
 export const told = <A extends object>({ child, log }: Answering): Promise<A> =>
   new Promise((resolve, reject) => {
     const gone = (code: number | null): void => reject(new Error(`exit ${code}: ${log()}`))
@@ -90,7 +90,7 @@ export const ask = <A extends object>(process: Answering, question: object): Pro
   return answer
 }
 
-/** Heap and external memory after a collection, in bytes. */
+/** Returns heap and external memory after a collection, in bytes. */
 export const heap = (child: ChildProcess): Promise<number> =>
   new Promise((resolve) => {
     child.once("message", (bytes) => resolve(Number(bytes)))
@@ -100,7 +100,7 @@ export const heap = (child: ChildProcess): Promise<number> =>
 const isFigures = (value: unknown): value is Readonly<Record<string, number>> =>
   typeof value === "object" && value !== null
 
-/** The figures that a process prints as JSON. */
+/** Runs a process and returns the figures that it prints as JSON. */
 export const printed = async (
   script: string,
   ...args: ReadonlyArray<string>

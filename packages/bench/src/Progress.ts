@@ -1,4 +1,4 @@
-/** What a run is at, on standard error: a full one takes minutes. */
+/** Prints the progress of a run on standard error, because a full run takes minutes. */
 const began = performance.now()
 
 export const say = (what: string): void => {

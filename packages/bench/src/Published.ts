@@ -1,8 +1,8 @@
 /**
- * Our servers as a user has them: the packages' published files in a `node_modules` of their own, and a single-file bundle. Sources
- * would be slower to start (types are stripped at run time), and are not what is deployed.
+ * Writes our servers as users have them: the packages' published files in a separate `node_modules`, and a single-file bundle. Sources would
+ * start more slowly, because types are stripped at run time.
  *
- * The directory is a snapshot: a second one with another name holds another build, to be measured side by side.
+ * The directory is a snapshot. Another directory can hold another build to compare with.
  */
 import { spawnSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -39,7 +39,7 @@ const install = (name: string, modules: string): void => {
   }
 }
 
-/** Compiles the packages and lays them out in `directory`, relative to the bench. `unchecked`: type errors do not matter. */
+/** Compiles the packages into `directory`, relative to the bench. With `unchecked`, type errors are ignored. */
 export const make = async (directory: string = ours, unchecked = false): Promise<void> => {
   compile(unchecked)
   const to = path.join(root, directory)
@@ -59,7 +59,7 @@ export const make = async (directory: string = ours, unchecked = false): Promise
     if (file.endsWith(".js")) cpSync(path.join(root, "dist/servers", file), path.join(to, file))
   }
   const bundle = await rolldown({ input: path.join(to, "stdio.js"), platform: "node", logLevel: "silent" })
-  // What is loaded when needed stays apart: kept in one file, everything would have to be wrapped in functions that run it.
+  // Modules that load on first use stay separate. In one file, every module would have to be wrapped in a function.
   await bundle.write({
     ...output,
     dir: to,
@@ -69,5 +69,5 @@ export const make = async (directory: string = ours, unchecked = false): Promise
   await bundle.close()
 }
 
-// Run by itself: `node src/Published.ts [directory] [--unchecked]`.
+// Usage: `node src/Published.ts [directory] [--unchecked]`.
 if (import.meta.main) await make(process.argv[2], process.argv.includes("--unchecked"))

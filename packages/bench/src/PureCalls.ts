@@ -1,18 +1,18 @@
 /**
- * Says of each call that a module makes while it is loaded, for a value of its own, that the value alone is wanted: `const a = make()` or
- * `class A extends Service()("a") {}`. A bundler then leaves out what a program does not use, though one file holds many modules.
+ * Marks calls that only create a value of their module as free of side effects, such as `const a = make()` or `class A extends
+ * Service()("a") {}`. A bundler can then remove unused code, even though one file contains many modules.
  *
- * A call whose effect is wanted is a statement of its own.
+ * A call that is made for its side effect is a separate statement.
  */
 import type { Plugin } from "rolldown"
 import { parseSync, Visitor } from "rolldown/utils"
 
 const pure = "/* @__PURE__ */ "
 
-/** Where a source needs an annotation. */
+/** Returns the positions in a source that need an annotation. */
 const places = (file: string, code: string): ReadonlyArray<number> => {
   const found = new Set<number>()
-  // Depth of functions: what they call is called later.
+  // Nesting depth of functions: calls inside a function run later.
   let inside = 0
   // Depth of statements that are calls themselves.
   let wanted = 0
@@ -37,7 +37,7 @@ const places = (file: string, code: string): ReadonlyArray<number> => {
   return [...found]
 }
 
-/** It needs the option `experimental.nativeMagicString`. */
+/** The plugin. Needs the option `experimental.nativeMagicString`. */
 export const pureCalls: Plugin = {
   name: "pure calls",
   transform: {

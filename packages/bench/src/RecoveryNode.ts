@@ -1,4 +1,4 @@
-/** A server process whose tasks outlive it, as its client and the operating system see it. */
+/** Starts and kills a server process whose tasks outlive it. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import * as path from "node:path"
@@ -24,7 +24,7 @@ export class Node {
   private readonly answers = new Map<number, (result: Result) => void>()
   private readonly watchers = new Set<(line: string) => boolean>()
   private id = 0
-  /** The lines of stderr so far, and when each came. */
+  /** The lines of stderr so far, with their times. */
   readonly lines: Array<{ readonly line: string; readonly at: number }> = []
 
   constructor(kind: string, place: string, lease: number) {
@@ -53,7 +53,7 @@ export class Node {
     })
   }
 
-  /** Once the server answers. */
+  /** Waits until the server responds. */
   async ready(): Promise<this> {
     await this.request("server/discover", {})
     return this
@@ -65,7 +65,7 @@ export class Node {
     return taskId
   }
 
-  /** The task, as soon as it is so. */
+  /** Reads the task until it satisfies the condition. */
   async read(taskId: string, until: (task: Result) => boolean): Promise<Result> {
     for (;;) {
       const task = await this.request("tasks/get", { taskId })
@@ -74,7 +74,7 @@ export class Node {
     }
   }
 
-  /** When the first line came that begins so, now or later; fails after `patience` milliseconds. */
+  /** Returns the time of the first line with this start, and waits for it if necessary. Fails after `patience` milliseconds. */
   line(start: string, patience = 30_000): Promise<number> {
     const known = this.lines.find(({ line }) => line.startsWith(start))
     if (known !== undefined) return Promise.resolve(known.at)
@@ -113,7 +113,7 @@ export class Node {
   }
 }
 
-/** Removes what is kept in a schema. */
+/** Drops a database schema. */
 export const remove = async (schema: string): Promise<void> => {
   const removal = spawn(process.execPath, [script, "postgres", schema, "remove"], { stdio: "ignore" })
   await once(removal, "exit")

@@ -1,4 +1,4 @@
-/** Tables for a terminal and for files. */
+/** Formats tables for a terminal and for files. */
 import type { Row, Table } from "./Measure.ts"
 
 export const number = (value: number | undefined): string => {
@@ -29,7 +29,7 @@ export const text = (table: Table): string => {
   return [`\n## ${title}`, ...body].join("\n")
 }
 
-/** Rows of cells as Markdown, the first of them the header, laid out as the formatter does. Columns but the first are right-aligned. */
+/** Formats rows as a Markdown table, in the layout of the formatter. The first row is the header. All columns but the first are right-aligned. */
 export const grid = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   const [header = []] = rows
   const filled = rows.map((row) => [...row, ...header.slice(row.length).map(() => "")])

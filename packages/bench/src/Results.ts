@@ -1,4 +1,4 @@
-/** RESULTS.md: the machine, the versions, the goals, the plots and every table of the medians of the runs. */
+/** Writes RESULTS.md: the machine, the versions, the goals, the plots, and every table with the medians of the runs. */
 import { readFileSync, writeFileSync } from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -24,7 +24,7 @@ const medianRow = (rows: ReadonlyArray<Row>): Row => {
   }
 }
 
-/** Several runs as one; a table may be missing in all but the first. */
+/** Combines several runs by their medians. A table may be missing from all but the first run. */
 export const medians = (runs: ReadonlyArray<ReadonlyArray<Table>>): ReadonlyArray<Table> => {
   const [first = []] = runs
   return first.map((table) => {
@@ -57,7 +57,7 @@ const versions = (): string => {
     .join(", ")
 }
 
-/** Writes RESULTS.md, the plots it shows, and the short tables and the picture of other documents. */
+/** Writes RESULTS.md with its plots, and the short tables and the picture of other documents. */
 export const write = async (
   tables: ReadonlyArray<Table>,
   reached: ReadonlyArray<Goals.Reached>,

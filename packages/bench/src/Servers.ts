@@ -1,139 +1,123 @@
 /**
- * What is measured. To add a server: serve the contract (`peers/contract.mjs`) on stdio with `--stdio`, else on a free port of
- * 127.0.0.1 at `/mcp` that it says by `ready`; then a row here.
+ * The servers to measure. To add one, serve the contract (`peers/contract.mjs`) on stdio with `--stdio`, or else at `/mcp` on a free port
+ * of 127.0.0.1 that the server reports through `ready`. Then add a row here.
  */
 import type { Era, Kinds } from "./Wire.ts"
 
 export interface Entry {
-  /** The part before the colon is the implementation, the rest its configuration. */
+  /** The implementation, and its configuration after a colon. */
   readonly id: string
   readonly file: string
   readonly args?: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>>
   readonly eras: ReadonlyArray<Era>
-  /** Gives session ids. */
+  /** True if the server sends session ids. */
   readonly sessions?: boolean
-  /** Has the standalone GET stream. */
+  /** True if the server has the standalone GET stream. */
   readonly get?: boolean
-  /** Part of `--quick`. */
+  /** Whether to include the server with `--quick`. */
   readonly core?: boolean
-  /** The kinds of load that it is measured under. Default all. */
+  /** Kinds of load to measure. Default: all. */
   readonly kinds?: ReadonlyArray<Kinds>
 }
 
-/** Whether no goal depends on it: neither ours nor the limit. */
+/** True for other implementations. No goal depends on them. */
 export const isPeer = ({ id }: { readonly id: string }): boolean => !/^(raw|ours)\b/.test(id)
 
 const both: ReadonlyArray<Era> = ["2025", "2026"]
 const old: ReadonlyArray<Era> = ["2025"]
 
-/** Where `Published` puts our servers. */
+/** The folder with our published servers. */
 export const ours = ".published"
 
-/** The same with handlers that take a step: a generator that asks for a service. */
-const generators = ({ eras, file }: Entry, suffix = ""): Entry => ({
-  id: `ours:generators${suffix}`,
+/** Kinds of load that depend on the handlers. */
+const handled: ReadonlyArray<Kinds> = ["call", "wait"]
+
+/** A variant of our server in both eras. Only tool calls are measured. */
+const variant = (id: string, file: string, args: ReadonlyArray<string>, kinds: Entry["kinds"] = ["call"]): Entry => ({
+  id: `ours:${id}`,
   file,
-  args: ["--generators"],
-  eras,
+  args,
+  eras: both,
   core: true,
-  kinds: ["call"]
+  kinds
 })
 
-/** The same with a service that each request makes. */
-const provided = ({ eras, file }: Entry): Entry => ({
-  id: "ours:provided",
-  file,
-  args: ["--provided"],
-  eras,
-  core: true,
-  kinds: ["call"]
-})
-
-/** The same with metrics, and with metrics and spans: what is not asked for is what the other rows measure. */
-const observed = ({ args = [], eras, file }: Entry): ReadonlyArray<Entry> => [
-  { id: "ours:metrics", file, args: [...args, "--metrics"], eras, core: true, kinds: ["call"] },
-  { id: "ours:traces", file, args: [...args, "--metrics", "--traces"], eras, core: true, kinds: ["call"] }
+/** Variants of our server with other handlers. The server itself uses async functions. */
+const variants = (file: string, promises: string, args: ReadonlyArray<string>): ReadonlyArray<Entry> => [
+  variant("promise", promises, args, handled),
+  variant("generators", file, [...args, "--generators"]),
+  variant("provided", file, [...args, "--provided"]),
+  variant("trivial", file, [...args, "--trivial"]),
+  variant("promise-trivial", promises, [...args, "--trivial"]),
+  variant("metrics", file, [...args, "--metrics"]),
+  variant("traces", file, [...args, "--metrics", "--traces"])
 ]
 
-/** The same with a layer of tasks, which the tools of the contract do not use. */
-const tasks = ({ eras, file }: Entry, suffix = ""): Entry => ({
-  id: `ours:tasks${suffix}`,
-  file,
-  args: ["--tasks", "--quiet"],
-  eras,
-  core: true,
-  kinds: ["call"]
+const suffixed = (suffix: string, entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
+  entries.map((entry) => ({ ...entry, id: `${entry.id}${suffix}` }))
+
+/** Our stdio servers as a user installs them. `directory` may contain another build to compare with. */
+const stdioOf = (directory: string, suffix = ""): ReadonlyArray<Entry> => {
+  const file = `${directory}/stdio.js`
+  return suffixed(suffix, [
+    { id: "ours", file, eras: both, core: true },
+    ...variants(file, `${directory}/promise.js`, ["--stdio"]),
+    // With a layer of tasks that the measured tools don't use.
+    variant("tasks", file, ["--tasks", "--quiet"])
+  ])
+}
+
+const endpoint = { eras: both, sessions: true, get: true, core: true }
+const routerOf = (directory: string): Entry => ({ id: "ours:router", file: `${directory}/http.js`, ...endpoint })
+
+/** Our HTTP servers. Compare the rows of the package without Effect with `ours:node`, because it has no router. */
+const httpOf = (directory: string, suffix = ""): ReadonlyArray<Entry> => {
+  const router = routerOf(directory)
+  const node = `${directory}/node.js`
+  return suffixed(suffix, [
+    router,
+    { id: "ours:node", file: node, ...endpoint },
+    ...variants(router.file, `${directory}/promise.js`, []),
+    variant("node-trivial", node, ["--trivial"])
+  ])
+}
+
+const bundled = (directory: string): Entry => ({
+  id: "ours:bundled",
+  file: `${directory}/bundled.js`,
+  eras: both,
+  core: true
 })
 
-/** Without Effect, with zod: plain functions, and async ones, which always wait. Beside them Effect handlers that wait for async functions. */
-const promises = (file: string, args: ReadonlyArray<string>): ReadonlyArray<Entry> => [
-  { id: "ours:promise", file: `${ours}/promise.js`, args, eras: both, kinds: ["call"] },
-  { id: "ours:promise-async", file: `${ours}/promise.js`, args: [...args, "--async"], eras: both, kinds: ["call"] },
-  { id: "ours:async", file, args: [...args, "--async"], eras: both, kinds: ["call"] }
-]
-
-/** Ours, as a user installs it; `directory` may hold another build to compare with. */
-const oursAt = (directory: string, suffix = "") => ({
-  stdio: { id: `ours${suffix}`, file: `${directory}/stdio.js`, eras: both, core: true },
-  bundled: { id: `ours:bundled${suffix}`, file: `${directory}/bundled.js`, eras: both, core: true },
-  router: {
-    id: `ours:router${suffix}`,
-    file: `${directory}/http.js`,
-    eras: both,
-    sessions: true,
-    get: true,
-    core: true
-  },
-  node: { id: `ours:node${suffix}`, file: `${directory}/node.js`, eras: both, sessions: true, get: true, core: true }
-})
-
-/** The endpoint that goals and growth are measured with. */
-export const router: Entry = oursAt(ours).router
+/** The endpoint for goals and growth. */
+export const router: Entry = routerOf(ours)
 
 export const stdio = (base?: string): ReadonlyArray<Entry> => [
   { id: "raw", file: "peers/raw.mjs", args: ["--stdio"], eras: both, core: true },
-  oursAt(ours).stdio,
-  generators(oursAt(ours).stdio),
-  provided(oursAt(ours).stdio),
-  tasks(oursAt(ours).stdio),
-  ...observed(oursAt(ours).stdio),
-  ...promises(oursAt(ours).stdio.file, ["--stdio"]),
-  ...(base === undefined
-    ? []
-    : [
-        oursAt(base, "@base").stdio,
-        generators(oursAt(base, "@base").stdio, "@base"),
-        tasks(oursAt(base, "@base").stdio, "@base")
-      ]),
+  ...stdioOf(ours),
+  ...(base === undefined ? [] : stdioOf(base, "@base")),
   { id: "sdk2", file: "peers/sdk2.mjs", args: ["--stdio"], eras: both, core: true },
   { id: "sdk1", file: "peers/sdk1.mjs", args: ["--stdio"], eras: old },
   { id: "effect", file: "peers/effect.mjs", args: ["--stdio"], eras: both, core: true },
   { id: "tmcp", file: "peers/tmcp.mjs", args: ["--stdio"], eras: old, core: true }
 ]
 
-/** Those whose calls become tasks. */
+/** Returns the servers whose calls become tasks. */
 export const withTasks = (base?: string): ReadonlyArray<Entry> =>
   stdio(base).filter(({ id }) => id.startsWith("ours:tasks"))
 
-/** For cold start alone: once warm, they are no different. */
+/** Servers that are only measured at a cold start, because they don't differ once warm. */
 export const starts = (base?: string): ReadonlyArray<Entry> => [
   { id: "raw:both", file: "peers/raw.mjs", args: ["--stdio", "--both"], eras: both, core: true },
-  oursAt(ours).bundled,
-  ...(base === undefined ? [] : [oursAt(base, "@base").bundled])
+  bundled(ours),
+  ...(base === undefined ? [] : suffixed("@base", [bundled(base)]))
 ]
 
 export const http = (base?: string): ReadonlyArray<Entry> => [
   { id: "raw", file: "peers/raw.mjs", eras: both, sessions: true, get: true, core: true },
-  router,
-  oursAt(ours).node,
-  generators(router),
-  provided(router),
-  ...observed(router),
-  ...promises(oursAt(ours).node.file, []),
-  ...(base === undefined
-    ? []
-    : [oursAt(base, "@base").router, oursAt(base, "@base").node, generators(oursAt(base, "@base").router, "@base")]),
+  ...httpOf(ours),
+  ...(base === undefined ? [] : httpOf(base, "@base")),
   { id: "sdk2:handler", file: "peers/sdk2.mjs", eras: both, core: true },
   {
     id: "sdk2:stateful",
@@ -157,7 +141,7 @@ export interface Client {
   readonly core?: boolean
 }
 
-/** Each connects, then runs the loop of `clients/loop.mjs`. */
+/** The clients to measure. Each connects, then runs the loop in `clients/loop.mjs`. */
 export const clients = (base?: string): ReadonlyArray<Client> => [
   { id: "raw", file: "peers/clients/raw.mjs", eras: both, core: true },
   { id: "ours", file: `${ours}/client.js`, eras: both, core: true },

@@ -1,26 +1,39 @@
 /**
- * Short tables of goals in RESULTS.md, both eras in a cell, and a picture of the first: in the README at the root and on the page about
- * performance. Made from RESULTS.md and nothing else, so that a test can tell whether they agree.
+ * Writes short tables from RESULTS.md, with both eras in a cell, and a picture of the first one, into the root README and the performance
+ * page. RESULTS.md is the only input, so that a test can check whether they agree.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
 import { root } from "./Process.ts"
 import { grid } from "./Report.ts"
 
-/** The row's title, and the goal's without its era. */
+/** Title of the row, and title of the goal without its era. */
 type Row = readonly [title: string, goal: string]
 
-const call: Row = ["HTTP tools/call, 16 at once", "HTTP tools/call through HttpRouter"]
+const httpCall = "HTTP tools/call, 16 at once"
+const stdioCall = "stdio tools/call, 64 in flight"
+/** Async functions, as every library's documentation shows them. */
+const calls: ReadonlyArray<Row> = [
+  [httpCall, `${httpCall}, async functions`],
+  [stdioCall, `${stdioCall}, async functions`]
+]
+const trivial: ReadonlyArray<Row> = [
+  ["HTTP, a trivial handler", `${httpCall}, trivial`],
+  ["stdio, a trivial handler", `${stdioCall}, trivial`]
+]
 const list: Row = ["HTTP tools/list of 50 tools", "HTTP tools/list of 50"]
-const stdio: Row = ["stdio tools/call, 64 in flight", "stdio tools/call, 64 in flight"]
 
 const rows: ReadonlyArray<Row> = [
-  call,
-  ["the same without the router", "HTTP tools/call through a Node listener"],
-  ["HTTP, handlers that take a step", "HTTP tools/call, handlers that take a step"],
+  ...calls,
+  ["HTTP, a handler that waits 1 ms", "HTTP tools/call that waits 1 ms, 16 at once"],
+  ["stdio, a handler that waits 1 ms", "stdio tools/call that waits 1 ms, 64 in flight"],
+  ["HTTP, without the router", "HTTP tools/call through a Node listener"],
+  ["HTTP, without Effect", `${httpCall}, async functions without Effect`],
+  ["stdio, without Effect", `${stdioCall}, async functions without Effect`],
+  ["HTTP, a generator that asks for a service", `${httpCall}, generators that ask for a service`],
+  ["stdio, a generator that asks for a service", `${stdioCall}, generators that ask for a service`],
+  ...trivial,
   list,
-  stdio,
-  ["stdio, handlers that take a step", "stdio tools/call, handlers that take a step"],
   ["stdio tools/call, 1 in flight", "stdio tools/call, 1 in flight"],
   ["stdio progress, us each", "stdio progress, us each"],
   ["client tools/call over HTTP", "client tools/call"]
@@ -28,7 +41,7 @@ const rows: ReadonlyArray<Row> = [
 
 interface Document {
   readonly file: string
-  /** The section whose first table it is. */
+  /** Heading of the section. The table is the first one in it. */
   readonly heading: string
   readonly rows: ReadonlyArray<Row>
 }
@@ -36,11 +49,11 @@ interface Document {
 const workspace = path.dirname(path.dirname(root))
 
 export const documents: ReadonlyArray<Document> = [
-  { file: path.join(workspace, "README.md"), heading: "## Why", rows: [call, stdio, list] },
+  { file: path.join(workspace, "README.md"), heading: "## Why", rows: [...calls, ...trivial, list] },
   { file: path.join(workspace, "packages/docs/pages/performance.md"), heading: "## How fast", rows }
 ]
 
-/** What the README shows of RESULTS.md. */
+/** The picture that the README shows. */
 export const pictureFile = path.join(root, "plots/peers.svg")
 
 const cellsOf = (line: string): ReadonlyArray<string> =>
@@ -49,7 +62,7 @@ const cellsOf = (line: string): ReadonlyArray<string> =>
     .slice(1, -1)
     .map((cell) => cell.trim())
 
-/** The goals in the text of RESULTS.md by their title: ours, sdk2, effect, tmcp, as they are written there. */
+/** Returns the cells of each goal in RESULTS.md, by its title: ours, sdk2, effect, tmcp. */
 const goalsOf = (results: string): ReadonlyMap<string, ReadonlyArray<string>> => {
   const lines = results.slice(results.indexOf("## Goals")).split("\n")
   const begin = lines.findIndex((line) => line.startsWith("|"))
@@ -64,7 +77,7 @@ const goalsOf = (results: string): ReadonlyMap<string, ReadonlyArray<string>> =>
 
 const libraries = ["effect-mcp", "SDK v2", "Effect 4.1", "tmcp"]
 
-/** As Markdown: 2025-11-25 / 2026-07-28, empty where nothing was measured. */
+/** Returns a Markdown table: 2025-11-25 / 2026-07-28, with empty cells for missing measurements. */
 export const table = (results: string, rows: ReadonlyArray<Row>): string => {
   const goals = goalsOf(results)
   const cell = (goal: string, column: number): string => {
@@ -79,7 +92,7 @@ export const table = (results: string, rows: ReadonlyArray<Row>): string => {
   ])
 }
 
-/** The text of a document with its table in place of the one that is there. */
+/** Replaces the table in a document. */
 export const replaced = (text: string, { file, heading, rows }: Document, results: string): string => {
   const section = text.indexOf(`\n${heading}\n`)
   const begin = text.indexOf("\n|", section) + 1
@@ -88,10 +101,10 @@ export const replaced = (text: string, { file, heading, rows }: Document, result
   return `${text.slice(0, begin)}${table(results, rows)}${text.slice(end)}`
 }
 
-/** A call over HTTP and over stdio by library, as bars, in SVG. Colors and background are for light and dark pages. */
+/** Draws the cost of a call over HTTP and stdio per library as a bar chart (SVG) that suits light and dark pages. */
 export const picture = async (results: string): Promise<string> => {
   const goals = goalsOf(results)
-  const values = [call, stdio].flatMap(([title, goal]) =>
+  const values = calls.flatMap(([title, goal]) =>
     libraries.flatMap((library, column) => {
       const value = Number.parseFloat(goals.get(`${goal}, 2025`)?.[column] ?? "")
       return Number.isNaN(value) ? [] : [{ title, library, value }]
@@ -105,7 +118,7 @@ export const picture = async (results: string): Promise<string> => {
     background: "white",
     padding: 12,
     data: { values },
-    facet: { column: { field: "title", type: "nominal", sort: [call[0], stdio[0]], title: null } },
+    facet: { column: { field: "title", type: "nominal", sort: calls.map(([title]) => title), title: null } },
     spec: {
       width: 260,
       height: { step: 24 },

@@ -1,4 +1,4 @@
-/** Servers over standard input and output. */
+/** Starts stdio servers and runs load on them. */
 import type { Readable, Writable } from "node:stream"
 import * as Process from "./Process.ts"
 import type { Entry } from "./Servers.ts"
@@ -10,10 +10,10 @@ interface Waiting {
   readonly failed: (error: Error) => void
 }
 
-/** The requests that wait for their answers, and what came before those. */
+/** The requests that are waiting for answers, and the messages that preceded the answers. */
 class Pending {
   private readonly waiting = new Map<number, Waiting>()
-  /** What came before the answer, by the number in its token. */
+  /** Messages that arrived before the answer, by the number in their token. */
   private readonly before = new Map<number, Array<Wire.Message>>()
 
   add(id: number, entry: Waiting): void {
@@ -45,7 +45,7 @@ class Pending {
 
 /** Calls `take` with each message that arrives. */
 const receive = (stdout: Readable, take: (message: Wire.Message) => void): void => {
-  // Joined only when a newline is there, so that lines of a MiB stay linear.
+  // Joined only after a newline, so that a line of a MiB takes linear time.
   let parts: Array<Buffer> = []
   stdout.on("data", (data: Buffer) => {
     if (!data.includes(10)) {
@@ -61,7 +61,7 @@ const receive = (stdout: Readable, take: (message: Wire.Message) => void): void 
   })
 }
 
-/** Writes the lines of one turn together. */
+/** Returns a function that writes the lines of one turn together. */
 const writerOf = (stdin: Writable): ((line: string) => void) => {
   stdin.on("error", () => {})
   let out: Array<string> = []
@@ -76,9 +76,9 @@ const writerOf = (stdin: Writable): ((line: string) => void) => {
 
 type Send = (id: number, request: Wire.Request, entry: Waiting) => void
 
-/** Sends a request and all that come after its answer; the last answer counts, as that to the first. */
+/** Sends a request and all its follow-up requests. The last answer counts as the answer to the first request. */
 const chaining = (send: Send, era: Wire.Era): ((kind: Wire.Kinds, id: number, entry: Waiting) => void) => {
-  /** Ids of the requests that come after another one's answer. */
+  /** Ids of follow-up requests. */
   let follower = 1_000_000_000
   return (kind, id, entry) => {
     const { build, next } = Wire.kinds[kind]
@@ -96,16 +96,16 @@ const chaining = (send: Send, era: Wire.Era): ((kind: Wire.Kinds, id: number, en
   }
 }
 
-/** Starts a server. Nothing is said to it before `ready`. */
+/** Starts a server. Sends nothing before `ready`. */
 export const target = (
   entry: Entry,
   era: Wire.Era,
   options?: Process.SpawnOptions
 ): Target & {
   readonly ready: () => Promise<void>
-  /** Closes stdin and waits for the process to end by itself; at most 3 seconds. */
+  /** Closes stdin and waits at most 3 seconds for the process to exit. */
   readonly end: () => Promise<void>
-  /** Heap and external memory after a collection, in bytes. */
+  /** Returns heap and external memory after a collection, in bytes. */
   readonly heap: () => Promise<number>
 } => {
   const { child, log } = Process.start(entry, options)

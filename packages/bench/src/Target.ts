@@ -2,13 +2,13 @@
 import type { Kinds } from "./Wire.ts"
 
 export interface Limit {
-  /** Milliseconds after which no more is asked. */
+  /** Milliseconds after which no more requests are sent. */
   readonly ms?: number
-  /** Requests after which no more is asked. */
+  /** Number of requests to send. */
   readonly count?: number
 }
 
-/** What a load has seen. Latencies in milliseconds. */
+/** Results of a load. Latencies are in milliseconds. */
 export interface Load {
   readonly requests: number
   readonly ms: number
@@ -22,7 +22,7 @@ export interface Target {
   readonly close: () => Promise<void>
 }
 
-/** In place of one that did not start: whatever is measured of it fails with why. */
+/** Stands in for a server that did not start. Every measurement fails with the reason. */
 export const broken = (error: unknown): Target => ({
   pid: 0,
   run: () => Promise.reject(error),
@@ -32,12 +32,12 @@ export const broken = (error: unknown): Target => ({
 const percentile = (sorted: ReadonlyArray<number>, p: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Number.NaN
 
-/** An answer that takes longer does not come: a server that hangs fails, instead of the run. */
+/** Milliseconds after which an answer counts as missing, so that a stuck server doesn't block the run. */
 const patience = 30_000
 
 /**
- * Keeps `inFlight` requests going until the limit. `send` sends request `id` on one of as many lanes and calls back with its answer;
- * `check` throws when that is wrong.
+ * Keeps `inFlight` requests in flight until the limit. `send` sends request `id` on one of that many lanes and calls back with its answer.
+ * `check` throws if the answer is wrong.
  */
 export const load = <A>(
   inFlight: number,

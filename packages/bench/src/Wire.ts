@@ -1,12 +1,11 @@
 /**
- * What the load says and how its answers are checked: requests of both eras, the messages of a body, and whether they are right.
+ * The messages that the load sends in both eras, and the checks of their answers.
  *
- * Owns the parsing of answers: the types here are what is looked at, not what a peer may send. Every answer is checked: a wrong
- * one counts as none.
+ * Every answer is parsed and checked, and a wrong answer does not count. The types here only cover the fields that are checked.
  */
 export const stateful = "2025-11-25"
 export const stateless = "2026-07-28"
-/** How a server is spoken to: after `initialize`, or with everything in each request. */
+/** Era of the requests: after `initialize`, or with everything in each request. */
 export type Era = "2025" | "2026"
 
 const declared = {
@@ -31,36 +30,36 @@ export interface Message {
     readonly taskId?: string
     /** A new task (2025). */
     readonly task?: { readonly taskId?: string }
-    /** That of a task (2026). */
+    /** Result of a task (2026). */
     readonly result?: {
       readonly content?: ReadonlyArray<{ readonly text?: string }>
       readonly structuredContent?: { readonly values?: ReadonlyArray<number> }
     }
-    /** Of a task that failed. */
+    /** Error of a task that failed. */
     readonly error?: { readonly message?: string }
-    /** What it asks. */
+    /** The task's questions. */
     readonly inputRequests?: Readonly<Record<string, unknown>>
   }
 }
 
 export interface Request {
   readonly method: string
-  /** What a header repeats of it. */
+  /** The value that a header repeats. */
   readonly name?: string
   readonly params: object
 }
 
 interface Kind {
-  /** `i` makes each request of a run different. */
+  /** Builds the ith request of a run. */
   readonly build: (i: number, era: Era) => Request
-  /** The request that comes after an answer, where one load is several requests; undefined after the last. */
+  /** Returns the next request after an answer, or `undefined` after the last, for loads of several requests. */
   readonly next?: (answer: Message, request: Request) => Request | undefined
-  /** What is wrong with the answer; undefined for a right one. */
+  /** Returns the error in the answer, or `undefined` if it is correct. */
   readonly fault: (answer: Message, i: number, before: ReadonlyArray<Message>) => string | undefined
 }
 
 const text = (answer: Message): string => answer.result?.content?.[0]?.text ?? ""
-/** Some implementations put the JSON of a text where others put the text. */
+/** Compares texts. Some implementations send a text as a JSON string. */
 const says = (found: string, wanted: string): boolean =>
   found === wanted || (found.length === wanted.length + 2 && found === JSON.stringify(wanted))
 const call = (name: string, input: object, meta?: object): Request => ({
@@ -81,12 +80,12 @@ const asTask = (name: string, input: object, era: Era): Request => {
   const request = call(name, input, era === "2025" ? undefined : withTasks)
   return era === "2025" ? { ...request, params: { ...request.params, task: {} } } : request
 }
-/** Creates, and fetches the result, which waits for the end (2025). */
+/** Fetches the result of a created task, which waits for the end (2025). */
 const resultOfTask: NonNullable<Kind["next"]> = ({ result }, request) => {
   const made = result?.task?.taskId
   return made === undefined ? undefined : ofTask("tasks/result", made, request)
 }
-/** Creates, reads, and in 2025 fetches the result; in 2026 it comes with the task, which is read until it has ended. */
+/** Reads a created task. In 2025, then fetches its result. In 2026, reads the task until it has ended, because the result comes with it. */
 const afterTask: NonNullable<Kind["next"]> = ({ result }, request) => {
   const made = result?.task?.taskId
   if (made !== undefined) return ofTask("tasks/get", made, request)
@@ -108,13 +107,18 @@ const sumOf = (i: number, answer: Message): boolean =>
 
 const makeKinds = <K extends string>(made: Record<K, Kind>): Record<K, Kind> => made
 export const kinds = makeKinds({
-  /** Plain and structured results by turns. */
+  /** Alternates between plain and structured results. */
   call: {
     build: (i) => (i % 2 === 1 ? call("add", { a: i, b: 7 }) : call("echo", { text: `hello ${i}` })),
     fault: (answer, i) => {
       if (answer.result === undefined || answer.result.isError === true) return "no result"
       return (i % 2 === 1 ? sumOf(i, answer) : says(text(answer), `hello ${i}`)) ? undefined : "another result"
     }
+  },
+  /** Calls a handler that waits for a timer. */
+  wait: {
+    build: (i) => call("wait", { text: `hello ${i}` }),
+    fault: (answer, i) => (says(text(answer), `hello ${i}`) ? undefined : "another text")
   },
   list: {
     build: () => ({ method: "tools/list", params: {} }),
@@ -132,25 +136,28 @@ export const kinds = makeKinds({
     build: () => call("echo", { text: mebibyte }),
     fault: (answer) => (says(text(answer), mebibyte) ? undefined : "another text")
   },
-  /** A tool that may be a task, within its request. */
+  /** An ordinary call of a tool that may become a task. */
   inline: {
     build: (i) => call("report", { text: `hello ${i}` }),
     fault: (answer, i) => (says(text(answer), `hello ${i}`) ? undefined : "another text")
   },
-  /** The same as a task, until its result has come. */
+  /** A call as a task, until its result has arrived. */
   task: {
     build: (i, era) => asTask("report", { text: `hello ${i}` }, era),
     next: afterTask,
     fault: ({ result }, i) =>
       says((result?.result ?? result)?.content?.[0]?.text ?? "", `hello ${i}`) ? undefined : "another text"
   },
-  /** As a task whose state is not read (2025). */
+  /** A task whose state is not read (2025). */
   awaited: {
     build: (i, era) => asTask("report", { text: `hello ${i}` }, era),
     next: resultOfTask,
     fault: (answer, i) => (says(text(answer), `hello ${i}`) ? undefined : "another text")
   },
-  /** As many requests as `task`, of the smallest kind: what it costs to read and to answer them. 2026 has no ping, but lists kept as text. */
+  /**
+   * The same number of requests as `task`, of the smallest kind: the cost of reading and answering them. 2026 has no ping, so it uses lists kept as
+   * text.
+   */
   floor: {
     build: (_i, era) => small(era, era === "2025" ? 2 : 1),
     next: (_answer, { method, params }) => {
@@ -178,7 +185,7 @@ export const kinds = makeKinds({
 })
 export type Kinds = keyof typeof kinds
 
-/** The JSON of a request. */
+/** Encodes a request as JSON. */
 export const encode = (id: number, { method, params }: Request, era: Era): string => {
   if (era === "2025") return JSON.stringify({ jsonrpc: "2.0", id, method, params })
   const meta = "_meta" in params ? params._meta : undefined
@@ -196,14 +203,14 @@ export const initialize: Request = {
 }
 export const initialized = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })
 
-/** The messages of a JSON text; only these fields of them are read. */
+/** Parses the messages in a JSON text. */
 export const parse = (json: string): ReadonlyArray<Message> => {
   const parsed = JSON.parse(json) as Message | ReadonlyArray<Message>
   return isBatch(parsed) ? parsed : [parsed]
 }
 const isBatch = (parsed: Message | ReadonlyArray<Message>): parsed is ReadonlyArray<Message> => Array.isArray(parsed)
 
-/** The messages of a body of either content type. */
+/** Parses the messages in a body of either content type. */
 export const messages = (contentType: string, body: string): ReadonlyArray<Message> => {
   if (!contentType.startsWith("text/event-stream")) return parse(body)
   const out: Array<Message> = []
@@ -218,7 +225,7 @@ export const messages = (contentType: string, body: string): ReadonlyArray<Messa
   return out
 }
 
-/** Throws unless the messages are the right answer to request `id`, and what may precede it. */
+/** Throws unless the messages are the correct answer to request `id`, after messages that may precede it. */
 export const verify = (kind: Kinds, received: ReadonlyArray<Message>, id: number): void => {
   const answer = received.find((message) => message.id === id && message.method === undefined)
   if (answer === undefined) throw new Error(`No answer to ${id} in ${JSON.stringify(received).slice(0, 300)}`)

@@ -1,6 +1,6 @@
 /**
- * `node src/profile.ts <id> [era] [kind] [in flight] [ms]`: a CPU profile of a server under load, by package, file and function. Ids
- * of stdio servers begin with `stdio/`, those of clients (of the raw server) with `client/`; `--cold` profiles a start instead.
+ * `node src/profile.ts <id> [era] [kind] [in flight] [ms]` prints a CPU profile of a server under load, by package, file and function. Ids of
+ * stdio servers start with `stdio/`. Ids that start with `client/` profile a client of the raw server. `--cold` profiles a start instead.
  */
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs"
 import * as os from "node:os"

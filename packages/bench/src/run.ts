@@ -1,9 +1,9 @@
 /**
  * `npm run bench`: measures this library and the peers side by side, and prints tables.
  *
- * `-- --quick` in under four minutes; `--gate` exits 1 where a row misses its goal; `--write` writes RESULTS.md; `--only http,stdio`,
- * `--kinds call,list`, `--servers raw,ours`, `--rounds N`, `--ms N`, `--times N`, `--kills N`; `--base DIR` also measures another snapshot
- * (made by `node src/Published.ts DIR`), `--no-build` measures the one that is there.
+ * `-- --quick` takes less than five minutes; `--gate` exits with 1 if a row misses its goal; `--write` writes RESULTS.md. Other options:
+ * `--only http,stdio`, `--kinds call,list`, `--servers raw,ours`, `--rounds N`, `--ms N`, `--times N`, `--kills N`. `--base DIR` also measures
+ * another snapshot (from `node src/Published.ts DIR`), and `--no-build` measures the existing one.
  */
 import * as Goals from "./Goals.ts"
 import type { Table } from "./Measure.ts"
@@ -45,7 +45,7 @@ if (options.build) await Published.make()
 const runs: Array<ReadonlyArray<Table>> = []
 for (let time = 0; time < options.times; time++) {
   const tables: Array<Table> = []
-  // Growth is the same in every run: once is enough.
+  // Growth hardly varies between runs, so measure it only once.
   const asked = Options.suites.filter((suite) => options.suites.includes(suite) && (time === 0 || suite !== "growth"))
   for (const suite of asked) {
     for (const table of await suites[suite](options)) {

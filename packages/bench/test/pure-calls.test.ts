@@ -35,8 +35,8 @@ const bundle = async (annotated: boolean): Promise<string> => {
 const kept = (code: string) =>
   ["used", "unused", "argument", "class", "later", "wanted"].filter((name) => code.includes(`"${name}"`))
 
-describe("A module whose calls are annotated", () => {
-  it("A module with annotated calls loses the values that a program does not use, and keeps calls that are statements", async () => {
+describe("Modules with annotated calls", () => {
+  it("Unused values of annotated calls are dropped, and call statements are kept", async () => {
     assert.deepStrictEqual(kept(await bundle(false)), ["used", "unused", "argument", "class", "wanted"])
     assert.deepStrictEqual(kept(await bundle(true)), ["used", "wanted"])
   })

@@ -9,7 +9,7 @@ export const Greet = Tool.make("greet", {
   output: { greeting: Schema.String }
 })
 
-/** What the server offers: merge further tools, resources and prompts into it by \`Layer.mergeAll\`. */
+/** The server's features. Add more tools, resources and prompts with \`Layer.mergeAll\`. */
 export const features = Tools.layer(Greet, ({ name }) => Effect.succeed({ greeting: \`Hello, \${name}\` }))
 `
 
@@ -31,10 +31,8 @@ import { features } from "./features.ts"
 const port = Number(process.env["PORT"] ?? 3000)
 
 McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" })).pipe(
-  Layer.provide([
-    McpServer.layer({ name: ${JSON.stringify(name)}, version: "0.1.0", features }),
-    NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" })
-  ]),
+  Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" })),
+  Layer.provide(McpServer.layer({ name: ${JSON.stringify(name)}, version: "0.1.0", features })),
   Layer.launch,
   NodeRuntime.runMain
 )
@@ -57,7 +55,7 @@ for (const revision of Revision.all) {
 }
 `
 
-/** By their paths in the project. */
+/** Returns the sources by their paths in the project. */
 export const files = (project: {
   readonly name: string
   readonly http: boolean

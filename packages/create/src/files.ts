@@ -1,21 +1,21 @@
 /**
- * The files of a new project, by what was chosen. Its test compiles and runs each of them.
+ * The files of a new project. Tests compile and run all of them.
  *
- * Kept as text in modules, since npm changes or leaves out some files of a package (`.gitignore`, `package.json`).
+ * They are text in modules, because npm changes or omits some files of a package (`.gitignore`, `package.json`).
  */
 import * as Effect from "./effect.ts"
 import * as Promise from "./promise.ts"
 
-/** What was chosen. */
+/** The user's choices. */
 export interface Project {
   readonly name: string
-  /** Whether it is served over HTTP; else over stdio. */
+  /** Whether to serve over HTTP instead of stdio. */
   readonly http: boolean
-  /** Whether it is written with promises; else with Effect. */
+  /** Whether to write it with promises instead of Effect. */
   readonly promise: boolean
 }
 
-/** The versions that a new project asks for; the test compares them with those of the workspace. */
+/** Versions that a new project depends on. A test compares them with the workspace's versions. */
 export const versions = {
   own: "0.1.0",
   effect: "4.1.0",
@@ -46,7 +46,7 @@ const manifest = ({ http, name, promise }: Project): string =>
       start: "node src/server.ts",
       dev: http ? "node --watch src/server.ts" : "effect-mcp dev src/server.ts",
       inspect: `effect-mcp inspect -- ${http ? "http://127.0.0.1:3000/mcp" : "node src/server.ts"}`,
-      // Named, so that a Node which runs no TypeScript fails instead of finding no tests.
+      // Names the files, so that a Node that can't run TypeScript fails instead of finding no tests.
       test: "node --test test/*.test.ts",
       check: "tsc"
     },
@@ -70,7 +70,7 @@ const tsconfig = json({
     exactOptionalPropertyTypes: true,
     noUncheckedIndexedAccess: true,
     verbatimModuleSyntax: true,
-    // Node runs the sources as they are.
+    // Node runs the sources directly.
     erasableSyntaxOnly: true,
     allowImportingTsExtensions: true,
     noEmit: true,
@@ -83,18 +83,18 @@ const readme = ({ http, name }: Project): string => `# ${name}
 
 An MCP server${http ? " over HTTP, at http://127.0.0.1:3000/mcp" : ""}.
 
-| command           | what it does                                             |
+| command           | purpose                                                  |
 | ----------------- | -------------------------------------------------------- |
-| \`npm start\`       | serves it${http ? "" : " over stdin and stdout"} |
-| \`npm run dev\`     | the same, started again whenever a file changes |
-| \`npm run inspect\` | what it offers${http ? ", while it is served" : ""} |
-| \`npm test\`        | calls its tools in every revision of the protocol |
-| \`npm run check\`   | the types |
+| \`npm start\`       | starts the server${http ? "" : " on stdin and stdout"} |
+| \`npm run dev\`     | starts it and restarts it whenever a file changes |
+| \`npm run inspect\` | shows the server's features${http ? ", while it is running" : ""} |
+| \`npm test\`        | calls the tools in every protocol revision |
+| \`npm run check\`   | checks the types |
 ${
   http
     ? ""
     : `
-For a host such as Claude Code or Cursor, in this folder: \`npx effect-mcp install CLIENT -- node src/server.ts\`.
+To add the server to a host such as Claude Code or Cursor, run \`npx effect-mcp install CLIENT -- node src/server.ts\` in this folder.
 `
 }`
 

@@ -43,7 +43,7 @@ for (const revision of revisions) {
 }
 `
 
-/** By their paths in the project. */
+/** Returns the sources by their paths in the project. */
 export const files = (project: {
   readonly name: string
   readonly http: boolean

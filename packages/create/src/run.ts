@@ -1,4 +1,4 @@
-/** One run of `npm create @effect-mcp`: from the command line to a folder with a project. Asks nothing. */
+/** Runs `npm create @effect-mcp`: writes a project to a folder, as the command line says. Asks no questions. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
@@ -14,18 +14,18 @@ A project with an MCP server, a test of it in every revision of the protocol, an
   --help      This page
 `
 
-/** Where the command writes, and the folder that it starts from. */
+/** The output of the command, and the folder in which it was started. */
 export interface Terminal {
   readonly cwd: () => string
   readonly stdout: { readonly write: (text: string) => unknown }
   readonly stderr: { readonly write: (text: string) => unknown }
-  /** Default: the variables of this process. */
+  /** Environment variables. Default: the variables of this process. */
   readonly env?: { readonly [name: string]: string | undefined }
-  /** Called with the folder of a project that was written. */
+  /** Called with the folder of the new project. */
   readonly made?: (folder: string) => void
 }
 
-/** Returns a note if the user's Node is too old for the project. npm says which Node that is: it may not be the Node of this process. */
+/** Returns a note if the user's Node is too old for the project. npm reports that Node's version, which may differ from this process's. */
 const noteOf = (env: NonNullable<Terminal["env"]>): string => {
   const [, version = process.versions.node] = /\bnode\/v(\S+)/.exec(env["npm_config_user_agent"] ?? "") ?? []
   const [major = 0, minor = 0] = version.split(".").map(Number)
@@ -33,10 +33,10 @@ const noteOf = (env: NonNullable<Terminal["env"]>): string => {
   return `\nThis is Node ${version}, and the project needs 22.19 or newer. Install one, or give the project its own: npm install --save-dev node@24\n`
 }
 
-/** Names that npm takes, with or without a scope. */
+/** Matches valid npm package names, with or without a scope. */
 const packageName = /^(?:@[a-z0-9-~][a-z0-9-._~]*\/)?[a-z0-9-~][a-z0-9-._~]*$/
 
-/** The folder's name as that of a package. */
+/** Returns the package name for a folder. */
 const nameOf = (folder: string): string =>
   basename(folder)
     .toLowerCase()
@@ -79,7 +79,7 @@ const parse = (argv: ReadonlyArray<string>, cwd: string): Parsed => {
   return { _tag: "Project", folder: at, project: { name, http, promise } }
 }
 
-/** Writes the project, and gives the exit code: 0, or 2 where the command line is wrong or the folder is not empty. */
+/** Writes the project and returns the exit code: 0, or 2 if the command line is wrong or the folder is not empty. */
 export const run = (
   argv: ReadonlyArray<string>,
   { cwd, env = process.env, made, stderr, stdout }: Terminal
@@ -97,7 +97,7 @@ export const run = (
   for (const [name, text] of Object.entries(files(project))) {
     const file = join(folder, name)
     mkdirSync(dirname(file), { recursive: true })
-    // The folder was empty: another program that writes there meanwhile loses no file.
+    // Never replaces files, because another program may have written to the folder in the meantime.
     writeFileSync(file, text, { flag: "wx" })
   }
   made?.(folder)

@@ -1,4 +1,4 @@
-/** The command line of `npm create @effect-mcp`, and what it writes. */
+/** The command line of `npm create @effect-mcp`, and the files it writes. */
 import { files, versions } from "@effect-mcp/create/files"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -9,7 +9,7 @@ import { create, createBy, manifestOf, temporary } from "./support/create.ts"
 const workspace = resolve(import.meta.dirname, "../../..")
 
 describe("npm create @effect-mcp", () => {
-  it("The npm initializer asks for the versions that this workspace has", () => {
+  it("The project uses this workspace's versions", () => {
     const { devDependencies } = manifestOf(resolve(import.meta.dirname, ".."))
     const { version } = manifestOf(join(workspace, "packages/server"))
     for (const promise of [true, false]) {
@@ -21,7 +21,7 @@ describe("npm create @effect-mcp", () => {
     assert.strictEqual(versions.own, version)
   })
 
-  it.effect("The npm initializer writes into a folder that is empty, and names the next steps", () =>
+  it.effect("An empty folder is filled, and the next steps are shown", () =>
     Effect.gen(function* () {
       const folder = yield* temporary
       const { code, stderr, stdout } = create(folder, ".", "--name", "@me/greeter")
@@ -31,7 +31,7 @@ describe("npm create @effect-mcp", () => {
     })
   )
 
-  it.effect("The npm initializer says if the user's Node is too old for the project", () =>
+  it.effect("An outdated Node is reported", () =>
     Effect.gen(function* () {
       const folder = yield* temporary
       const on = (version: string) =>
@@ -42,7 +42,7 @@ describe("npm create @effect-mcp", () => {
     })
   )
 
-  it.effect("The npm initializer refuses a folder that is not empty, and leaves it unchanged", () =>
+  it.effect("A non-empty folder is rejected and left unchanged", () =>
     Effect.gen(function* () {
       const folder = yield* temporary
       writeFileSync(join(folder, "mine.txt"), "mine")
@@ -53,7 +53,7 @@ describe("npm create @effect-mcp", () => {
     })
   )
 
-  it.effect("The npm initializer refuses command lines and names that are wrong, and writes nothing", () =>
+  it.effect("Invalid command lines and names are rejected, and nothing is written", () =>
     Effect.gen(function* () {
       const folder = yield* temporary
       for (const [argv, reason] of [

@@ -1,6 +1,8 @@
 /**
- * Property tests of any MCP server: conversations are generated from a model of the specification and from what the server offers.
- * All messages of the server are held against rules that cite the specification; what breaks one is shrunk to the shortest conversation.
+ * Property tests for any MCP server. Conversations are generated from a model of the specification and from the features the server offers.
+ *
+ * Every server message is checked against rules that cite the specification. When a rule is broken, the conversation is shrunk to the
+ * shortest one that still breaks it.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -45,17 +47,17 @@ export {
 export type { Report as FuzzReport } from "./search/ServerSearch.ts"
 
 export interface Options extends ServerSearch.Options {
-  /** Default: every revision that the server speaks. */
+  /** Revisions to test. Default: every revision the server supports. */
   readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
 }
 
-/** The server breaks rules; the message is the report. */
+/** The server breaks one or more rules. The message contains the report. */
 export class RulesBroken extends Data.TaggedError("RulesBroken")<{
   readonly message: string
   readonly report: ServerSearch.Report
 }> {}
 
-/** Surveys a server and searches it for faults. The survey is part of the `time`. */
+/** Surveys a server, then searches it for faults. The survey counts toward `time`. */
 export const run = Effect.fnUntraced(function* (
   target: Target,
   options: Options = {}
@@ -65,7 +67,7 @@ export const run = Effect.fnUntraced(function* (
   return yield* ServerSearch.search(target, surveys, { ...options, time: left() })
 })
 
-/** `run` against a server of this process, as a test: fails with the report if the server breaks a rule. */
+/** Runs the fuzzer against an in-process server. For use in tests: fails with the report if the server breaks a rule. */
 export const check = <E, R>(
   server: Layer.Layer<McpServer, E, R>,
   options: Options = {}
@@ -75,14 +77,14 @@ export const check = <E, R>(
     return Report.fails(report) ? yield* new RulesBroken({ message: Report.text(report), report }) : report
   })
 
-/** What became of a recording that was played again. */
+/** The result of replaying a recording. */
 export interface Replayed {
-  /** How often it happened, of `Search.confirmations` times. */
+  /** Number of times the finding was reproduced, out of `Search.confirmations` attempts. */
   readonly again: number
   readonly last: Played
 }
 
-/** Plays a recorded finding again. */
+/** Replays a recorded finding. */
 export const replay = (
   target: Target,
   { key, script, survey }: Report.Recording,

@@ -8,7 +8,7 @@ import { mutants, tapped } from "./mutants.ts"
 import { server } from "./server.ts"
 
 describe("The fuzzer in memory", () => {
-  it.effect.each(Revision.all)("The fuzzer in memory finds nothing in a right server ($version)", (revision) =>
+  it.effect.each(Revision.all)("The fuzzer finds nothing wrong with a correct server ($version)", (revision) =>
     Effect.gen(function* () {
       const report = yield* Fuzz.check(server, {
         revisions: [revision],
@@ -21,7 +21,7 @@ describe("The fuzzer in memory", () => {
     })
   )
 
-  it.effect("The fuzzer ends a server with its conversation, though the test has a scope of its own", () =>
+  it.effect("A server ends with its conversation even if the test has its own scope", () =>
     Effect.gen(function* () {
       let open = 0
       const counted = Layer.effectDiscard(
@@ -36,20 +36,18 @@ describe("The fuzzer in memory", () => {
     })
   )
 
-  it.effect.each(Revision.all)(
-    "The fuzzer has all conversations with the one server that is shared ($version)",
-    (revision) =>
-      Effect.gen(function* () {
-        let built = 0
-        const counted = Layer.effectDiscard(Effect.sync(() => built++))
-        const target = yield* Fuzz.memoryShared(Layer.merge(server, counted))
-        const report = yield* Fuzz.run(target, { runs: scaled(25, 2000), time: "1 day", revisions: [revision] })
-        assert.deepStrictEqual([report.findings, report.unconfirmed], [[], []])
-        assert.strictEqual(built, 1)
-      })
+  it.effect.each(Revision.all)("Every conversation uses the one shared server ($version)", (revision) =>
+    Effect.gen(function* () {
+      let built = 0
+      const counted = Layer.effectDiscard(Effect.sync(() => built++))
+      const target = yield* Fuzz.memoryShared(Layer.merge(server, counted))
+      const report = yield* Fuzz.run(target, { runs: scaled(25, 2000), time: "1 day", revisions: [revision] })
+      assert.deepStrictEqual([report.findings, report.unconfirmed], [[], []])
+      assert.strictEqual(built, 1)
+    })
   )
 
-  it.effect("The fuzzer takes errors without an id for those of different requests", () =>
+  it.effect("Errors without an id are attributed to different requests", () =>
     Effect.gen(function* () {
       const target = yield* Fuzz.memory(server)
       const surveys = yield* Fuzz.survey(target, { revisions: [Revision.latestStateful] })
@@ -62,7 +60,7 @@ describe("The fuzzer in memory", () => {
     })
   )
 
-  it.effect("The fuzzer plays the same conversations for the same seed", () =>
+  it.effect("The same seed plays the same conversations", () =>
     Effect.gen(function* () {
       const target = yield* Fuzz.memory(server)
       const scripts = (seed: string) =>
@@ -89,10 +87,10 @@ describe("The fuzzer in memory", () => {
   )
 })
 
-/** Each takes up to a second: `npm test` tries every third, `npm run test:nightly` all. */
+/** Each takes up to a second, so `npm test` tries every third, and `npm run test:nightly` all. */
 const tried = mutants.filter((_, i) => i % scaled(3, 1) === 0)
 
-describe("servers with one fault", () => {
+describe("Servers with one fault", () => {
   it.effect.each(tried)("The fuzzer finds a server with one fault: it $name", (mutant) =>
     Effect.flatMap(Fuzz.memory(server), (target) => assertFinds(tapped(target, mutant.tap), mutant))
   )

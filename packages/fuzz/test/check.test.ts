@@ -19,8 +19,8 @@ const checked = (target: Fuzz.Target, revision: string) =>
     patience: 200
   })
 
-describe("A check in memory", () => {
-  it.effect.each(Revision.all)("A check finds nothing in a right server ($version)", ({ version }) =>
+describe("check in memory", () => {
+  it.effect.each(Revision.all)("check finds nothing wrong with a correct server ($version)", ({ version }) =>
     Effect.gen(function* () {
       const report = yield* checked(yield* Fuzz.memory(server), version)
       assert.deepStrictEqual([report.findings, report.unconfirmed, report.isCut], [[], [], false])
@@ -28,7 +28,7 @@ describe("A check in memory", () => {
     })
   )
 
-  it.effect("A check looks at the newest revision first, and each time in the same conversations", () =>
+  it.effect("check starts with the newest revision and always plays the same conversations", () =>
     Effect.gen(function* () {
       const target = yield* Fuzz.memory(server)
       const report = yield* Check.run(target, { time: "1 day", patience: 200 })
@@ -39,9 +39,9 @@ describe("A check in memory", () => {
   )
 })
 
-describe("A check over HTTP", () => {
+describe("check over HTTP", () => {
   it.live.each(Revision.all.filter(({ version }) => version >= "2025-03-26"))(
-    "A check over HTTP finds nothing in a right server ($version)",
+    "check finds nothing wrong with a correct HTTP server ($version)",
     ({ version }) =>
       Effect.gen(function* () {
         const report = yield* checked(yield* httpTarget(), version)
@@ -51,7 +51,7 @@ describe("A check over HTTP", () => {
   )
 })
 
-/** The names of the faulty servers that a check does not accuse of their fault. */
+/** Names of the faulty servers that a check does not detect. */
 const missedOf = Effect.fnUntraced(function* <M extends Faulty & { readonly name: string }, R>(
   all: ReadonlyArray<M>,
   open: (mutant: M) => Effect.Effect<Fuzz.Target, Fuzz.TargetError, R>
@@ -65,31 +65,31 @@ const missedOf = Effect.fnUntraced(function* <M extends Faulty & { readonly name
   return missed
 })
 
-describe("Servers with one fault that are checked", () => {
-  it.effect("A check finds nearly every fault that a search finds", () =>
+describe("check on servers with one fault", () => {
+  it.effect("check finds nearly every fault found by a search", () =>
     Effect.gen(function* () {
       const tried = mutants.filter((_, index) => index % scaled(5, 1) === 0)
       const missed = yield* missedOf(tried, ({ tap }) =>
         Effect.map(Fuzz.memory(server), (target) => tapped(target, tap))
       )
-      // The others need two questions in a session, or values that only a search tries.
+      // The remaining ones need two questions in a session, or values that only a search tries.
       assert.isAtMost(missed.length, scaled(2, 8), missed.join(", "))
     })
   )
 
-  it.live("A check over HTTP finds every fault of headers and status codes that a search finds", () =>
+  it.live("check over HTTP finds every header and status code fault found by a search", () =>
     Effect.gen(function* () {
       const tried = httpMutants.filter((_, index) => index % scaled(20, 1) === 0)
       const missed = yield* missedOf(tried, ({ between }) => httpTarget(between))
       assert.deepStrictEqual(
-        missed.filter((name) => name !== "replays what belongs to another stream"),
+        missed.filter((name) => name !== "replays events from another stream"),
         []
       )
     })
   )
 })
 
-describe("The report of a check", () => {
+describe("check reports", () => {
   const hostile = "x\u001b[2J\u202e<b>\n|[a](http://evil)"
   const rule = (name: string, section: string | undefined, about?: string): Fuzz.Rule => ({
     name,
@@ -113,18 +113,18 @@ describe("The report of a check", () => {
     })
   })
 
-  it.effect("The text has each rule on a line, by the pages of the specification, and what was sent", () =>
+  it.effect("The text report groups rules by specification page and shows the messages sent", () =>
     Effect.gen(function* () {
       const text = Check.text(yield* reported, { replay: () => "effect-mcp check" })
       const places = [
         "basic  https://modelcontextprotocol.io/specification/",
-        "- The rule own-later is kept. (not applicable: only from 2026-07-28 on)",
+        "- The rule own-later is kept. (not applicable: only since 2026-07-28)",
         "basic/transports  ",
         "- The rule own-http is kept. (not applicable: only over Streamable HTTP)",
         "server/tools  https://modelcontextprotocol.io/specification/2025-11-25/server/tools",
         "✓ The rule own-z-kept is kept.",
         "✗ MUST The rule own-broken is kept. Broken in 2025-11-25.",
-        "Robustness, of which",
+        "Robustness (not covered",
         "✗ MUST  own-broken",
         "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#call",
         '> {"jsonrpc":"2.0",',
@@ -139,7 +139,7 @@ describe("The report of a check", () => {
     })
   )
 
-  it.effect("Hostile text of a server is escaped for terminals, XML and Markdown", () =>
+  it.effect("Hostile server text is escaped for terminals, XML and Markdown", () =>
     Effect.gen(function* () {
       const report = yield* reported
       for (const text of [Check.text(report), Report.junit(report), Report.markdown(report)])
@@ -153,7 +153,7 @@ describe("The report of a check", () => {
     })
   )
 
-  it.effect("The badge says whether every MUST is kept", () =>
+  it.effect("The badge shows whether every MUST is met", () =>
     Effect.gen(function* () {
       const broken = yield* reported
       const right = { ...broken, findings: [] }

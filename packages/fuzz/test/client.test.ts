@@ -11,8 +11,8 @@ import { ours } from "./ourClient.ts"
 const streamable = Revision.all.filter(({ version }) => version >= "2025-03-26")
 const runs = scaled(60, 2000)
 
-describe("The fuzzer of clients", () => {
-  it.live.each(streamable)("The fuzzer of clients finds nothing in a right client ($version)", (revision) =>
+describe("Client fuzzer", () => {
+  it.live.each(streamable)("The client fuzzer finds nothing wrong with a correct client ($version)", (revision) =>
     Effect.gen(function* () {
       const options = { revisions: [revision], runs, time: "1 day", jobs: 8 } as const
       const report = yield* FuzzClient.run(yield* ours(), options)
@@ -22,23 +22,23 @@ describe("The fuzzer of clients", () => {
     })
   )
 
-  it.live("The fuzzer of clients finds nothing in a right client of a hundred lines", () =>
+  it.live("The client fuzzer finds nothing wrong with a correct hundred-line client", () =>
     Effect.gen(function* () {
       const options = { revisions: [Revision.latestStateful], runs, time: "1 day", jobs: 8 } as const
       yield* FuzzClient.check(yield* minimal(), options)
     })
   )
 
-  it.live("The fuzzer of clients says why a client cannot be searched", () =>
+  it.live("The client fuzzer explains why a client cannot be tested", () =>
     Effect.gen(function* () {
       const lost = yield* FuzzClient.client("a lost client", () => Effect.fail("no way"))
       const { message } = yield* Effect.flip(FuzzClient.run(lost, { revisions: [Revision.latestStateful] }))
-      assert.include(message, "a lost client cannot do its work with a right server: in 2025-11-25 it says")
+      assert.include(message, "a lost client fails even with a correct server: in 2025-11-25 it says")
       assert.include(message, "no way")
     })
   )
 
-  it.live("A client that ends a session whose version it was never told is right without the header", () =>
+  it.live("A client may end a session without the header if it never received the version", () =>
     Effect.gen(function* () {
       const server: FuzzClient.ServerScript = {
         ...FuzzClient.right("2025-06-18"),
@@ -76,7 +76,7 @@ describe("The fuzzer of clients", () => {
     })
   )
 
-  it.live("The fuzzer of clients plays a finding again", () =>
+  it.live("The client fuzzer replays a finding", () =>
     Effect.gen(function* () {
       const target = yield* minimal({ sameId: true })
       const { findings } = yield* FuzzClient.run(target, {
@@ -96,14 +96,14 @@ describe("The fuzzer of clients", () => {
   )
 })
 
-/** These need few conversations: `npm test` tries them, `npm run test:nightly` all. */
+/** Faults that need few conversations. `npm test` tries these, and `npm run test:nightly` all. */
 const soon = new Set([
-  "says no version",
-  "leaves its session behind",
+  "sends no version",
+  "never ends its session",
   "changes cursors",
-  "says no method",
+  "sends no method header",
   "declares nothing",
-  "changes states",
+  "modifies states",
   "posts responses",
   "asks before it says hello",
   "speaks every version",
@@ -115,9 +115,9 @@ const tried = clientMutants
   .toSorted((a, b) => Number(soon.has(b.name)) - Number(soon.has(a.name)))
   .slice(0, scaled(soon.size, clientMutants.length))
 
-describe("clients with one fault", () => {
+describe("Clients with one fault", () => {
   it.live.each(tried)(
-    "The fuzzer finds a client with one fault: it $name",
+    "The client fuzzer finds a client with one fault: it $name",
     ({ finds, revision = "2025-11-25", target }) =>
       Effect.gen(function* () {
         const report = yield* FuzzClient.run(yield* target, {

@@ -1,4 +1,4 @@
-/** Clients with one fault each. Each row names the finding that must come of it. */
+/** Clients with one fault each. Each row names the expected finding. */
 import type { Faulty } from "./finds.ts"
 import { minimal, type Faults } from "./minimalClient.ts"
 import { type Between, type Outgoing, ours } from "./ourClient.ts"
@@ -42,7 +42,7 @@ const meta = (change: (meta: Json) => Json): Between =>
       : { ...message, params: { ...message.params, _meta: change(message.params._meta) } }
   )
 
-/** Changes what answers the questions of the server. */
+/** Changes the answers to the server's questions. */
 const replies = (change: (reply: Json) => Json): Between =>
   messages((message) => (message.method === undefined ? change(message) : message))
 
@@ -63,7 +63,7 @@ const tap = (name: string, finds: string, between: Between, revision?: typeof mo
 })
 const own = (name: string, finds: string, faults: Faults): ClientMutant => ({ name, finds, target: minimal(faults) })
 
-/** Sends a session id once more that is gone. */
+/** Keeps sending an expired session id. */
 const clings: Between = () => {
   let id: string | null = null
   return ({ headers, message, send }) => {
@@ -73,7 +73,7 @@ const clings: Between = () => {
   }
 }
 
-/** Does not begin anew. */
+/** Does not start a new session. */
 const gives: Between = () => {
   let isGone = false
   return async ({ send }) => {
@@ -91,7 +91,7 @@ export const clientMutants: ReadonlyArray<ClientMutant> = [
     headers((all, { method }) => method === "POST" && all.set("accept", "application/json"))
   ),
   tap(
-    "listens for anything",
+    "accepts any content type on its stream",
     "client-get-accept",
     headers((all, { method }) => method === "GET" && all.set("accept", "*/*"))
   ),
@@ -101,18 +101,18 @@ export const clientMutants: ReadonlyArray<ClientMutant> = [
     headers((all, { method }) => method === "DELETE" && all.delete("mcp-session-id"))
   ),
   tap(
-    "says no version",
+    "sends no version",
     "client-version-header",
     headers((all) => all.delete("mcp-protocol-version"))
   ),
   tap(
-    "says another version",
+    "sends the wrong version",
     "client-version-negotiated",
     headers((all, outgoing) => isLater(outgoing) && all.set("mcp-protocol-version", "2025-03-26")),
     "2025-06-18"
   ),
   tap(
-    "leaves its session behind",
+    "never ends its session",
     "client-session-deleted",
     each(({ method }) => (method === "DELETE" ? accepted() : undefined))
   ),
@@ -121,12 +121,12 @@ export const clientMutants: ReadonlyArray<ClientMutant> = [
     "client-initialized",
     each(({ message }) => (message?.method === "notifications/initialized" ? accepted() : undefined))
   ),
-  tap("has no name", "client-initialize-params", params("initialize", without("clientInfo"))),
-  tap("has no capabilities", "client-initialize-params", params("initialize", without("capabilities"))),
-  tap("takes the session id along", "client-reinitializes without id", clings),
-  tap("gives up with its session", "client-reinitializes", gives),
+  tap("sends no client name", "client-initialize-params", params("initialize", without("clientInfo"))),
+  tap("sends no capabilities", "client-initialize-params", params("initialize", without("capabilities"))),
+  tap("reuses the old session id", "client-reinitializes without id", clings),
+  tap("gives up when its session ends", "client-reinitializes", gives),
   tap(
-    "resumes with another id",
+    "resumes from the wrong event id",
     "client-last-event-id",
     headers((all) => all.has("last-event-id") && all.set("last-event-id", "0"))
   ),
@@ -140,7 +140,7 @@ export const clientMutants: ReadonlyArray<ClientMutant> = [
     )
   ),
   tap(
-    "refuses pings",
+    "rejects pings",
     "client-ping-answered",
     replies(({ id, result }) => ({
       jsonrpc: "2.0",
@@ -154,39 +154,39 @@ export const clientMutants: ReadonlyArray<ClientMutant> = [
     each(({ message }) => (message?.method === undefined && message?.result !== undefined ? accepted() : undefined))
   ),
   tap(
-    "never refuses",
+    "never rejects",
     "client-question-answered",
     each(({ message }) => (message?.error !== undefined ? accepted() : undefined))
   ),
   tap(
-    "has ids of another type",
+    "sends ids of the wrong type",
     "client-response-id",
     replies((reply) => ({ ...reply, id: typeof reply.id === "number" ? String(reply.id) : 7 }))
   ),
   tap(
-    "has codes that are texts",
+    "sends codes as strings",
     "client-message-valid",
     replies((reply) => (reply.error ? { ...reply, error: { ...reply.error, code: "x" } } : reply))
   ),
-  tap("says no jsonrpc", "client-message-valid", replies(without("jsonrpc"))),
+  tap("omits jsonrpc", "client-message-valid", replies(without("jsonrpc"))),
   tap(
-    "has roots that it did not declare",
+    "lists undeclared roots",
     "answers-only-what-it-declared roots",
     replies(({ error, ...reply }) =>
       error?.code === -32601 ? { ...reply, result: { roots: [] } } : { ...reply, ...(error && { error }) }
     )
   ),
   tap(
-    "has codes of its own",
+    "uses its own error codes",
     "client-roots-unsupported",
     replies((reply) => (reply.error ? { ...reply, error: { ...reply.error, code: -32000 } } : reply))
   ),
   tap(
-    "knows every method",
+    "accepts every method",
     "client-unknown-refused",
     replies(({ error, ...reply }) => ({ ...reply, ...(error ? { result: {} } : undefined) }))
   ),
-  tap("cancels what it never sent", "client-cancels-own", () => {
+  tap("cancels requests it never sent", "client-cancels-own", () => {
     let isFirst = true
     return async ({ message, send }) => {
       if (message?.method !== "tools/list" || !isFirst) return send()
@@ -196,13 +196,13 @@ export const clientMutants: ReadonlyArray<ClientMutant> = [
     }
   }),
   tap(
-    "says no method",
+    "sends no method header",
     "client-mirror-headers mcp-method",
     headers((all) => all.delete("mcp-method")),
     modern
   ),
   tap(
-    "says no name",
+    "sends no name header",
     "client-mirror-headers mcp-name",
     headers((all) => all.delete("mcp-name")),
     modern
@@ -220,9 +220,9 @@ export const clientMutants: ReadonlyArray<ClientMutant> = [
     modern
   ),
   tap("declares nothing", "client-meta", meta(without("io.modelcontextprotocol/clientCapabilities")), modern),
-  tap("does not say its name", "client-meta-info", meta(without("io.modelcontextprotocol/clientInfo")), modern),
+  tap("omits its client info", "client-meta-info", meta(without("io.modelcontextprotocol/clientInfo")), modern),
   tap(
-    "changes states",
+    "modifies states",
     "client-state-echoed",
     retries((all) => ({ ...all, ...(all.requestState && { requestState: `${all.requestState} ` }) })),
     modern
@@ -249,7 +249,7 @@ export const clientMutants: ReadonlyArray<ClientMutant> = [
       },
     modern
   ),
-  own("has one id for all", "client-id-unique", { sameId: true }),
+  own("uses one id for all requests", "client-id-unique", { sameId: true }),
   own("asks before it is answered", "client-waits-for-initialize", { hurries: true }),
   own("asks before it says hello", "client-initialize-first", { skipsInitialize: true }),
   own("speaks every version", "client-version-disconnects", { takesAnyVersion: true }),

@@ -13,7 +13,7 @@ const Price = Tool.make("price", {
   output: { price: Schema.Int, run: Schema.Int, at: Schema.String }
 })
 let runs = 0
-/** A server whose answers have a number and a time of their own run. */
+/** A server whose answers contain the number and the time of the run. */
 const shop = (
   priceOf: (count: number) => number,
   more: Layer.Layer<never, never, McpServer.Registries> = Layer.empty
@@ -39,7 +39,7 @@ const compare = Effect.fnUntraced(function* (
   return yield* Diff.run(...targets, { ...options, ...more })
 })
 
-describe("two servers", () => {
+describe("Comparing two servers", () => {
   it.effect.each(Revision.all)("Two equal servers do not differ ($version)", (revision) =>
     Effect.gen(function* () {
       const report = yield* compare(server, server, { revisions: [revision] })
@@ -48,36 +48,34 @@ describe("two servers", () => {
     })
   )
 
-  it.effect(
-    "A value that the second server computes otherwise is a difference, shown by the shortest conversation",
-    () =>
-      Effect.gen(function* () {
-        const report = yield* compare(
-          shop((count) => count * 10),
-          shop((count) => (count > 2 ? count * 9 : count * 10))
-        )
-        const paths = report.findings.map(({ key }) => key)
-        assert.include(paths, "same tools/call price result.structuredContent.price")
-        const found = report.findings.find(({ key }) => key === "same tools/call price result.structuredContent.price")
-        assert.strictEqual(found?.again, 3)
-        const { commands } = found?.script ?? { commands: [] }
-        assert.isAtMost(commands.length, 2)
-        assert.match(found?.detail ?? "", /^The first says \d+, the second \d+$/)
-        // The time is taken out, and the number of the run is noticed.
-        assert.deepStrictEqual(
-          report.unstable.filter((path) => !path.includes("content[].text")),
-          ["tools/call price result.structuredContent.run"]
-        )
-        assert.notMatch(paths.join(), /\.at|\.run|serverInfo/)
-        const text = Fuzz.Report.text(report)
-        assert.include(text, "difference  same tools/call price result.structuredContent.price  (2025-11-25)")
-        assert.include(text, "Not compared, as it differs between two runs of one server: ")
-        assert.include(Fuzz.Report.junit(report), "effect-mcp diff old --- new")
-        assert.isTrue(Fuzz.Report.fails(report))
-      })
+  it.effect("A value computed differently is a difference, shown with the shortest conversation", () =>
+    Effect.gen(function* () {
+      const report = yield* compare(
+        shop((count) => count * 10),
+        shop((count) => (count > 2 ? count * 9 : count * 10))
+      )
+      const paths = report.findings.map(({ key }) => key)
+      assert.include(paths, "same tools/call price result.structuredContent.price")
+      const found = report.findings.find(({ key }) => key === "same tools/call price result.structuredContent.price")
+      assert.strictEqual(found?.again, 3)
+      const { commands } = found?.script ?? { commands: [] }
+      assert.isAtMost(commands.length, 2)
+      assert.match(found?.detail ?? "", /^The first says \d+, the second \d+$/)
+      // The time is removed, and the number is recognized as unstable.
+      assert.deepStrictEqual(
+        report.unstable.filter((path) => !path.includes("content[].text")),
+        ["tools/call price result.structuredContent.run"]
+      )
+      assert.notMatch(paths.join(), /\.at|\.run|serverInfo/)
+      const text = Fuzz.Report.text(report)
+      assert.include(text, "difference  same tools/call price result.structuredContent.price  (2025-11-25)")
+      assert.include(text, "Not compared because it differs between two runs of the same server: ")
+      assert.include(Fuzz.Report.junit(report), "effect-mcp diff old --- new")
+      assert.isTrue(Fuzz.Report.fails(report))
+    })
   )
 
-  it.effect("Two servers do not differ where the path is ignored", () =>
+  it.effect("Two servers do not differ at an ignored path", () =>
     Effect.gen(function* () {
       const ignore = ["result.structuredContent.price", "tools/call price result.content"]
       const report = yield* compare(
@@ -89,7 +87,7 @@ describe("two servers", () => {
     })
   )
 
-  it.effect("Two servers differ where one lists another tool", () =>
+  it.effect("Two servers differ if one lists another tool", () =>
     Effect.gen(function* () {
       const Extra = Tool.make("extra", { description: "One more." })
       const more = Tools.layer(Extra, () => Effect.succeed("more"))
@@ -104,7 +102,7 @@ describe("two servers", () => {
     })
   )
 
-  it.effect("Two servers without a revision in common cannot be compared", () =>
+  it.effect("Two servers without a common revision cannot be compared", () =>
     Effect.gen(function* () {
       const old = McpServer.layer({ name: "a", version: "1", features: Layer.empty, revisions: ["2025-06-18"] })
       const young = McpServer.layer({ name: "a", version: "2", features: Layer.empty, revisions: ["2025-11-25"] })

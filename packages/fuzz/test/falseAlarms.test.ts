@@ -1,4 +1,4 @@
-/** Conversations in which a right server was accused: the search of ten minutes found them. */
+/** Conversations in which a correct server was reported by mistake. */
 import { Revision } from "@effect-mcp/protocol"
 import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
 import { assert, describe, it } from "@effect/vitest"
@@ -79,8 +79,8 @@ const conversations: ReadonlyArray<readonly [rule: string, script: Fuzz.Script]>
   ]
 ]
 
-describe("A right server over HTTP", () => {
-  it.live.each(conversations)("The rule %s accuses no right server: %j", ([, script]) =>
+describe("Correct HTTP servers", () => {
+  it.live.each(conversations)("The rule %s does not accuse a correct server: %j", ([, script]) =>
     Effect.gen(function* () {
       const server = yield* target()
       const revisions = Revision.all.filter(({ version }) => version === script.revision)
@@ -93,9 +93,9 @@ describe("A right server over HTTP", () => {
     })
   )
 
-  it.live("A parser that refuses a body that is no JSON before the session is looked at is right", () =>
+  it.live("A parser may reject a non-JSON body before checking the session", () =>
     Effect.gen(function* () {
-      // As `express.json()` does.
+      // Like `express.json()`.
       const server = yield* target(
         () =>
           ({ message, request }) =>

@@ -1,4 +1,4 @@
-/** How the tests of the fuzzer look for one fault. */
+/** Searches for one fault, for the tests of the fuzzer. */
 import { Revision } from "@effect-mcp/protocol"
 import { scaled } from "@effect-mcp/spec/Scale"
 import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
@@ -9,13 +9,13 @@ import { Effect } from "effect"
 export interface Faulty {
   /** The key of the finding, or the name of its rule. */
   readonly finds: string
-  /** Default 2025-11-25. */
+  /** Revision. Default 2025-11-25. */
   readonly revision?: Revision.Version | undefined
-  /** The messages of the client that its shortest conversation may have. Default 8. */
+  /** Maximum number of client messages in the shortest conversation. Default 8. */
   readonly messages?: number | undefined
 }
 
-/** The search finds the fault, and a conversation that shows it in at most 8 messages of the client. */
+/** Checks that the search finds the fault, with a conversation of at most 8 client messages. */
 export const assertFinds = Effect.fnUntraced(function* (
   target: Fuzz.Target,
   { finds, messages = 8, revision = "2025-11-25" }: Faulty

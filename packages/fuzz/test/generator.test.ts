@@ -41,8 +41,8 @@ const schemas: ReadonlyArray<object> = [
   }
 ]
 
-describe("Values of a JSON Schema", () => {
-  it.effect.each(schemas)("Valid values of a JSON Schema fit the schema %j", (schema) =>
+describe("Values for a JSON Schema", () => {
+  it.effect.each(schemas)("Valid values match the schema %j", (schema) =>
     Effect.gen(function* () {
       const validator = Result.getOrThrow(JsonSchemaValidator.compile(schema, { formats: true }))
       const values = yield* Arbitrary.sampleEffect(Fuzz.Values.valid(schema), { count: 200, size: 12, seed: 1 })
@@ -50,7 +50,7 @@ describe("Values of a JSON Schema", () => {
     })
   )
 
-  it.effect.each(schemas)("Values that are almost right mostly do not fit the schema %j", (schema) =>
+  it.effect.each(schemas)("Nearly valid values mostly do not match the schema %j", (schema) =>
     Effect.gen(function* () {
       const validator = Result.getOrThrow(JsonSchemaValidator.compile(schema))
       const values = yield* Arbitrary.sampleEffect(Fuzz.Values.almost(schema), { count: 200, size: 12, seed: 1 })
@@ -59,8 +59,8 @@ describe("Values of a JSON Schema", () => {
   )
 })
 
-describe("choices", () => {
-  it.effect.each([2, 3, 9, 20])("A choice takes each of %i values equally often", (count) =>
+describe("Choices", () => {
+  it.effect.each([2, 3, 9, 20])("A choice picks each of %i values equally often", (count) =>
     Effect.gen(function* () {
       const one = Fuzz.Values.oneOf(...Array.from({ length: count }, (_, index) => index))
       const drawn = yield* Arbitrary.sampleEffect(one, { count: count * 400, size: 12, seed: "even" })
@@ -69,7 +69,7 @@ describe("choices", () => {
     })
   )
 
-  it.effect("A choice shrinks to earlier values", () =>
+  it.effect("A choice shrinks towards earlier values", () =>
     Effect.gen(function* () {
       const one = Fuzz.Values.oneOf("a", "b", "c", "d")
       const result = yield* Arbitrary.checkEffect(one, (value) => Effect.succeed(value < "b"), { seed: 1 })
@@ -78,7 +78,7 @@ describe("choices", () => {
   )
 })
 
-describe("The shrinker", () => {
+describe("Shrinker", () => {
   const script: Fuzz.Script = {
     revision: "2025-11-25",
     commands: [
@@ -95,7 +95,7 @@ describe("The shrinker", () => {
     ]
   }
 
-  it.effect("The shrinker takes out every command and argument that is not needed", () =>
+  it.effect("The shrinker removes every unnecessary command and argument", () =>
     Effect.gen(function* () {
       const least = yield* shrink(script, ({ commands }) =>
         Effect.succeed(

@@ -9,8 +9,8 @@ import { target } from "./httpTarget.ts"
 
 const spoken = Revision.all.filter(({ version }) => version >= "2025-03-26")
 
-describe("The fuzzer over HTTP", () => {
-  it.live.each(spoken)("The fuzzer over HTTP finds nothing in a right server ($version)", (revision) =>
+describe("HTTP fuzzer", () => {
+  it.live.each(spoken)("The HTTP fuzzer finds nothing wrong with a correct server ($version)", (revision) =>
     Effect.gen(function* () {
       const runs = scaled(12, 2000)
       const report = yield* Fuzz.run(yield* target(), { revisions: [revision], runs, time: "1 day", patience: 1000 })
@@ -22,8 +22,8 @@ describe("The fuzzer over HTTP", () => {
   )
 })
 
-describe("servers over HTTP with one fault", () => {
-  it.live.each(tried)("The fuzzer over HTTP finds a server with one fault: it $name", (mutant) =>
+describe("HTTP servers with one fault", () => {
+  it.live.each(tried)("The HTTP fuzzer finds a server with one fault: it $name", (mutant) =>
     Effect.flatMap(target(mutant.between), (target) => assertFinds(target, mutant))
   )
 })

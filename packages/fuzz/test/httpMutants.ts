@@ -1,4 +1,4 @@
-/** Servers over HTTP with one fault each. Each row names the finding that must come of it. */
+/** HTTP servers with one fault each. Each row names the expected finding. */
 import { scaled } from "@effect-mcp/spec/Scale"
 import type { Faulty } from "./finds.ts"
 import type { Between, Json, Passing } from "./httpTarget.ts"
@@ -13,7 +13,7 @@ const json = (body: Json, status = 200, headers: Record<string, string> = {}) =>
 
 const bytes = new TextEncoder()
 
-/** A stream of these texts, which stays open unless it ends. */
+/** A stream of these texts. Without `ends`, it stays open. */
 const stream = (texts: ReadonlyArray<string>, ends = true, headers: Record<string, string> = {}) =>
   new Response(
     new ReadableStream({
@@ -30,7 +30,7 @@ const event = (message: Json, id?: string, type?: string) =>
 
 const headersOf = (response: Response) => Object.fromEntries(response.headers)
 
-/** Changes the whole responses to requests of a method; any method where it is undefined. */
+/** Changes the complete responses to a method, or to all methods if it is undefined. */
 const answers =
   (
     method: string | undefined,
@@ -59,13 +59,13 @@ const has =
     value === undefined ? request.headers.has(name) : request.headers.get(name) === value
 const session = "mcp-session-id"
 
-/** The status of responses, by what they say. */
+/** Changes the status of responses, depending on their content. */
 const statuses = (status: number, wanted: (answer: Json, passing: Passing) => boolean): Between =>
   answers(undefined, (answer, response, passing) =>
     wanted(answer, passing) ? json(answer, status, headersOf(response)) : response
   )
 
-/** The error of responses, by their code. */
+/** Changes error responses, by their code. */
 const codes = (from: number, to: number): Between =>
   answers(undefined, (answer, response) =>
     answer.error?.code === from ? json({ ...answer, error: { ...answer.error, code: to } }, response.status) : response
@@ -77,7 +77,7 @@ const asStream = (method: string, texts: (answer: Json) => ReadonlyArray<string>
 
 const other = (answer: Json) => ({ ...answer, id: "of-another-request" })
 
-/** Session ids as the server does not give them; `of` makes one. */
+/** Replaces the server's session ids with the ids that `of` returns. */
 const renamed =
   (of: (id: string) => string): Between =>
   () => {
@@ -115,27 +115,27 @@ const generous =
 
 const messages: ReadonlyArray<HttpMutant> = [
   {
-    name: "takes notifications with status 200",
+    name: "answers notifications with status 200",
     finds: "http-accepted notification",
     between: passed(isNotification, (passing) => passing.next().then(() => new Response(null, { status: 200 })))
   },
   {
-    name: "takes notifications with status 204",
+    name: "answers notifications with status 204",
     finds: "http-accepted notification",
     between: passed(isNotification, (passing) => passing.next().then(() => new Response(null, { status: 204 })))
   },
   {
-    name: "takes notifications with a body",
+    name: "answers notifications with a body",
     finds: "http-accepted notification",
     between: passed(isFuzz, () => Promise.resolve(json({}, 202)))
   },
   {
-    name: "refuses notifications with status 200",
+    name: "rejects notifications with status 200",
     finds: "http-not-accepted notification",
     between: passed(isFuzz, () => Promise.resolve(json({ jsonrpc: "2.0", error: { code: -32600, message: "no" } })))
   },
   {
-    name: "says that results are texts",
+    name: "sends results as text/plain",
     finds: "http-json-or-sse",
     between: answers(
       "tools/list",
@@ -156,7 +156,7 @@ const messages: ReadonlyArray<HttpMutant> = [
     between: asStream("ping", (answer) => [event(answer)], false)
   },
   {
-    name: "answers another request on a stream",
+    name: "answers another request on a request's stream",
     finds: "http-stream-own",
     between: asStream("tools/list", (answer) => [event(other(answer)), event(answer)])
   },
@@ -172,12 +172,12 @@ const messages: ReadonlyArray<HttpMutant> = [
     }
   },
   {
-    name: "fails for a wrong content type",
+    name: "fails on a wrong content type",
     finds: "http-no-failure",
     between: passed(has("content-type", "text/plain"), () => Promise.resolve(new Response("no", { status: 500 })))
   },
   {
-    name: "fails for a GET",
+    name: "fails on a GET",
     finds: "http-no-failure GET",
     between: passed(
       ({ request }) => request.method === "GET",
@@ -185,7 +185,7 @@ const messages: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "refuses with a result",
+    name: "rejects with a result",
     finds: "http-refusal-fits",
     between: statuses(404, ({ result }) => result?.tools !== undefined)
   },
@@ -195,17 +195,17 @@ const messages: ReadonlyArray<HttpMutant> = [
     between: asStream("tools/list", (answer) => [event(answer, undefined, "mcp"), event(answer)])
   },
   {
-    name: "has events that are no JSON",
+    name: "sends events that are not JSON",
     finds: "sse-json",
     between: asStream("ping", (answer) => [event("ready"), event(answer)])
   },
   {
-    name: "forgets the end of its last event",
+    name: "does not terminate its last event",
     finds: "answer-always ping",
     between: asStream("ping", (answer) => [event(answer).trimEnd()])
   },
   {
-    name: "hangs for an accept header",
+    name: "hangs on an accept header",
     finds: "answer-always",
     between: passed(has("accept", "application/json"), () => new Promise<Response>(() => {}))
   },
@@ -218,7 +218,7 @@ const messages: ReadonlyArray<HttpMutant> = [
 
 const batches: ReadonlyArray<HttpMutant> = [
   {
-    name: "refuses batches with status 400",
+    name: "rejects batches with status 400",
     finds: "batch-answered",
     between: passed(
       ({ message }) => Array.isArray(message),
@@ -226,7 +226,7 @@ const batches: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "takes a batch of notifications with status 200",
+    name: "answers a batch of notifications with status 200",
     finds: "http-accepted notification",
     between: passed(
       ({ message }) => Array.isArray(message) && message.every((each: Json) => each?.method && each.id === undefined),
@@ -236,10 +236,14 @@ const batches: ReadonlyArray<HttpMutant> = [
 ].map((mutant) => ({ ...mutant, revision: "2025-03-26" as const }))
 
 const sessions: ReadonlyArray<HttpMutant> = [
-  { name: "has ids beyond ASCII", finds: "http-session-ascii", between: renamed((id) => `${id}\u00fc`) },
-  { name: "has the same id for all", finds: "http-session-unique unique", between: renamed(() => "fuzz-same-session") },
+  { name: "uses non-ASCII session ids", finds: "http-session-ascii", between: renamed((id) => `${id}\u00fc`) },
   {
-    name: "counts its sessions",
+    name: "uses one session id for all clients",
+    finds: "http-session-unique unique",
+    between: renamed(() => "fuzz-same-session")
+  },
+  {
+    name: "uses sequential session ids",
     finds: "http-session-unique short",
     between: () => {
       let count = 0
@@ -254,7 +258,7 @@ const sessions: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "needs no session id",
+    name: "does not require a session id",
     finds: "http-session-required 200",
     between: generous(({ request }) => !request.headers.has(session))
   },
@@ -272,7 +276,7 @@ const sessions: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "takes unknown sessions",
+    name: "accepts unknown sessions",
     finds: "http-session-unknown",
     between: generous(({ request }) => request.headers.get(session)?.startsWith("fuzz") === true)
   },
@@ -303,7 +307,7 @@ const sessions: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "does not find a GET",
+    name: "answers a GET with 404",
     finds: "http-get 404",
     between: passed(
       ({ request }) => request.method === "GET",
@@ -311,7 +315,7 @@ const sessions: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "answers on the stream of a GET",
+    name: "answers requests on the GET stream",
     finds: "http-get-silent",
     between: passed(
       ({ request }) => request.method === "GET",
@@ -319,12 +323,12 @@ const sessions: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "has one id for all events",
+    name: "uses one id for all events",
     finds: "http-event-id-unique",
     between: asStream("ping", (answer) => [event("", "1"), event(answer, "2")])
   },
   {
-    name: "replays what belongs to another stream",
+    name: "replays events from another stream",
     finds: "http-resume-own",
     between: passed(
       ({ message, request }) => message?.method === "ping" || request.headers.has("last-event-id"),
@@ -367,7 +371,7 @@ const sessions: ReadonlyArray<HttpMutant> = [
     between: passed(has("origin"), () => Promise.resolve(new Response(null, { status: 400 })))
   },
   {
-    name: "ignored the origin",
+    name: "ignores the origin in old revisions",
     finds: "http-origin-validated",
     revision: "2025-06-18",
     between: passed(has("origin"), ({ next }) => next({ origin: null }))
@@ -380,7 +384,7 @@ const revision = "2026-07-28" as const
 
 const headers: ReadonlyArray<HttpMutant> = [
   {
-    name: "believes the body about the version",
+    name: "trusts the body for the version",
     finds: "http-version-mismatch",
     between: passed(
       ({ message }) => meta(message) !== undefined,
@@ -388,17 +392,17 @@ const headers: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "has another error for a version that differs",
+    name: "uses the wrong error for a version mismatch",
     finds: "http-version-mismatch",
     between: codes(-32020, -32600)
   },
   {
-    name: "refuses versions with status 200",
+    name: "rejects versions with status 200",
     finds: "http-version-unsupported",
     between: statuses(200, ({ error }) => error?.code === -32022)
   },
   {
-    name: "needs no version header",
+    name: "does not require a version header",
     finds: "http-version-missing",
     between: passed(
       (passing) => !has(version)(passing) && meta(passing.message) !== undefined,
@@ -406,7 +410,7 @@ const headers: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "believes the body about the method",
+    name: "trusts the body for the method",
     finds: "http-headers-validated",
     between: passed(
       ({ message }) => message?.id !== undefined,
@@ -414,7 +418,7 @@ const headers: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "needs no name",
+    name: "does not require a name header",
     finds: "http-headers-mismatch",
     between: passed(
       (passing) => passing.message?.params?.uri !== undefined && !has("mcp-name")(passing),
@@ -422,7 +426,7 @@ const headers: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "refuses headers with status 422",
+    name: "rejects headers with status 422",
     finds: "http-headers-mismatch",
     between: statuses(422, ({ error }) => error?.code === -32020)
   },
@@ -436,7 +440,7 @@ const headers: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "does not look at mirrored arguments",
+    name: "does not check mirrored arguments",
     finds: "http-params-mismatch count",
     between: passed(
       ({ message }) => message?.params?.name === "count",
@@ -444,22 +448,22 @@ const headers: ReadonlyArray<HttpMutant> = [
     )
   },
   {
-    name: "has status 200 for an unknown method",
+    name: "answers an unknown method with status 200",
     finds: "http-method-unknown",
     between: statuses(200, ({ error }) => error?.code === -32601)
   },
   {
-    name: "has another error for an unknown method",
+    name: "uses the wrong error for an unknown method",
     finds: "http-method-unknown",
     between: codes(-32601, -32600)
   },
   {
-    name: "has status 200 without a field of the metadata",
+    name: "answers missing metadata with status 200",
     finds: "http-missing-field",
     between: statuses(200, ({ error }, { message }) => error?.code === -32602 && message.method === "server/discover")
   },
   {
-    name: "has status 200 for a missing capability",
+    name: "answers a missing capability with status 200",
     finds: "http-missing-capability",
     between: passed(
       ({ message }) => message?.params?.name === "folders",
@@ -478,7 +482,7 @@ const headers: ReadonlyArray<HttpMutant> = [
     between: answers("prompts/list", (answer) => stream([event(answer)], true, { "x-accel-buffering": "yes" }))
   },
   {
-    name: "gives a session id",
+    name: "sends a session id",
     finds: "http-no-session",
     between: answers("tools/list", (answer) => json(answer, 200, { [session]: "fuzz-session" }))
   }
@@ -486,16 +490,16 @@ const headers: ReadonlyArray<HttpMutant> = [
 
 export const httpMutants: ReadonlyArray<HttpMutant> = [...messages, ...batches, ...sessions, ...headers]
 
-/** These are found within few conversations: `npm test` tries them, `npm run test:nightly` all. */
+/** Faults that need few conversations. `npm test` tries these, and `npm run test:nightly` all. */
 const soon = new Set([
-  "takes notifications with status 200",
-  "has events that are no JSON",
-  "has the same id for all",
-  "counts its sessions",
+  "answers notifications with status 200",
+  "sends events that are not JSON",
+  "uses one session id for all clients",
+  "uses sequential session ids",
   "answers a GET with JSON",
-  "needs no name",
+  "does not require a name header",
   "does not decode names",
-  "has status 200 for a missing capability",
+  "answers a missing capability with status 200",
   "does not forbid foreign origins"
 ])
 export const tried = httpMutants

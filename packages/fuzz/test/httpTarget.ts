@@ -1,4 +1,4 @@
-/** The small server over HTTP, in memory: right, and with a fault in what lies between it and its clients. */
+/** The small server over in-memory HTTP: correct, or with faulty code between it and its clients. */
 import { McpServer } from "@effect-mcp/server"
 import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
 import { Effect } from "effect"
@@ -10,13 +10,13 @@ export type Json = any
 /** One HTTP request on its way to the server. */
 export interface Passing {
   readonly request: Request
-  /** The message in its body; undefined where there is none. */
+  /** The message in its body, or `undefined` if there is none. */
   readonly message: Json
-  /** What the server answers; with other headers, where they are given: null takes one out; and with another message. */
+  /** Returns the server's response. Optionally replaces headers (null removes one) and the message. */
   readonly next: (headers?: { readonly [name: string]: string | null }, message?: Json) => Promise<Response>
 }
 
-/** What lies between; new for each server. */
+/** Code between client and server, created for each server. */
 export type Between = () => (passing: Passing) => Promise<Response> | undefined
 
 export const path = "http://127.0.0.1/mcp"
@@ -29,10 +29,10 @@ const parsed = (text: string): Json => {
   }
 }
 
-/** A `fetch` handler for as long as the scope. */
-const serving = (served: typeof server) => McpServer.toWebHandler(served, { path: "/mcp" })
+/** Creates a `fetch` handler that works until the scope closes. */
+const serving = (served: typeof server): McpServer.WebHandler => McpServer.toWebHandler(served, { path: "/mcp" })
 
-/** A server as a target over HTTP; default: the small one. */
+/** Creates an HTTP target from a server. Default: the small server. */
 export const target = Effect.fnUntraced(function* (
   between?: Between,
   served = server,

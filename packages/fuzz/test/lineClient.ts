@@ -1,4 +1,4 @@
-/** The smallest client that starts its server and speaks over stdio, written without this project: right, and with single faults. */
+/** A minimal stdio client, written without this project: correct, or with a single fault. */
 import * as FuzzClient from "@effect-mcp/fuzz/FuzzClient"
 import { Data, Effect } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
@@ -7,18 +7,18 @@ import type { Faulty } from "./finds.ts"
 
 type Json = any
 
-/** How it differs from a right client. */
+/** How the client differs from a correct one. */
 export interface Faults {
-  /** Writes a line that is no message. */
+  /** Writes a line that is not a message. */
   readonly greets?: boolean
   /** Answers in 2026-07-28. */
   readonly replies?: boolean
   readonly sameId?: boolean
-  /** Takes each piece of stdout for a message. */
+  /** Treats each chunk of stdout as a message. */
   readonly trustsPieces?: boolean
-  /** Breaks off where a line is no message. */
+  /** Stops at a line that is not a message. */
   readonly strict?: boolean
-  /** Breaks off where there is output on stderr. */
+  /** Stops at output on stderr. */
   readonly fearful?: boolean
   /** Waits for the response of a server that has exited. */
   readonly patient?: boolean
@@ -26,7 +26,7 @@ export interface Faults {
   readonly hasty?: boolean
   /** Does not wait until the server has exited. */
   readonly leaves?: boolean
-  /** Sends SIGTERM, and no SIGKILL. */
+  /** Sends SIGTERM but never SIGKILL. */
   readonly gentle?: boolean
   /** Does not start the server again. */
   readonly resigned?: boolean
@@ -41,7 +41,7 @@ const meta = (revision: string) =>
         "io.modelcontextprotocol/clientInfo": { name: "minimal", version: "1" }
       }
 
-/** Whether it happens in that many milliseconds. */
+/** Resolves to true if it happens within that many milliseconds. */
 const within = async (milliseconds: number, event: Promise<unknown>): Promise<boolean> => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), milliseconds)))
@@ -140,7 +140,7 @@ class Session {
     return this.child.exitCode !== null
   }
 
-  /** As the specification says: the end of input, SIGTERM, SIGKILL. */
+  /** Follows the specification: end of input, SIGTERM, SIGKILL. */
   async close(): Promise<void> {
     if (!this.faults.hasty) this.child.stdin!.end()
     if (this.faults.leaves) return
@@ -151,7 +151,7 @@ class Session {
   }
 }
 
-/** The client cannot go on. */
+/** The client cannot continue. */
 class Stopped extends Data.TaggedError("Stopped")<{ readonly message: string }> {}
 
 const tried = async (given: FuzzClient.GivenCommand, faults: Faults): Promise<void> => {
@@ -181,10 +181,10 @@ const modern = "2026-07-28"
 
 export const lineMutants: ReadonlyArray<LineMutant> = [
   { name: "writes a greeting", finds: "client-stdin-only-messages", faults: { greets: true } },
-  { name: "has one id for all", finds: "client-id-unique", faults: { sameId: true } },
-  { name: "takes pieces for messages", finds: "client-carries-on", faults: { trustsPieces: true } },
-  { name: "breaks off where a line is no message", finds: "client-carries-on", faults: { strict: true } },
-  { name: "takes stderr for an error", finds: "client-stderr-no-error", faults: { fearful: true } },
+  { name: "uses one id for all requests", finds: "client-id-unique", faults: { sameId: true } },
+  { name: "treats chunks as messages", finds: "client-carries-on", faults: { trustsPieces: true } },
+  { name: "disconnects on an invalid line", finds: "client-carries-on", faults: { strict: true } },
+  { name: "treats stderr output as an error", finds: "client-stderr-no-error", faults: { fearful: true } },
   { name: "waits for a server that has exited", finds: "client-notices-exit", faults: { patient: true } },
   { name: "sends SIGTERM at once", finds: "client-closes-stdin", faults: { hasty: true } },
   { name: "leaves its server behind", finds: "client-terminates", faults: { leaves: true } },

@@ -4,8 +4,8 @@ import { Effect } from "effect"
 
 const text = (value: string) => new TextEncoder().encode(value)
 
-describe("recorded lines", () => {
-  it.effect("Lines of traffic may arrive in any pieces, and may be endless", () =>
+describe("Recorded lines", () => {
+  it.effect("Lines of traffic can be endless and arrive in any chunks", () =>
     Effect.gen(function* () {
       const traffic = yield* Traffic.make({ name: "endless" })
       const wire = traffic.lines()
@@ -13,7 +13,7 @@ describe("recorded lines", () => {
         wire.sent(text(character))
       }
       assert.strictEqual(traffic.report().messages, 2)
-      // If each piece were added to all that came before, a gigabyte would be copied for each of these.
+      // If each piece were appended to all earlier ones, a gigabyte would be copied for each of these.
       const piece = text("a".repeat(65_536))
       for (let index = 0; index < 2000; index++) wire.received(piece)
       wire.received(text("\n"))

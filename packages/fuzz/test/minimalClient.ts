@@ -1,43 +1,43 @@
-/** The smallest client of the stateful revisions, written without this project: right, and with single faults. */
+/** A minimal client of the stateful revisions, written without this project: correct, or with a single fault. */
 import * as FuzzClient from "@effect-mcp/fuzz/FuzzClient"
 import { Data, Effect } from "effect"
 
 type Json = any
 
-/** How it differs from a right client. */
+/** How the client differs from a correct one. */
 export interface Faults {
-  /** Every request has this id. */
+  /** Uses this id for every request. */
   readonly sameId?: boolean
   /** Sends `tools/list` before `initialize` is answered. */
   readonly hurries?: boolean
   /** Sends another request first. */
   readonly skipsInitialize?: boolean
-  /** Works on whatever version the server chooses. */
+  /** Accepts any version that the server chooses. */
   readonly takesAnyVersion?: boolean
   /** Reads pages as long as there is a cursor. */
   readonly readsOn?: boolean
-  /** Understands JSON only. */
+  /** Only understands JSON. */
   readonly jsonOnly?: boolean
-  /** Every call has the same progress token. */
+  /** Uses the same progress token for every call. */
   readonly sameToken?: boolean
   readonly fractionalToken?: boolean
-  /** Dies of a notification that it does not know. */
+  /** Crashes on an unknown notification. */
   readonly knowsAll?: boolean
-  /** Dies of a comment in a stream. */
+  /** Crashes on a comment in a stream. */
   readonly naiveSse?: boolean
-  /** Reads results without looking. */
+  /** Reads results without validating them. */
   readonly trusting?: boolean
   /** Waits for a response even if the stream is over or the answer is an error. */
   readonly patient?: boolean
-  /** Resumes a stream at once. */
+  /** Resumes a stream immediately. */
   readonly impatient?: boolean
   /** Never resumes a stream. */
   readonly resigned?: boolean
-  /** Answers what was a notification. */
+  /** Answers notifications. */
   readonly answersAll?: boolean
-  /** Says yes to every request of the server. */
+  /** Answers every request of the server with success. */
   readonly agreeable?: boolean
-  /** Cancels `initialize` when it is done. */
+  /** Cancels `initialize` after its response. */
   readonly cancelsInitialize?: boolean
   /** Sends the whole handshake as an array. */
   readonly batches?: boolean
@@ -81,7 +81,7 @@ class Session {
     else await reply({ error: { code: -32601, message: "no" } })
   }
 
-  /** The response in a stream of events; resumes it where it ends before. */
+  /** Reads the response from an event stream, and resumes the stream if it ends early. */
   private async stream(response: Response, id: unknown, tries = 3): Promise<Json> {
     const text = await this.read(response, id)
     if (typeof text !== "string") return text
@@ -98,7 +98,7 @@ class Session {
     return this.stream(again, id, tries - 1)
   }
 
-  /** Reads events until the response comes; the text where it does not. */
+  /** Reads events until the response arrives. Returns the text if it doesn't. */
   private async read(response: Response, id: unknown): Promise<Json> {
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
     let text = ""
@@ -183,10 +183,10 @@ class Session {
   }
 }
 
-/** The client cannot go on. */
+/** The client cannot continue. */
 class Stopped extends Data.TaggedError("Stopped")<{ readonly message: string }> {}
 
-/** A `TypeError` is an error of the client's own code, which ends a program. */
+/** A `TypeError` is a bug in the client's code, which ends the program. */
 const work = (given: FuzzClient.Given, faults: Faults) =>
   Effect.catchDefect(
     Effect.promise(() => new Session(given, faults).work()),

@@ -1,27 +1,25 @@
-/**
- * Servers with one fault each: the right server behind a wire that changes what it says. Each row names the finding that must come of it.
- */
+/** Servers with one fault each: the correct server behind a wire that changes its messages. Each row names the expected finding. */
 import type * as Fuzz from "@effect-mcp/fuzz/Fuzz"
 import { Effect } from "effect"
 import type { Faulty } from "./finds.ts"
 
 type Json = any
 
-/** What a mutant may do with the traffic. */
+/** Ways for a mutant to change the traffic. */
 export interface Tap {
-  /** What the client gets instead of a message of the server; `request` is the one that it answers. Default: the message. */
+  /** Returns the messages for the client in place of a server's message; `request` is the answered request. */
   readonly out?: (message: Json, request: Json) => ReadonlyArray<Json>
-  /** What the server says to a message of the client, at once; undefined: the server gets the message. */
+  /** Returns an immediate reply to a client's message, or `undefined` to pass it to the server. */
   readonly instead?: (message: Json) => ReadonlyArray<Json> | undefined
 }
 
 export interface Mutant extends Faulty {
   readonly name: string
-  /** New for each conversation. */
+  /** Creates the tap of a conversation. */
   readonly tap: () => Tap
 }
 
-/** The target, as a program that a mutant is made of. */
+/** Turns a target into a mutant that looks like a program. */
 export const tapped = (target: Fuzz.LineTarget, make: () => Tap): Fuzz.LineTarget => ({
   ...target,
   transport: "stdio",
@@ -99,37 +97,45 @@ const text = (value: string) => ({ content: [{ type: "text", text: value }] })
 const messages: ReadonlyArray<Mutant> = [
   { name: "prints a banner", finds: "stdout-only-messages", tap: answers("initialize", (m) => ["Server is ready", m]) },
   { name: "prints half a message", finds: "stdout-only-messages", tap: answers("ping", (m) => [m, '{"jsonrpc":']) },
-  { name: "leaves jsonrpc out", finds: "message-valid", tap: answers("ping", ({ id, result }) => ({ id, result })) },
-  { name: "says jsonrpc 1.0", finds: "message-valid", tap: answers("tools/list", (m) => ({ ...m, jsonrpc: "1.0" })) },
+  {
+    name: "omits jsonrpc from messages",
+    finds: "message-valid",
+    tap: answers("ping", ({ id, result }) => ({ id, result }))
+  },
+  { name: "sends jsonrpc 1.0", finds: "message-valid", tap: answers("tools/list", (m) => ({ ...m, jsonrpc: "1.0" })) },
   {
     name: "answers with result and error",
     finds: "message-valid",
     tap: answers("ping", (m) => ({ ...m, error: { code: 1, message: "x" } }))
   },
   {
-    name: "has a null error beside results",
+    name: "sends a null error alongside results",
     finds: "message-valid",
     tap: answers("tools/list", (m) => ({ error: null, ...m }))
   },
   {
-    name: "has an error code that is a text",
+    name: "sends an error code as a string",
     finds: "message-valid",
     tap: answers(undefined, (m) => (m.error ? { ...m, error: { ...m.error, code: "x" } } : m))
   },
   {
-    name: "has errors without a message",
+    name: "sends errors without a message",
     finds: "message-valid",
     tap: answers(undefined, (m) => (m.error ? { ...m, error: { code: m.error.code } } : m))
   },
   { name: "sends arrays", finds: "message-valid", tap: answers("tools/list", (m) => JSON.stringify([m])) },
   {
-    name: "makes numbers of ids",
+    name: "turns ids into numbers",
     finds: "answer-same-id",
     tap: answers("ping", (m) => (m.id === "0" ? { ...m, id: 0 } : m))
   },
-  { name: "makes texts of ids", finds: "answer-same-id", tap: answers("ping", (m) => ({ ...m, id: String(m.id) })) },
   {
-    name: "forgets ids that are false",
+    name: "turns ids into strings",
+    finds: "answer-same-id",
+    tap: answers("ping", (m) => ({ ...m, id: String(m.id) }))
+  },
+  {
+    name: "drops falsy ids",
     finds: "message-valid",
     tap: answers("ping", (m) => (m.id === 0 ? { ...m, id: null } : m))
   },
@@ -172,33 +178,33 @@ const messages: ReadonlyArray<Mutant> = [
     })
   },
   {
-    name: "takes a null id",
+    name: "accepts a null id",
     finds: "null-id-refused",
     tap: instead(
       (m) => m.method === "ping" && m.id === null,
       (m) => ok(m, {})
     )
   },
-  { name: "takes any method", finds: "method-unknown", tap: instead(isRequest("fuzz/unknown"), (m) => ok(m, {})) },
+  { name: "accepts any method", finds: "method-unknown", tap: instead(isRequest("fuzz/unknown"), (m) => ok(m, {})) },
   {
-    name: "takes a method of its prototype",
+    name: "resolves methods on its prototype",
     finds: "method-unknown",
     tap: instead(isRequest("constructor"), (m) => ok(m, {}))
   },
   {
-    name: "dumps validation into messages",
+    name: "dumps validation errors into messages",
     finds: "error-message-short",
     tap: answers(undefined, (m) =>
       m.error ? { ...m, error: { ...m.error, message: `wrong\n${"x".repeat(300)}` } } : m
     )
   },
   {
-    name: "fails inside for params that are missing",
+    name: "fails internally on missing params",
     finds: "error-blames-client",
     tap: answers(undefined, (m) => (m.error?.code === -32602 ? { ...m, error: { ...m.error, code: -32603 } } : m))
   },
   {
-    name: "drops requests whose params are an array",
+    name: "drops requests with array params",
     finds: "malformed-answered",
     tap: instead(
       (m) => m.id !== undefined && Array.isArray(m.params),
@@ -206,32 +212,32 @@ const messages: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "drops requests whose params are a text",
+    name: "drops requests with string params",
     finds: "malformed-answered",
     tap: instead(
       (m) => m.id !== undefined && typeof m.params === "string",
       () => []
     )
   },
-  { name: "stops to answer after junk", finds: "survives", tap: deaf((m) => m?.jsonrpc !== "2.0") },
+  { name: "stops answering after junk", finds: "survives", tap: deaf((m) => m?.jsonrpc !== "2.0") },
   {
-    name: "stops to answer after an unknown notification",
+    name: "stops answering after an unknown notification",
     finds: "survives",
     tap: deaf((m) => m?.method === "notifications/fuzz")
   },
   {
-    name: "stops to answer after a malformed cancellation",
+    name: "stops answering after a malformed cancellation",
     finds: "survives",
     tap: deaf((m) => m?.method === "notifications/cancelled" && m.params?.requestId === undefined)
   },
   {
-    name: "uses ids of its own again",
+    name: "reuses its own ids",
     finds: "request-id-unique",
     tap: answers("ping", (m) => [{ jsonrpc: "2.0", id: 1, method: "ping" }, m])
   }
 ]
 
-/** Hears nothing any more, once `trigger` came. */
+/** Ignores everything after `trigger`. */
 function deaf(trigger: (message: Json) => boolean): () => Tap {
   return () => {
     let isDeaf = false
@@ -246,17 +252,17 @@ function deaf(trigger: (message: Json) => boolean): () => Tap {
 
 const lifecycle: ReadonlyArray<Mutant> = [
   {
-    name: "has no serverInfo",
+    name: "omits serverInfo",
     finds: "initialize-response",
     tap: results("initialize", (r) => ({ ...r, serverInfo: undefined }))
   },
   {
-    name: "has no capabilities",
+    name: "sends no capabilities",
     finds: "initialize-response",
     tap: results("initialize", (r) => ({ ...r, capabilities: undefined }))
   },
   {
-    name: "has a version that is a number",
+    name: "sends its version as a number",
     finds: "initialize-response",
     tap: results("initialize", (r) => ({ ...r, serverInfo: { ...r.serverInfo, version: 1 } }))
   },
@@ -268,7 +274,7 @@ const lifecycle: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "agrees to any version",
+    name: "accepts any version",
     finds: "version-other",
     tap: results("initialize", (r, { params }) => ({ ...r, protocolVersion: params.protocolVersion }))
   },
@@ -278,7 +284,7 @@ const lifecycle: ReadonlyArray<Mutant> = [
     tap: answers("initialize", (m) => [{ jsonrpc: "2.0", id: 99, method: "roots/list" }, m])
   },
   {
-    name: "asks for roots that were not declared",
+    name: "asks for undeclared roots",
     finds: "client-capabilities-respected roots/list",
     tap: answers("tools/list", (m) =>
       [{ jsonrpc: "2.0", id: Math.random(), method: "roots/list" }, m].map((x) =>
@@ -300,7 +306,7 @@ const lifecycle: ReadonlyArray<Mutant> = [
     ])
   },
   {
-    name: "announces changes that it did not declare",
+    name: "announces undeclared changes",
     finds: "server-capabilities-respected",
     tap: () => ({
       out: (m, request) =>
@@ -340,7 +346,7 @@ const lifecycle: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "takes any level",
+    name: "accepts any level",
     finds: "set-level-invalid string",
     tap: instead(
       (m) => isRequest("logging/setLevel")(m) && m.params?.level === "nonsense",
@@ -348,7 +354,7 @@ const lifecycle: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "takes a number as level",
+    name: "accepts a number as level",
     finds: "set-level-invalid number",
     tap: instead(
       (m) => isRequest("logging/setLevel")(m) && m.params?.level === 7,
@@ -356,7 +362,7 @@ const lifecycle: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "tells updates without a subscription",
+    name: "sends updates without a subscription",
     finds: "update-only-subscribed",
     tap: answers("resources/read", (m) => [tell("notifications/resources/updated", { uri: "menu://today" }), m])
   },
@@ -387,7 +393,7 @@ const progress: ReadonlyArray<Mutant> = [
     })
   },
   {
-    name: "makes a text of the token",
+    name: "turns the token into a string",
     finds: "progress-known-token",
     tap: () => ({
       out: (m) =>
@@ -397,7 +403,7 @@ const progress: ReadonlyArray<Mutant> = [
     })
   },
   {
-    name: "reports progress without being asked",
+    name: "reports unrequested progress",
     finds: "progress-known-token",
     tap: answers("tools/call", (m) => [tell("notifications/progress", { progressToken: "mine", progress: 1 }), m])
   },
@@ -414,17 +420,17 @@ const progress: ReadonlyArray<Mutant> = [
 
 const features: ReadonlyArray<Mutant> = [
   {
-    name: "has tools that it does not declare",
+    name: "serves undeclared tools",
     finds: "tools-declared",
     tap: results("initialize", (r) => ({ ...r, capabilities: { ...r.capabilities, tools: undefined } }))
   },
   {
-    name: "has prompts that it does not declare",
+    name: "serves undeclared prompts",
     finds: "prompts-declared",
     tap: results("initialize", (r) => ({ ...r, capabilities: { ...r.capabilities, prompts: undefined } }))
   },
   {
-    name: "has resources that it does not declare",
+    name: "serves undeclared resources",
     finds: "resources-declared",
     tap: results("initialize", (r) => ({ ...r, capabilities: { ...r.capabilities, resources: undefined } }))
   },
@@ -436,7 +442,7 @@ const features: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "declares prompts and does not list them",
+    name: "declares prompts but does not list them",
     finds: "declared-there prompts",
     tap: answers("prompts/list", ({ id }) => ({ jsonrpc: "2.0", id, error: { code: -32601, message: "No method" } }))
   },
@@ -454,27 +460,27 @@ const features: ReadonlyArray<Mutant> = [
     tap: results("tools/list", ({ tools, ...rest }) => ({ ...rest, items: tools }))
   },
   {
-    name: "has a cursor that is a number",
+    name: "sends a cursor as a number",
     finds: "result-fits-method",
     tap: results("resources/list", (r) => ({ ...r, nextCursor: 7 }))
   },
   {
-    name: "has a cursor that is null",
+    name: "sends a null cursor",
     finds: "result-fits-method",
     tap: results("prompts/list", (r) => ({ ...r, nextCursor: null }))
   },
   {
-    name: "gives content that is a text",
+    name: "sends content as a string",
     finds: "result-fits-method tools/call",
     tap: results("tools/call", (r) => ({ ...r, content: "text" }))
   },
   {
-    name: "gives content without a type",
+    name: "sends content without a type",
     finds: "result-fits-method tools/call",
     tap: results("tools/call", (r) => ({ ...r, content: [{ text: "x" }] }))
   },
   {
-    name: "gives resources without a URI",
+    name: "sends resources without a URI",
     finds: "result-fits-method resources/read",
     tap: results("resources/read", (r) => ({
       ...r,
@@ -482,7 +488,7 @@ const features: ReadonlyArray<Mutant> = [
     }))
   },
   {
-    name: "gives prompts of a role that is none",
+    name: "sends prompts with an invalid role",
     finds: "result-fits-method prompts/get",
     tap: results("prompts/get", (r) => ({ ...r, messages: r.messages.map((m: Json) => ({ ...m, role: "system" })) }))
   },
@@ -495,12 +501,12 @@ const features: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "does not look at arguments",
+    name: "does not validate arguments",
     finds: "tool-input-validated add",
     tap: instead(call("add"), (m) => ok(m, { ...text("0"), structuredContent: { sum: 0 } }))
   },
   {
-    name: "takes calls without required arguments",
+    name: "accepts calls without required arguments",
     finds: "tool-input-validated count",
     tap: instead(
       (m) => call("count")(m) && m.params.arguments?.note === undefined,
@@ -508,12 +514,12 @@ const features: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "gives structured content of a wrong type",
+    name: "sends structured content of the wrong type",
     finds: "tool-structured-conforms add",
     tap: results("tools/call", (r) => (r.structuredContent ? { ...r, structuredContent: { sum: "3" } } : r))
   },
   {
-    name: "gives no structured content",
+    name: "sends no structured content",
     finds: "tool-structured-conforms add",
     tap: results("tools/call", (r) => ({ ...r, structuredContent: undefined }))
   },
@@ -526,12 +532,12 @@ const features: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "has a tool of its prototype",
+    name: "resolves tools on its prototype",
     finds: "tool-unknown",
     tap: instead(call("constructor"), (m) => ok(m, text("x")))
   },
   {
-    name: "has names of tools with spaces",
+    name: "has tool names with spaces",
     finds: "tool-name-characters",
     tap: results("tools/list", (r) => ({
       ...r,
@@ -539,7 +545,7 @@ const features: ReadonlyArray<Mutant> = [
     }))
   },
   {
-    name: "has names of tools that are too long",
+    name: "has overlong tool names",
     finds: "tool-name-length",
     tap: results("tools/list", (r) => ({
       ...r,
@@ -552,12 +558,12 @@ const features: ReadonlyArray<Mutant> = [
     tap: results("tools/list", (r) => ({ ...r, tools: [...r.tools, ...r.tools] }))
   },
   {
-    name: "answers an unknown prompt -32603",
+    name: "answers an unknown prompt with -32603",
     finds: "prompt-unknown",
     tap: answers("prompts/get", (m, { params }) => (params?.name === "fuzz-no-such-name" ? error(m, -32603)[0] : m))
   },
   {
-    name: "makes prompts without their arguments",
+    name: "accepts prompts without required arguments",
     finds: "prompt-missing-argument",
     tap: instead(
       (m) => isRequest("prompts/get")(m) && m.params?.name === "review" && m.params.arguments?.file === undefined,
@@ -565,7 +571,7 @@ const features: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "reads what does not exist as empty",
+    name: "reads missing resources as empty",
     finds: "resource-unknown",
     tap: instead(
       (m) => isRequest("resources/read")(m) && String(m.params?.uri).startsWith("fuzz-none"),
@@ -573,7 +579,7 @@ const features: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "answers an unknown resource -32603",
+    name: "answers an unknown resource with -32603",
     finds: "resource-unknown",
     tap: answers("resources/read", (m) =>
       m.error?.code === -32002 ? { ...m, error: { ...m.error, code: -32603 } } : m
@@ -596,13 +602,13 @@ const features: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "fails inside for invalid cursors",
+    name: "fails internally on invalid cursors",
     finds: "cursor-invalid",
     tap: answers("resources/list", (m) => (m.error ? { ...m, error: { ...m.error, code: -32603 } } : m))
   }
 ]
 
-/** Changes every result of 2026-07-28, which differ by what they are. */
+/** Changes every result of 2026-07-28, depending on its kind. */
 const every = (change: (result: Json, request: Json) => Json) =>
   answers(undefined, (m, request) => (m.result === undefined ? m : { ...m, result: change(m.result, request) }))
 
@@ -611,23 +617,23 @@ const asking = (change: (result: Json) => Json) => every((r) => (r.resultType ==
 const revision = "2026-07-28" as const
 const stateless: ReadonlyArray<Mutant> = [
   {
-    name: "leaves the type of results out",
+    name: "omits the result type",
     finds: "result-type",
     tap: every((r) => ({ ...r, resultType: undefined }))
   },
   {
-    name: "leaves the type of one result out",
+    name: "omits one result's type",
     finds: "result-type tools/call",
     tap: results("tools/call", (r) => ({ ...r, resultType: undefined }))
   },
-  { name: "does not name itself", finds: "result-names-server", tap: every((r) => ({ ...r, _meta: undefined })) },
+  { name: "omits the server's name", finds: "result-names-server", tap: every((r) => ({ ...r, _meta: undefined })) },
   {
-    name: "makes error codes up",
+    name: "invents error codes",
     finds: "error-reserved",
     tap: answers(undefined, (m) => (m.error?.code === -32602 ? { ...m, error: { ...m.error, code: -32050 } } : m))
   },
   {
-    name: "uses the former code of resources",
+    name: "uses the old resource error code",
     finds: "error-former",
     tap: answers("resources/read", (m) => (m.error ? { ...m, error: { ...m.error, code: -32002 } } : m))
   },
@@ -637,7 +643,7 @@ const stateless: ReadonlyArray<Mutant> = [
     tap: answers("tools/list", (m) => [{ jsonrpc: "2.0", id: `q${String(m.id)}`, method: "ping" }, m])
   },
   {
-    name: "takes any version",
+    name: "accepts any version in requests",
     finds: "version-unsupported",
     tap: instead(
       (m) => m.params?._meta?.["io.modelcontextprotocol/protocolVersion"] === "1999-01-01",
@@ -645,12 +651,12 @@ const stateless: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "refuses versions without naming its own",
+    name: "rejects versions without naming its own",
     finds: "version-unsupported",
     tap: answers(undefined, (m) => (m.error?.code === -32022 ? { ...m, error: { ...m.error, data: {} } } : m))
   },
   {
-    name: "needs no capabilities of the client",
+    name: "does not require client capabilities",
     finds: "meta-incomplete",
     tap: instead(
       (m) =>
@@ -670,38 +676,38 @@ const stateless: ReadonlyArray<Mutant> = [
     tap: answers("tools/call", (m) => [tell("notifications/message", { level: "info", data: "x" }), m])
   },
   {
-    name: "gives no caching hints",
+    name: "sends no caching hints",
     finds: "caching-hints resources/list",
     tap: results("resources/list", (r) => ({ ...r, ttlMs: undefined, cacheScope: undefined }))
   },
   {
-    name: "gives no scope",
+    name: "sends no cache scope",
     finds: "caching-hints resources/read",
     tap: results("resources/read", (r) => ({ ...r, cacheScope: undefined }))
   },
   {
-    name: "gives a time to live that is over",
+    name: "sends an expired time to live",
     finds: "caching-ttl tools/list",
     tap: results("tools/list", (r) => ({ ...r, ttlMs: -1 }))
   },
   {
-    name: "gives caching hints to questions",
+    name: "sends caching hints with questions",
     finds: "caching-not-interim",
     tap: asking((r) => ({ ...r, ttlMs: 5, cacheScope: "private" }))
   },
   {
-    name: "asks in a list",
+    name: "asks during a list",
     finds: "input-supported-method prompts/list",
     tap: results("prompts/list", () => ({ resultType: "input_required", requestState: "x" }))
   },
   { name: "asks for nothing", finds: "input-not-empty", tap: asking(({ resultType }) => ({ resultType })) },
   {
-    name: "asks what no client knows",
+    name: "asks an unknown kind of question",
     finds: "input-kinds",
     tap: asking((r) => ({ ...r, inputRequests: { a: { method: "user/ask", params: {} } } }))
   },
   {
-    name: "asks for a capability that was not declared",
+    name: "asks for an undeclared capability",
     finds: "input-declared",
     tap: instead(
       (m) => call("greet")(m) && m.params.inputResponses === undefined,
@@ -709,7 +715,7 @@ const stateless: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "reads nothing where there is nothing",
+    name: "reads missing resources as nothing",
     finds: "resource-unknown-stateless",
     tap: instead(
       (m) => isRequest("resources/read")(m) && String(m.params?.uri).startsWith("fuzz-none"),
@@ -736,22 +742,22 @@ const subscriptions: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "tells before it acknowledges",
+    name: "notifies before it acknowledges",
     finds: "listen-nothing-before",
     tap: acknowledges((m) => [tell("notifications/tools/list_changed", { _meta: m.params._meta }), m])
   },
   {
-    name: "tells what was not asked for",
+    name: "sends unrequested notifications",
     finds: "listen-only-requested notifications/resources/list_changed",
     tap: acknowledges((m) => [m, tell("notifications/resources/list_changed", { _meta: m.params._meta })])
   },
   {
-    name: "tells changes to everybody",
+    name: "notifies everybody of changes",
     finds: "listen-only-requested notifications/tools/list_changed",
     tap: answers("tools/list", (m) => [tell("notifications/tools/list_changed"), m])
   },
   {
-    name: "acknowledges more than was asked for",
+    name: "acknowledges more than was requested",
     finds: "listen-honest",
     tap: acknowledges((m) => [
       { ...m, params: { ...m.params, notifications: { ...m.params.notifications, resourcesListChanged: true } } }

@@ -1,4 +1,4 @@
-/** Rules of a user about one tool: which results they judge. */
+/** Custom rules about one tool: the results that they judge. */
 import { Tool, Tools } from "@effect-mcp/core"
 import { Revision } from "@effect-mcp/protocol"
 import { McpServer } from "@effect-mcp/server"
@@ -9,7 +9,7 @@ import { Effect, Schema } from "effect"
 const Left = Tool.make("stock", { description: "How many are left.", output: { left: Schema.Int } })
 const Each = Tool.make("stock", { description: "How many are left of each.", output: Schema.Array(Schema.Int) })
 
-/** What a rule about the tool sees of one call. */
+/** Returns the arguments that a rule about the tool receives for one call. */
 const judged = Effect.fnUntraced(function* <O>(tool: Tool.Tool<{}, O, never>, output: O, revision: Revision.Revision) {
   const features = Tools.layer(tool, () => Effect.succeed(output))
   const target = yield* Fuzz.memory(McpServer.layer({ name: "shop", version: "1.0.0", features }))
@@ -32,8 +32,8 @@ const judged = Effect.fnUntraced(function* <O>(tool: Tool.Tool<{}, O, never>, ou
   return seen
 })
 
-describe("A rule about one tool", () => {
-  it.effect.each(Revision.all)("A rule about a tool judges outputs of any type ($version)", (revision) =>
+describe("Tool rules", () => {
+  it.effect.each(Revision.all)("A tool rule accepts outputs of any type ($version)", (revision) =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* judged(Left, { left: 1 }, revision), [{ left: 1 }])
       assert.deepStrictEqual(yield* judged(Each, [1, 2], revision), [[1, 2]])

@@ -1,4 +1,4 @@
-/** The client of the project as one that is fuzzed: right, and behind a fetch that breaks one rule. */
+/** This project's client as a target: correct, or behind a `fetch` that breaks one rule. */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Sampling from "@effect-mcp/core/Sampling"
@@ -12,13 +12,13 @@ type Json = any
 export interface Outgoing {
   readonly method: string
   readonly headers: Headers
-  /** The message in its body; undefined where there is none. */
+  /** The message in its body, or `undefined` if there is none. */
   readonly message: Json
-  /** Sends it, or another message in its place. */
+  /** Sends the request, with its message or another one. */
   readonly send: (message?: Json) => Promise<Response>
 }
 
-/** What lies between the client and the server; new for each conversation. */
+/** Code between client and server, created for each conversation. */
 export type Between = () => (outgoing: Outgoing) => Promise<Response>
 
 const through = (between: Between, fetch: typeof globalThis.fetch): typeof globalThis.fetch => {
@@ -44,7 +44,7 @@ const model = Sampling.layer(() =>
 
 const user = Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name: "fuzz" } }) })
 
-/** Lists everything, and takes one of each. */
+/** Lists everything, and uses one of each. */
 export const tour = Effect.gen(function* () {
   const client = yield* McpClient.McpClient
   const tools = yield* Stream.runCollect(client.listTools)
@@ -53,7 +53,7 @@ export const tour = Effect.gen(function* () {
   for (const { name } of yield* Stream.runCollect(client.listPrompts)) yield* client.getPromptByName(name, {})
 })
 
-/** What the client answers questions with, and no log. */
+/** Answers the client's questions and logs nothing. */
 export const quiet = Layer.mergeAll(user, model, Logger.layer([]))
 
 export const ours = (between?: Between) =>

@@ -1,8 +1,8 @@
 import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
 import { assert, describe, it } from "@effect/vitest"
 
-describe("files of findings", () => {
-  it("The files of findings have different names that stay in their folder, whatever the names of tools are", () => {
+describe("Finding files", () => {
+  it("Finding files have distinct names within their folder, whatever the tool names", () => {
     const keys = [
       "answer-always ../../etc",
       "answer-always a.b",

@@ -15,8 +15,8 @@ const stateless = Revision.all.filter(({ era }) => era === "stateless")
 const most = 40
 
 /**
- * A target as over stdio: a server ends with its input, and none is used once its scope is closed. `answer` is what comes of the nth line,
- * from a server that was initialized so often, with this version at first. `early`: what the nth server says by itself.
+ * Makes a target behave as over stdio: a server exits when its input ends, and is not used after its scope closed. `answer` changes the nth
+ * line of a server, given how often it was initialized and the version first offered. `early` returns the first events of the nth server.
  */
 const asProcess = (
   target: Fuzz.LineTarget,
@@ -70,7 +70,7 @@ const search = Effect.fnUntraced(function* (
   return yield* Fuzz.search(target, surveys, { time: "1 day", patience: 200, ...options })
 })
 
-/** A search of servers that end between two conversations, and, where it `lasts`, whenever their client is silent after an answer. */
+/** Searches servers that exit between two conversations and, with `lasts`, whenever their client is silent after an answer. */
 const leaving = Effect.fnUntraced(function* (lasts: boolean) {
   const target = yield* Fuzz.memory(server)
   const present = new Set<() => void>()
@@ -82,7 +82,7 @@ const leaving = Effect.fnUntraced(function* (lasts: boolean) {
         present.add(leave)
         yield* Effect.addFinalizer(() => Effect.sync(() => present.delete(leave)))
         const answered = Deferred.makeUnsafe<void>()
-        // Time passes only where the client waits in silence.
+        // Time only passes while the client waits in silence.
         const silence = Effect.andThen(Deferred.await(answered), Effect.sleep("1 second"))
         if (lasts) yield* Effect.forkScoped(Effect.andThen(silence, Effect.sync(leave)))
         const hear = (event: WireEvent): void => {
@@ -99,8 +99,8 @@ const leaving = Effect.fnUntraced(function* (lasts: boolean) {
   })
 })
 
-describe("servers that have several conversations", () => {
-  it.effect("The fuzzer starts a server for several conversations without sessions", () =>
+describe("Servers reused across conversations", () => {
+  it.effect("A server is started once for several sessionless conversations", () =>
     Effect.gen(function* () {
       const { counts, target } = asProcess(yield* Fuzz.memory(server))
       const surveys = yield* Fuzz.survey(target, { revisions: stateless })
@@ -112,13 +112,13 @@ describe("servers that have several conversations", () => {
       assert.isBelow(opened - before, 40)
       assert.isAtLeast(opened - before, 100 / most)
       assert.strictEqual(open, 0)
-      // Its end is seen, too.
+      // The exit is also observed.
       const exits = report.rules.find(({ rule }) => rule.name === "exits")
       assert.isAtLeast(exits?.kept ?? 0, 100 / most - 1)
     })
   )
 
-  it.effect("Conversations that open alike continue one session, and the others have a server each", () =>
+  it.effect("Conversations that open alike share a session, and others get their own server", () =>
     Effect.gen(function* () {
       const options = { runs: 100, time: "1 day", patience: 200 } as const
       const alone = yield* Fuzz.memory(server)
@@ -131,7 +131,7 @@ describe("servers that have several conversations", () => {
       assert.isBelow(opened - before, 45)
       // Some conversations open twice.
       assert.strictEqual(most, 2)
-      // What the opening decides happens as often as where each conversation has a server of its own.
+      // The opening decides as often as with a separate server for each conversation.
       const expected = yield* Fuzz.search(alone, surveys, options)
       for (const name of ["version-other", "client-capabilities-respected", "nothing-before-initialized"]) {
         const [kept, own] = [report, expected].map(({ rules }) => rules.find(({ rule }) => rule.name === name)?.kept)
@@ -143,7 +143,7 @@ describe("servers that have several conversations", () => {
     })
   )
 
-  it.effect("A finding that needs the earlier conversations of its session is shown with one handshake", () =>
+  it.effect("A finding that depends on earlier conversations in its session is shown with one handshake", () =>
     Effect.gen(function* () {
       const { target } = asProcess(yield* Fuzz.memory(server), (text, nth, initialized) =>
         nth < 30 || initialized > 1 ? text : text.replace('"jsonrpc":"2.0"', '"jsonrpc":"1.0"')
@@ -161,7 +161,7 @@ describe("servers that have several conversations", () => {
     ["never opened", (initialized: number) => initialized === 0],
     ["opened with another version", (_: number, offer: string) => offer === "1999-01-01"]
   ] as const)(
-    "A finding that needs the earlier conversations of a session that was %s is shown with them",
+    "A finding that depends on a session that was %s is shown with its earlier conversations",
     ([, isWrong]) =>
       Effect.gen(function* () {
         const { target } = asProcess(yield* Fuzz.memory(server), (text, nth, initialized, offer) =>
@@ -175,7 +175,7 @@ describe("servers that have several conversations", () => {
       })
   )
 
-  it.effect("A session is opened once more where the server holds nothing for its client, and a finding shows it", () =>
+  it.effect("A session is reopened if the server holds nothing for its client, and a finding shows it", () =>
     Effect.gen(function* () {
       const Add = Tool.make("add", { description: "Adds.", input: { a: Schema.Finite, b: Schema.Finite } })
       const features = Tools.layer(Add, ({ a, b }) => Effect.succeed(`${a + b}`))
@@ -189,7 +189,7 @@ describe("servers that have several conversations", () => {
     })
   )
 
-  it("A session of a client that has set a level is not opened once more", () => {
+  it("A session is not reopened if its client has set a level", () => {
     const revision = Revision.latestStateful.version
     const kind = kindOf({ revision, commands: [{ _tag: "Open" }, { _tag: "Open" }] })
     const model = new Model(unknown(revision))
@@ -198,7 +198,7 @@ describe("servers that have several conversations", () => {
     assert.strictEqual(kind?.isSuited(model), false)
   })
 
-  it.effect("A session of a version that is not the one of its conversation is not continued", () =>
+  it.effect("A session with another version than its conversation's is not continued", () =>
     Effect.gen(function* () {
       const { target } = asProcess(yield* Fuzz.memory(server), (text, nth, _, offer) =>
         nth < 30 || offer !== "1999-01-01" ? text : text.replace('"jsonrpc":"2.0"', '"jsonrpc":"1.0"')
@@ -209,7 +209,7 @@ describe("servers that have several conversations", () => {
     })
   )
 
-  it.effect("What a server says before its first conversation is judged in that", () =>
+  it.effect("Server output before the first conversation is judged as part of it", () =>
     Effect.gen(function* () {
       const banner = [{ _tag: "Line", text: "Server is running" }] as const
       const { target } = asProcess(yield* Fuzz.memory(server), undefined, () => banner)
@@ -222,7 +222,7 @@ describe("servers that have several conversations", () => {
     })
   )
 
-  it.effect("A server that ends before its first conversation is not taken for one that ended in it", () =>
+  it.effect("A server that exits before its first conversation is not blamed on that conversation", () =>
     Effect.gen(function* () {
       let ended = 0
       const gone = [{ _tag: "Ended", how: "it exited" }] as const
@@ -237,20 +237,18 @@ describe("servers that have several conversations", () => {
     })
   )
 
-  it.effect(
-    "A server that ends by itself between two conversations is accused, with a conversation in one of its own",
-    () =>
-      Effect.gen(function* () {
-        const [finding] = (yield* leaving(true)).findings
-        assert.deepStrictEqual([finding?.key, finding?.again], ["survives idle", Fuzz.confirmations])
-        assert.deepStrictEqual(
-          finding?.script.commands.map(({ _tag }) => _tag),
-          ["Request", "Idle"]
-        )
-      })
+  it.effect("Reports a server that repeatedly exits between conversations", () =>
+    Effect.gen(function* () {
+      const [finding] = (yield* leaving(true)).findings
+      assert.deepStrictEqual([finding?.key, finding?.again], ["survives idle", Fuzz.confirmations])
+      assert.deepStrictEqual(
+        finding?.script.commands.map(({ _tag }) => _tag),
+        ["Request", "Idle"]
+      )
+    })
   )
 
-  it.effect("A server that ends between two conversations, and does not when that is tried again, is not accused", () =>
+  it.effect("A server that exits between conversations only once is not accused", () =>
     Effect.gen(function* () {
       const { findings, unconfirmed } = yield* leaving(false)
       assert.deepStrictEqual(findings, [])
@@ -261,7 +259,7 @@ describe("servers that have several conversations", () => {
     })
   )
 
-  it.effect("A session that is continued is not opened again, and its client may answer in another way", () =>
+  it.effect("A continued session is not reopened, and its client can answer differently", () =>
     Effect.gen(function* () {
       const target = yield* Fuzz.memory(server)
       const [survey] = yield* Fuzz.survey(target, { revisions: [Revision.latestStateful] })
@@ -291,7 +289,7 @@ describe("servers that have several conversations", () => {
     })
   )
 
-  it.effect("A request whose id has a copy that is not answered yet is not taken for answered by that copy", () =>
+  it.effect("A request is not treated as answered by an unanswered duplicate of its id", () =>
     Effect.gen(function* () {
       const twin = { _tag: "Request", method: "ping", id: "twin" } as const
       const copies = yield* Fuzz.memory(server)
@@ -320,7 +318,7 @@ describe("servers that have several conversations", () => {
     })
   )
 
-  it.effect("A conversation whose requests with one id were all answered ends in order", () =>
+  it.effect("A conversation whose requests share an answered id ends cleanly", () =>
     Effect.gen(function* () {
       const target = yield* Fuzz.memory(server)
       const [survey] = yield* Fuzz.survey(target, { revisions: [Revision.latestStateful] })
@@ -332,7 +330,7 @@ describe("servers that have several conversations", () => {
         return true
       }
       const early: Array<string> = []
-      // The server gets both at once.
+      // The server receives both at once.
       const keeping: Fuzz.LineTarget = {
         ...target,
         open: (receive) =>
@@ -356,11 +354,11 @@ describe("servers that have several conversations", () => {
     })
   )
 
-  it.effect("A request whose id was cancelled before it is not taken for answered by the cancelled one", () =>
+  it.effect("A request is not treated as answered by an earlier cancelled request with its id", () =>
     Effect.gen(function* () {
       const lists = yield* Fuzz.memory(server)
       const answers = ['"result":{"tools":[]}', '"error":{"code":-32601,"message":"Method not found"}']
-      // Answers neither before both have come.
+      // Answers neither before both have arrived.
       const slow: Fuzz.LineTarget = {
         ...lists,
         open: (receive) =>
@@ -394,24 +392,22 @@ describe("servers that have several conversations", () => {
     })
   )
 
-  it.effect(
-    "The fuzzer finds what only a server does that had other conversations before, and shows all that it needs",
-    () =>
-      Effect.gen(function* () {
-        const late = 12
-        // From this line on, every message is of another protocol.
-        const { target } = asProcess(yield* Fuzz.memory(server), (text, nth) =>
-          nth < late ? text : text.replace('"jsonrpc":"2.0"', '"jsonrpc":"1.0"')
-        )
-        const report = yield* search(target, stateless, { runs: 200, findings: 1, only: ["message-valid"], flood: 0 })
-        const [finding] = report.findings
-        assert.strictEqual(finding?.rule.name, "message-valid", Fuzz.Report.text(report))
-        assert.strictEqual(finding?.again, Fuzz.confirmations)
-        assert.isAtLeast(finding?.lines.filter(({ from }) => from === "server").length ?? 0, late)
-      })
+  it.effect("The fuzzer finds faults that depend on earlier conversations, and shows all that are needed", () =>
+    Effect.gen(function* () {
+      const late = 12
+      // From this line on, every message has another protocol version.
+      const { target } = asProcess(yield* Fuzz.memory(server), (text, nth) =>
+        nth < late ? text : text.replace('"jsonrpc":"2.0"', '"jsonrpc":"1.0"')
+      )
+      const report = yield* search(target, stateless, { runs: 200, findings: 1, only: ["message-valid"], flood: 0 })
+      const [finding] = report.findings
+      assert.strictEqual(finding?.rule.name, "message-valid", Fuzz.Report.text(report))
+      assert.strictEqual(finding?.again, Fuzz.confirmations)
+      assert.isAtLeast(finding?.lines.filter(({ from }) => from === "server").length ?? 0, late)
+    })
   )
 
-  it.effect("The fuzzer shows no conversation of a server before it where the finding needs none", () =>
+  it.effect("The fuzzer shows no earlier conversations if the finding does not depend on them", () =>
     Effect.gen(function* () {
       const { target } = asProcess(yield* Fuzz.memory(server), (text) =>
         text.includes("Unknown tool") ? text.replace('"jsonrpc":"2.0"', '"jsonrpc":"1.0"') : text

@@ -13,21 +13,21 @@ const sides = [
   { about: "clients", rules: FuzzClient.rules, other: "server" }
 ] as const
 
-describe.each(sides)("rules of the fuzzer of $about", ({ other, rules }) => {
+describe.each(sides)("$about fuzzer rules", ({ other, rules }) => {
   const cited = rules.filter(({ requirement }) => requirement !== undefined)
 
-  it("The rules of a fuzzer have different names", () => {
+  it("Fuzzer rules have distinct names", () => {
     const names = rules.map(({ name }) => name)
     assert.deepStrictEqual(names, [...new Set(names)])
   })
 
-  it("The rules of a fuzzer cite the ledger, unless they are about robustness", () => {
+  it("Fuzzer rules cite the ledger, unless they concern robustness", () => {
     for (const { level, name, requirement } of rules) {
       assert.strictEqual(requirement === undefined, level === "robustness", name)
     }
   })
 
-  it.each(cited)("The rule $name says what the ledger says", (rule) => {
+  it.each(cited)("The rule $name matches the ledger", (rule) => {
     const id = rule.requirement ?? ""
     assert.isTrue(isRequirementId(id), id)
     if (!isRequirementId(id)) return

@@ -1,4 +1,4 @@
-/** A small server that has every feature: what the fuzzer is tried on, right and with single faults. */
+/** A small server with every feature, which the fuzzer tests unchanged and with one fault at a time. */
 import {
   Completions,
   Elicitation,

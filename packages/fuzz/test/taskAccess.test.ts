@@ -1,4 +1,4 @@
-/** Tasks of one client and what another one learns of them: a right server, and servers with one fault each. */
+/** Access to another client's tasks: a correct server, and servers with one fault each. */
 import { Tool, Tools } from "@effect-mcp/core"
 import { Principal } from "@effect-mcp/core/Principal"
 import { Revision } from "@effect-mcp/protocol"
@@ -53,7 +53,7 @@ const isOf =
   (message: Json) =>
     methods.includes(message?.method)
 
-/** Takes some requests of a stranger for requests of the owner, in whose newest session they are. */
+/** Moves some requests of a stranger into the owner's newest session. */
 const confused =
   (isConfused: (message: Json) => boolean): Between =>
   () => {
@@ -64,7 +64,7 @@ const confused =
     }
   }
 
-/** Gives tasks other ids. */
+/** Changes the ids of tasks. */
 const renamed =
   (nameOf: (count: number) => string): Between =>
   () => {
@@ -87,7 +87,7 @@ const renamed =
     }
   }
 
-/** Lists the tasks of all clients, though it cannot tell them apart. */
+/** Lists the tasks of all clients, although it cannot distinguish them. */
 const talkative: Between = () => {
   const tasks: Array<Json> = []
   return async ({ message, next }) => {
@@ -104,7 +104,7 @@ const talkative: Between = () => {
 interface Mutant extends Faulty {
   readonly name: string
   readonly between: Between
-  /** Whether callers have names. */
+  /** True if callers have names. */
   readonly users: boolean
 }
 
@@ -116,18 +116,18 @@ const mutants: ReadonlyArray<Mutant> = [
     between: confused(isOf(verb))
   })),
   {
-    name: "lists the tasks of other principals",
+    name: "lists other principals' tasks",
     finds: "task-list-own",
     users: true,
     between: confused(isOf("tasks/list"))
   },
   {
-    name: "lists the tasks of clients without a name",
+    name: "lists anonymous clients' tasks",
     finds: "task-list-undeclared",
     users: false,
     between: talkative
   },
-  { name: "counts its tasks", finds: "task-id-entropy", users: false, between: renamed((count) => `${count}`) },
+  { name: "uses sequential task ids", finds: "task-id-entropy", users: false, between: renamed((count) => `${count}`) },
   ...["tasks/get", "tasks/update", "tasks/cancel"].map((verb) => ({
     name: `takes any principal for the owner in ${verb} of the extension`,
     finds: `task-caller-checked ${verb}`,
@@ -136,7 +136,7 @@ const mutants: ReadonlyArray<Mutant> = [
     between: confused(isOf(verb))
   })),
   {
-    name: "counts its tasks of the extension up",
+    name: "uses sequential extension task ids",
     finds: "task-id-unguessable counted",
     revision: extension,
     users: true,
@@ -144,7 +144,7 @@ const mutants: ReadonlyArray<Mutant> = [
   }
 ]
 
-describe("The fuzzer as two clients of a server with tasks", () => {
+describe("Fuzzing with two clients on a task server", () => {
   it.live.each(
     revisions.flatMap(({ version }) => [
       {
@@ -154,7 +154,7 @@ describe("The fuzzer as two clients of a server with tasks", () => {
       },
       { version, stranger: false, keeps: version === core ? ["task-id-entropy"] : ["task-id-unguessable"] }
     ])
-  )("The tasks of one client are out of reach of another one of a right server: %j", ({ keeps, stranger, version }) =>
+  )("One client's tasks are out of another's reach on a correct server: %j", ({ keeps, stranger, version }) =>
     Effect.gen(function* () {
       const right = yield* target(undefined, server, stranger ? withUsers : {})
       const [survey] = yield* Fuzz.survey(right, {
@@ -186,7 +186,7 @@ describe("The fuzzer as two clients of a server with tasks", () => {
     })
   )
 
-  it.live.each(mutants)("The fuzzer finds a server whose tasks are in reach of others: it $name", (mutant) =>
+  it.live.each(mutants)("The fuzzer finds a server that exposes tasks to others: it $name", (mutant) =>
     Effect.flatMap(target(mutant.between, server, mutant.users ? withUsers : {}), (target) =>
       assertFinds(target, mutant)
     )

@@ -18,7 +18,7 @@ const working = (params: Json) => ({
   ttlMs: null
 })
 
-/** Says what is not so of a task, once it has told its end. */
+/** Changes the description of a task after reporting its end. */
 const forgetful = (): Tap => {
   const ended = new Set<string>()
   return {
@@ -32,7 +32,7 @@ const forgetful = (): Tap => {
   }
 }
 
-/** Drops pings that come while many others are open. */
+/** Drops pings that arrive while many others are open. */
 const overwhelmed = (): Tap => {
   let open = 0
   return {
@@ -49,63 +49,67 @@ const overwhelmed = (): Tap => {
 
 const core: ReadonlyArray<Mutant> = [
   {
-    name: "answers a call as a task by its result",
+    name: "answers a task call with its result",
     finds: "task-created",
     tap: instead(
       (m) => call("must")(m) && m.params.task !== undefined,
       (m) => ok(m, { content: [] })
     )
   },
-  { name: "gives numbers as ids", finds: "task-id-string", tap: made((task) => ({ ...task, taskId: 7 })) },
+  { name: "uses numbers as ids", finds: "task-id-string", tap: made((task) => ({ ...task, taskId: 7 })) },
   {
-    name: "makes tasks that have ended",
+    name: "creates tasks that have already ended",
     finds: "task-starts-working",
     tap: made((task) => ({ ...task, status: "completed" }))
   },
   {
-    name: "makes a status up",
+    name: "invents a status",
     finds: "task-status-known",
     tap: results("tasks/get", (r) => ({ ...r, status: "running" }))
   },
-  { name: "lets an ended task work again", finds: "task-ended-stays", tap: forgetful },
-  { name: "forgets the time of creation", finds: "task-created-at", tap: without("tasks/get", "createdAt") },
+  { name: "resumes an ended task", finds: "task-ended-stays", tap: forgetful },
+  { name: "omits the creation time", finds: "task-created-at", tap: without("tasks/get", "createdAt") },
   {
-    name: "forgets the time of updates",
+    name: "omits the update time",
     finds: "task-last-updated-at",
     tap: made((t) => ({ ...t, lastUpdatedAt: 1 }))
   },
-  { name: "forgets the ttl", finds: "task-ttl", tap: without("tasks/get", "ttl") },
-  { name: "gives no content", finds: "task-result-exact", tap: without("tasks/result", "content") },
+  { name: "omits the ttl", finds: "task-ttl", tap: without("tasks/get", "ttl") },
+  { name: "sends no content", finds: "task-result-exact", tap: without("tasks/result", "content") },
   {
-    name: "gives structured content of another type",
+    name: "sends structured content of another type",
     finds: "task-result-exact",
     tap: results("tasks/result", (r) => (r.structuredContent === undefined ? r : { ...r, structuredContent: {} }))
   },
-  { name: "does not relate its results", finds: "task-result-related", tap: without("tasks/result", "_meta") },
   {
-    name: "cancels what has ended",
+    name: "does not relate results to their task",
+    finds: "task-result-related",
+    tap: without("tasks/result", "_meta")
+  },
+  {
+    name: "cancels ended tasks",
     finds: "task-cancel-ended",
     tap: answers("tasks/cancel", (m, { params }) =>
       m.error === undefined ? m : ok(m, { ...working(params), status: "cancelled" })[0]
     )
   },
   {
-    name: "says of a cancelled task that it works",
+    name: "reports a cancelled task as working",
     finds: "task-cancelled-first",
     tap: results("tasks/cancel", (r) => ({ ...r, status: "working" }))
   },
   {
-    name: "gets any task",
+    name: "returns any task",
     finds: "task-unknown tasks/get",
     tap: instead(asks("tasks/get", unknown), (m) => ok(m, working(m.params)))
   },
   {
-    name: "has no method for the result of an unknown task",
+    name: "has no method for an unknown task's result",
     finds: "task-unknown tasks/result",
     tap: instead(asks("tasks/result", unknown), (m) => error(m, -32601))
   },
   {
-    name: "calls what must be a task at once",
+    name: "runs a task-only tool as a plain call",
     finds: "task-required",
     tap: instead(
       (m) => call("must")(m) && m.params.task === undefined,
@@ -113,14 +117,14 @@ const core: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "makes tasks of any tool",
+    name: "creates tasks for any tool",
     finds: "task-forbidden",
     tap: instead(
       (m) => call("plain")(m) && m.params.task !== undefined,
       (m) => ok(m, { task: { ...working({ taskId: "t" }) } })
     )
   },
-  { name: "drops requests of a flood", finds: "answer-always ping", messages: 30, tap: overwhelmed }
+  { name: "drops requests in a flood", finds: "answer-always ping", messages: 30, tap: overwhelmed }
 ]
 
 const revision = "2026-07-28" as const
@@ -132,48 +136,48 @@ const whenStatus = (status: string, field: string) =>
 
 const extension: ReadonlyArray<Mutant> = [
   {
-    name: "makes tasks for any client",
+    name: "creates tasks for any client",
     finds: "task-undeclared",
     tap: instead(
       (m) => call("job")(m) && undeclared(m),
       (m) => ok(m, { ...working({ taskId: "t" }), resultType: "task" })
     )
   },
-  { name: "has tasks without a status", finds: "task-get-status", tap: without("tasks/get", "status") },
-  { name: "keeps results to itself", finds: "task-completed-result", tap: whenStatus("completed", "result") },
-  { name: "keeps errors to itself", finds: "task-failed-error", tap: whenStatus("failed", "error") },
+  { name: "sends tasks without a status", finds: "task-get-status", tap: without("tasks/get", "status") },
+  { name: "withholds results", finds: "task-completed-result", tap: whenStatus("completed", "result") },
+  { name: "withholds errors", finds: "task-failed-error", tap: whenStatus("failed", "error") },
   {
-    name: "keeps questions to itself",
+    name: "withholds questions",
     finds: "task-input-questions",
     tap: whenStatus("input_required", "inputRequests")
   },
   {
-    name: "answers tasks/get by a task",
+    name: "answers tasks/get with a created task",
     finds: "task-get-type",
     tap: results("tasks/get", (r) => ({ ...r, resultType: "task" }))
   },
   {
-    name: "answers tasks/update by a task",
+    name: "answers tasks/update with a task",
     finds: "task-update-type",
     tap: results("tasks/update", (r) => ({ ...r, resultType: "task" }))
   },
   {
-    name: "answers tasks/cancel by a task",
+    name: "answers tasks/cancel with a task",
     finds: "task-cancel-type",
     tap: results("tasks/cancel", (r) => ({ ...r, resultType: "task" }))
   },
   {
-    name: "says more than that it was updated",
+    name: "sends extra fields after an update",
     finds: "task-update-empty",
     tap: results("tasks/update", (r) => ({ ...r, status: "working" }))
   },
   {
-    name: "says more than that it was cancelled",
+    name: "sends extra fields after a cancellation",
     finds: "task-cancel-empty",
     tap: results("tasks/cancel", (r) => ({ ...r, status: "cancelled" }))
   },
   {
-    name: "gets any task of the extension",
+    name: "returns any extension task",
     finds: "task-unknown-get",
     tap: instead(
       (m) => asks("tasks/get", unknown)(m) && !undeclared(m),
@@ -189,16 +193,16 @@ const extension: ReadonlyArray<Mutant> = [
     )
   },
   {
-    name: "needs no extension",
+    name: "does not require the extension",
     finds: "task-needs-extension",
     tap: answers("tasks/get", (m) => (m.error?.code === -32021 ? error(m, -32602)[0] : m))
   },
   {
-    name: "makes tasks without an id",
+    name: "creates tasks without an id",
     finds: "task-has-fields",
     tap: results("tools/call", (r) => (r.resultType === "task" ? { ...r, taskId: undefined } : r))
   },
-  { name: "lets an ended task of the extension work again", finds: "task-stays-ended", tap: forgetful }
+  { name: "resumes an ended extension task", finds: "task-stays-ended", tap: forgetful }
 ].map((mutant) => ({ ...mutant, revision }))
 
 export const taskMutants: ReadonlyArray<Mutant> = [...core, ...extension]

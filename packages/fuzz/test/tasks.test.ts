@@ -1,4 +1,4 @@
-/** Tasks and floods under the fuzzer: a right server, and servers with one fault each. */
+/** Tasks and floods under the fuzzer: a correct server, and servers with one fault each. */
 import { Elicitation, Tool, Tools } from "@effect-mcp/core"
 import { Revision } from "@effect-mcp/protocol"
 import { McpServer } from "@effect-mcp/server"
@@ -34,42 +34,38 @@ const features = Layer.mergeAll(
 const server = McpServer.layer({ name: "tasks", version: "1.0.0", features })
 const revisions = Revision.all.filter(({ version }) => version >= "2025-11-25")
 
-describe("The fuzzer on a server with tasks", () => {
-  it.effect.each(revisions)(
-    "The fuzzer exercises the rules of tasks and finds nothing in a right server ($version)",
-    (revision) =>
-      Effect.gen(function* () {
-        const runs = scaled(600, 2000)
-        const report = yield* Fuzz.check(server, { revisions: [revision], runs, time: "1 day", patience: 1000 })
-        assert.deepStrictEqual(report.unconfirmed, [])
-        const unused = report.rules.filter(
-          ({ kept, rule }) =>
-            rule.name.startsWith("task-") &&
-            rule.transport !== "http" &&
-            (rule.since ?? "") === revision.version &&
-            kept === 0
-        )
-        assert.deepStrictEqual(
-          unused.map(({ rule }) => rule.name),
-          []
-        )
-      })
+describe("Fuzzing a task server", () => {
+  it.effect.each(revisions)("The task rules find nothing wrong with a correct server ($version)", (revision) =>
+    Effect.gen(function* () {
+      const runs = scaled(600, 2000)
+      const report = yield* Fuzz.check(server, { revisions: [revision], runs, time: "1 day", patience: 1000 })
+      assert.deepStrictEqual(report.unconfirmed, [])
+      const unused = report.rules.filter(
+        ({ kept, rule }) =>
+          rule.name.startsWith("task-") &&
+          rule.transport !== "http" &&
+          (rule.since ?? "") === revision.version &&
+          kept === 0
+      )
+      assert.deepStrictEqual(
+        unused.map(({ rule }) => rule.name),
+        []
+      )
+    })
   )
 
-  it.live.each(revisions)(
-    "The fuzzer exercises the rules of tasks over HTTP and finds nothing in a right server ($version)",
-    (revision) =>
-      Effect.gen(function* () {
-        const target = yield* httpTarget(undefined, Layer.provideMerge(server, Logger.layer([])))
-        const runs = scaled(150, 1000)
-        const report = yield* Fuzz.run(target, { revisions: [revision], runs, time: "1 day", only: ["task", "http"] })
-        assert.isFalse(Fuzz.Report.fails(report), Fuzz.Report.text(report))
-        const kept = report.rules.filter(({ kept, rule }) => rule.name.startsWith("task-") && kept > 0)
-        assert.isAtLeast(kept.length, 10, Fuzz.Report.text(report))
-      })
+  it.live.each(revisions)("The task rules find nothing wrong with a correct HTTP server ($version)", (revision) =>
+    Effect.gen(function* () {
+      const target = yield* httpTarget(undefined, Layer.provideMerge(server, Logger.layer([])))
+      const runs = scaled(150, 1000)
+      const report = yield* Fuzz.run(target, { revisions: [revision], runs, time: "1 day", only: ["task", "http"] })
+      assert.isFalse(Fuzz.Report.fails(report), Fuzz.Report.text(report))
+      const kept = report.rules.filter(({ kept, rule }) => rule.name.startsWith("task-") && kept > 0)
+      assert.isAtLeast(kept.length, 10, Fuzz.Report.text(report))
+    })
   )
 
-  it.effect("A count of 0 leaves floods out, and another one is what is sent", () =>
+  it.effect("A flood count of 0 disables floods, and any other count is sent exactly", () =>
     Effect.gen(function* () {
       const target = yield* Fuzz.memory(server)
       const mostPings = (flood: number) =>
@@ -98,8 +94,8 @@ describe("The fuzzer on a server with tasks", () => {
   )
 })
 
-describe("servers whose tasks have one fault", () => {
-  it.effect.each(taskMutants)("The fuzzer finds a server with one fault: it $name", (mutant) =>
+describe("Task servers with one fault", () => {
+  it.effect.each(taskMutants)("The task fuzzer finds a server with one fault: it $name", (mutant) =>
     Effect.flatMap(Fuzz.memory(server), (target) => assertFinds(tapped(target, mutant.tap), mutant))
   )
 })

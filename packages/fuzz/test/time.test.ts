@@ -1,4 +1,4 @@
-/** A search ends when its time is over, whatever the server does. */
+/** A search ends when its time is over, regardless of the server. */
 import { Revision } from "@effect-mcp/protocol"
 import * as Diff from "@effect-mcp/fuzz/Diff"
 import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
@@ -52,7 +52,7 @@ const server = (after: (method: string) => number | undefined): Fuzz.LineTarget 
     })
 })
 
-/** Runs it, and returns the seconds that it took with its exit. */
+/** Runs an effect, and returns its exit and the seconds it took. */
 const timed = Effect.fnUntraced(function* <A, E>(run: Effect.Effect<A, E>) {
   const fiber = yield* Effect.forkChild(run)
   let seconds = 0
@@ -63,8 +63,8 @@ const timed = Effect.fnUntraced(function* <A, E>(run: Effect.Effect<A, E>) {
   return [seconds, yield* Fiber.await(fiber)] as const
 })
 
-describe("The time of a search", () => {
-  it.effect("A search of a server that never answers fails when its time is over", () =>
+describe("Search time", () => {
+  it.effect("Searching an unresponsive server fails when its time is up", () =>
     Effect.gen(function* () {
       const silent = server(() => undefined)
       const runs = [
@@ -75,14 +75,14 @@ describe("The time of a search", () => {
         const [seconds, exit] = yield* timed(Effect.flip(run))
         assert.isAtMost(seconds, 15)
         assert.strictEqual(exit._tag, "Success")
-        if (exit._tag === "Success") assert.match(exit.value.message, /^slow (?:did not answer in time|speaks none)/)
+        if (exit._tag === "Success") assert.match(exit.value.message, /^slow (?:did not respond in time|supports none)/)
       }
     })
   )
 
-  it.effect("A search ends within 5 seconds after its time, survey, shrinking and confirmation included", () =>
+  it.effect("A search ends within 5 seconds after its time, including survey, shrinking and confirmation", () =>
     Effect.gen(function* () {
-      // Each answer takes half a second, and a ping none at all.
+      // Each answer takes half a second, except for pings.
       const slow = server((method) => (method === "ping" ? undefined : 500))
       const conversationsOf = ({ conversations }: Fuzz.Outcome<unknown>) => conversations
       const runs = [
@@ -105,7 +105,7 @@ describe("The time of a search", () => {
     })
   )
 
-  it.effect("Making findings shorter takes a third of the time at most", () =>
+  it.effect("Shrinking takes at most a third of the time", () =>
     Effect.gen(function* () {
       const slow = server((method) => (method === "initialize" ? 1000 : 0))
       const broken = (name: string): Fuzz.Rule => ({
@@ -127,7 +127,7 @@ describe("The time of a search", () => {
       )
       assert.isAbove(shrinking, 0)
       assert.strictEqual(exit._tag, "Success", JSON.stringify(exit))
-      // Three confirmations of twelve findings take some 36 of the seconds, and the rest is for new conversations.
+      // Three confirmations of twelve findings take about 36 seconds. The rest is for new conversations.
       if (exit._tag === "Success") {
         assert.lengthOf(exit.value.findings, 12)
         assert.isAtLeast(exit.value.conversations, 20)
@@ -135,7 +135,7 @@ describe("The time of a search", () => {
     })
   )
 
-  it.effect("A finding that was not confirmed in time is reported as seen once", () =>
+  it.effect("A finding not confirmed in time is reported as seen once", () =>
     Effect.gen(function* () {
       const slow = server((method) => (method === "initialize" ? 3000 : 0))
       const rule: Fuzz.Rule = {
@@ -155,7 +155,7 @@ describe("The time of a search", () => {
     })
   )
 
-  it.effect("An interrupted search has a report with the findings so far", () =>
+  it.effect("An interrupted search reports its findings so far", () =>
     Effect.gen(function* () {
       const told: Array<string> = []
       let report = (): Fuzz.FuzzReport | undefined => undefined

@@ -1,4 +1,4 @@
-/** Traffic that is listened to: the fuzzer is its client here, so that all that clients do is heard. */
+/** Observed traffic. The fuzzer is the client, so that everything that clients do occurs. */
 import { Revision } from "@effect-mcp/protocol"
 import { scaled } from "@effect-mcp/spec/Scale"
 import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
@@ -13,7 +13,7 @@ import { server } from "./server.ts"
 
 const bytes = (line: string) => new TextEncoder().encode(`${line}\n`)
 
-/** The target, whose conversations are heard. */
+/** Wraps the target so that its conversations are observed. */
 const heard = (target: Fuzz.LineTarget, traffic: Traffic.TrafficRules): Fuzz.LineTarget => ({
   ...target,
   open: (receive) =>
@@ -57,7 +57,7 @@ const heardOverHttp = (target: Fuzz.HttpTarget, traffic: Traffic.HttpTraffic): F
 
 const only = (version: string) => Revision.all.filter((revision) => revision.version === version)
 
-/** What only the fuzzer can know: what a server chose before, what exists, what was meant for it, whether it would still answer. */
+/** Rules that only the fuzzer can judge, because it knows the server's history and its own intent. */
 const unheard = new Set([
   "version-echoed",
   "resource-unknown",
@@ -68,10 +68,10 @@ const unheard = new Set([
   "survives"
 ])
 /** A tool that is not listed may exist. */
-const hidden = "has a tool of its prototype"
+const hidden = "resolves tools on its prototype"
 const isHeard = ({ finds, name }: Faulty & { readonly name: string }) =>
   name !== hidden && !unheard.has(finds.split(" ")[0] ?? finds)
-/** A quarter of the mutants by default: the tests of the fuzzer search each of them. */
+/** A quarter of the mutants by default, because the fuzzer's tests search each of them. */
 const some = <A>(all: ReadonlyArray<A>): ReadonlyArray<A> => all.filter((_, index) => index % scaled(4, 1) === 0)
 
 const wait: Fuzz.Command = { _tag: "Wait" }
@@ -84,7 +84,7 @@ const pages = (method: string): ReadonlyArray<Fuzz.Command> => [
   wait
 ]
 
-/** The conversation of a client that lists first: it knows tools and prompts, as other clients do. */
+/** A conversation whose client first lists tools and prompts, as other clients do. */
 const listing = ({ commands, revision }: Fuzz.Script): Fuzz.Script => {
   const listed = [...pages("tools/list"), ...pages("prompts/list")]
   const [first, ...rest] = commands
@@ -92,7 +92,7 @@ const listing = ({ commands, revision }: Fuzz.Script): Fuzz.Script => {
   return { revision, commands: [...opened, ...listed, ...(first?._tag === "Open" ? rest : commands)] }
 }
 
-/** Has the fuzzer find the fault, and plays what it found with a client that lists first; all of it is heard. */
+/** Lets the fuzzer find the fault, then replays it with a client that lists first and judges all traffic. */
 const find = Effect.fnUntraced(function* (target: Fuzz.Target, { finds, revision = "2025-11-25" }: Faulty) {
   const report = yield* Fuzz.run(target, {
     revisions: only(revision),
@@ -115,7 +115,7 @@ const assertHeard = (traffic: Traffic.TrafficRules, { finds }: Faulty) => {
 }
 
 describe("Traffic over lines", () => {
-  it.effect.each(Revision.all)("Traffic of a right server over lines has no findings ($version)", ({ version }) =>
+  it.effect.each(Revision.all)("Traffic from a correct server over lines has no findings ($version)", ({ version }) =>
     Effect.gen(function* () {
       const traffic = yield* Traffic.make({ name: "right" })
       const target = heard(yield* Fuzz.memory(server), traffic)
@@ -127,7 +127,7 @@ describe("Traffic over lines", () => {
     })
   )
 
-  it.effect.each(some(mutants.filter(isHeard)))("Traffic over lines shows that a server $name", (mutant) =>
+  it.effect.each(some(mutants.filter(isHeard)))("Traffic over lines reveals that a server $name", (mutant) =>
     Effect.gen(function* () {
       const traffic = yield* Traffic.make({ name: "wrong", patience: 100 })
       yield* find(heard(tapped(yield* Fuzz.memory(server), mutant.tap), traffic), mutant)
@@ -138,7 +138,7 @@ describe("Traffic over lines", () => {
 
 describe("Traffic over HTTP", () => {
   it.live.each(Revision.all.filter(({ version }) => version >= "2025-03-26"))(
-    "Traffic of a right server over HTTP has no findings ($version)",
+    "Traffic from a correct server over HTTP has no findings ($version)",
     ({ version }) =>
       Effect.gen(function* () {
         const traffic = yield* Traffic.make({ name: "right" })
@@ -153,7 +153,7 @@ describe("Traffic over HTTP", () => {
       })
   )
 
-  it.live.each(some(tried.filter(isHeard)))("Traffic over HTTP shows that a server $name", (mutant) =>
+  it.live.each(some(tried.filter(isHeard)))("Traffic over HTTP reveals that a server $name", (mutant) =>
     Effect.gen(function* () {
       const traffic = yield* Traffic.make({ name: "wrong", patience: 100 })
       const http = traffic.http()

@@ -1,17 +1,17 @@
-/** Runs the programs of others: their output is kept, and shown only when one fails. */
+/** Runs other programs. Their output is only shown if they fail. */
 import { spawn } from "node:child_process"
 import * as path from "node:path"
 
-/** A check that cannot run on this machine: it counts neither as passed nor as failed. */
+/** Thrown by a check that cannot run on this machine. It counts neither as passed nor as failed. */
 export class Skipped extends Error {}
 
 export interface Options {
   readonly cwd: string
-  /** Added to the environment of this process; undefined takes a variable away. */
+  /** Variables to add to the environment of this process, or to remove if undefined. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Milliseconds. Default: five minutes. */
+  /** Time limit in milliseconds. Default: five minutes. */
   readonly timeout?: number
-  /** Folders that are searched for programs before those of `PATH`. */
+  /** Folders to search for programs before the folders in `PATH`. */
   readonly bin?: ReadonlyArray<string>
 }
 
@@ -20,10 +20,10 @@ export interface Output {
   readonly stderr: string
 }
 
-/** How npm reaches registries, where that is said by variables. */
+/** Matches npm's environment variables about registries. */
 const settings = /^npm_config_(?:.*registry|.*proxy|ca|cafile|cache|userconfig|globalconfig|strict_ssl|.*_authtoken)$/i
 
-/** Everything else that npm tells the scripts which it runs would reach the package managers under test as their settings. */
+/** True for variables to inherit. Other npm variables would change the settings of the package managers under test. */
 const isInherited = (name: string): boolean =>
   settings.test(name) || !/^(?:npm_.*|INIT_CWD|NODE_COMPILE_CACHE)$/i.test(name)
 
@@ -35,7 +35,7 @@ export const environment = ({ bin = [], env }: Options): NodeJS.ProcessEnv => {
 
 const tail = (text: string): string => text.trimEnd().split("\n").slice(-25).join("\n")
 
-/** Runs a program to its end. Fails with the last lines of its output when it exits with another code than 0. */
+/** Runs a program. If its exit code is not 0, fails with the last lines of its output. */
 export const run = (command: string, args: ReadonlyArray<string>, options: Options): Promise<Output> =>
   new Promise((resolve, reject) => {
     const { timeout = 300_000 } = options

@@ -1,9 +1,9 @@
-/** The `exports` of a package as it is published, made from the `exports` of its manifest in the workspace, which name sources. */
+/** Converts the `exports` of a workspace manifest, which refer to sources, to the `exports` of the published package. */
 import { existsSync } from "node:fs"
 import * as path from "node:path"
 import type { Manifest, Target } from "./Workspace.ts"
 
-/** Returns true for a program: it is published as its bundle, without modules to import. */
+/** True for a program, which is published as a bundle without modules to import. */
 const isProgram = ({ bin }: Manifest): boolean => bin !== undefined
 
 /** Returns the published target of a source: its declarations, and its linked file if the build made one. */

@@ -1,6 +1,6 @@
 /**
- * `npm run create -- FOLDER`: a new project that needs no registry for our packages. Their tarballs are in its folder `packages`, and its
- * manifest names them.
+ * Creates a project that needs no registry for our packages (`npm run create -- FOLDER`). Their tarballs are in its folder `packages`, and
+ * its manifest refers to them.
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
@@ -11,7 +11,7 @@ interface Dependencies {
   readonly [name: string]: string
 }
 
-/** The packages of the workspace that `names` need, and that their packages need in turn. */
+/** Returns the workspace packages that `names` depend on, directly and indirectly. */
 const closure = (names: ReadonlyArray<string>, tarballs: ReadonlyArray<Tarball>): ReadonlyArray<Tarball> => {
   const found = new Set<Tarball>()
   const add = (name: string): void => {
@@ -24,13 +24,13 @@ const closure = (names: ReadonlyArray<string>, tarballs: ReadonlyArray<Tarball>)
   return [...found]
 }
 
-/** npm takes a package that the project itself names for every dependency that its version satisfies. */
+/** Returns file dependencies. npm then uses these packages for all dependencies with a matching version. */
 const files = (names: ReadonlyArray<string>, tarballs: ReadonlyArray<Tarball>): Dependencies =>
   Object.fromEntries(
     closure(names, tarballs).map(({ file, manifest }) => [manifest.name, `file:packages/${path.basename(file)}`])
   )
 
-/** Makes the project by the arguments of `npm create @effect-mcp`. Returns the exit code. */
+/** Creates the project with the arguments of `npm create @effect-mcp`. Returns the exit code. */
 export const create = (argv: ReadonlyArray<string>, tarballs: ReadonlyArray<Tarball>, terminal: Terminal): number => {
   let folder = ""
   const code = run(argv, { ...terminal, made: (at) => (folder = at) })

@@ -1,4 +1,4 @@
-/** What the manifest of a published package must say. */
+/** Checks the manifest of a published package. */
 import { existsSync, readFileSync } from "node:fs"
 import * as path from "node:path"
 import type { Manifest, Target } from "./Workspace.ts"
@@ -8,7 +8,7 @@ const strings = (target: Target): ReadonlyArray<string> => {
   return target === null ? [] : Object.values(target).flatMap(strings)
 }
 
-/** What is wrong with a package as it is published: each says what it has, and what is expected. */
+/** Returns the problems of a published package. Each names the value it has and the value that was expected. */
 export const problems = (directory: string, manifest: Manifest, workspace: Manifest): ReadonlyArray<string> => {
   const { bugs, dependencies = {}, engines, exports = {}, homepage, keywords = [], peerDependencies = {} } = manifest
   const folder = `packages/${path.basename(directory)}`

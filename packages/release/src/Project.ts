@@ -1,4 +1,4 @@
-/** A new user's project: the README's calculator in an empty folder, and what must happen when its programs run. */
+/** A new user's project: writes the README's calculator into an empty folder, and checks its programs. */
 import { spawn } from "node:child_process"
 import { chmodSync, copyFileSync, globSync, mkdirSync, writeFileSync } from "node:fs"
 import { connect, createServer } from "node:net"
@@ -7,7 +7,7 @@ import { environment, type Options, run } from "./Command.ts"
 import type { Tarball } from "./Tarballs.ts"
 import { manifestOf, root } from "./Workspace.ts"
 
-/** What runs programs: Node, Bun or Deno. */
+/** A runtime for programs: Node, Bun or Deno. */
 export interface Runtime {
   readonly name: string
   readonly command: string
@@ -16,7 +16,7 @@ export interface Runtime {
 
 const expected = "1 + 2 = 3, over MCP 2026-07-28"
 
-/** The version of a package of others that the workspace is developed with. */
+/** Returns the version of a third-party package in the workspace. */
 const versionOf = (name: string): string => {
   for (const file of ["package.json", ...globSync("packages/*/package.json", { cwd: root })]) {
     const { dependencies, devDependencies } = manifestOf(path.dirname(path.join(root, file)))
@@ -26,7 +26,7 @@ const versionOf = (name: string): string => {
   throw new Error(`No package of the workspace depends on ${name}`)
 }
 
-/** What the examples of READMEs import, beside what is published, and optional peers of modules: all modules are loaded. */
+/** Packages that the README examples import besides the published ones, and optional peers, because every module is loaded. */
 const others = [
   "effect",
   "@effect/platform-node",
@@ -35,9 +35,11 @@ const others = [
   "@types/node",
   "express",
   "hono",
+  "playwright-core",
+  "rolldown",
   "zod"
 ]
-/** What a user installs: all that is published, and what the README's examples need besides. */
+/** Packages that a user installs: all published packages, and the other packages that the README examples need. */
 export const dependencies = (
   tarballs: ReadonlyArray<Tarball>,
   peers: ReadonlyArray<string> = []
@@ -46,11 +48,11 @@ export const dependencies = (
   ...[...others, ...peers].map((name) => `${name}@${versionOf(name)}`)
 ]
 
-/** Every module that programs may import: no JSON, and no module of a page, which needs a browser. */
+/** Returns every module that programs may import, without JSON and modules that need a browser. */
 export const entries = (tarballs: ReadonlyArray<Tarball>): ReadonlyArray<string> =>
   tarballs.flatMap(({ manifest }) =>
     Object.keys(manifest.exports ?? {})
-      .filter((name) => !name.endsWith(".json") && !name.startsWith("./internal/page/"))
+      .filter((name) => !/\.(json|yml)$/.test(name) && !name.startsWith("./internal/page/"))
       .map((name) => path.posix.join(manifest.name, name))
   )
 
@@ -76,7 +78,7 @@ export const write = (
   for (const [name, text] of Object.entries(all)) writeFileSync(path.join(directory, name), `${text}\n`)
 }
 
-/** A folder with a program `node` that is the runtime with its flags: the README's client starts its server by that name. */
+/** Creates a folder with a program `node` that runs this runtime, because the README's client starts its server with `node`. */
 const nodeIs = (directory: string, { args, command, name }: Runtime): ReadonlyArray<string> => {
   if (name.startsWith("Node") && args.length === 0) return []
   const bin = path.join(directory, ".bin")
@@ -106,7 +108,7 @@ const accepts = (port: number): Promise<boolean> =>
     socket.once("connect", () => done(true)).once("error", () => done(false))
   })
 
-/** Starts a program that listens at `PORT`, and ends it after the use. */
+/** Starts a program that listens on `PORT`, and stops it after `use`. */
 export const serving = async <A>(
   command: string,
   args: ReadonlyArray<string>,
@@ -148,8 +150,8 @@ export interface Installed {
 }
 
 /**
- * Runs the programs of a project that has been installed: the calculator over stdio, over HTTP by the router and by `node:http`, every
- * module, and the command. `ending` is that of the files: `.ts`, or `.js` after they were compiled.
+ * Runs the programs of an installed project: the calculator over stdio and over HTTP (with the router and with `node:http`), every module,
+ * and the command. `ending` is the file extension: `.ts`, or `.js` after compilation.
  */
 export const tryOut = async (
   { bin = [], directory, env }: Installed,
@@ -178,7 +180,7 @@ export const tryOut = async (
   )
   const weather = [...args, "call", "weather", "city=Oslo", "--", runtime.command, ...runtime.args, `weather${ending}`]
   must("effect-mcp call of weather", (await run(program, weather, options)).stdout, "Sunny in Oslo")
-  // Node 22 has no `await using`, which the client without Effect is written with.
+  // The client without Effect uses `await using`, which Node 22 lacks.
   const hasUsing = runtime.name !== "Node 22" || ending === ".js"
   if (hasUsing) {
     const { stdout: printed } = await runs("weather-client")

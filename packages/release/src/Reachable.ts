@@ -1,10 +1,13 @@
-/** Which files of a package its users can get to: from what it exports and runs, by imports, types, source maps and their sources. */
+/**
+ * Finds the files of a package that its users can reach: from its exports and commands through imports, types, source maps and their
+ * sources.
+ */
 import { existsSync, globSync, readFileSync, rmSync, statSync } from "node:fs"
 import * as path from "node:path"
-import { parseSync, Visitor } from "oxc-parser"
+import { type Expression, parseSync, Visitor } from "oxc-parser"
 import type { Manifest, Target } from "./Workspace.ts"
 
-/** Read by people and by the registry, and imported by no module. */
+/** Files that people and registries read, and that no module imports. */
 const documents = /^(?:package\.json|README\.md|CHANGELOG\.md|AGENTS\.md|LICENSE|NOTICE)$/i
 
 const filesOf = (target: Target): ReadonlyArray<string> => {
@@ -14,10 +17,10 @@ const filesOf = (target: Target): ReadonlyArray<string> => {
 
 const isFile = (file: string): boolean => existsSync(file) && statSync(file).isFile()
 
-/** The declarations that TypeScript takes for a module. */
+/** Returns the path of a module's declarations. */
 const declarations = (file: string): string => file.replace(/\.(?:d\.)?([cm]?)[jt]s$/, ".d.$1ts")
 
-/** What a module imports: when it is loaded, and later by `import()` or for its types. */
+/** Returns the imports of a module: those loaded with it, and those loaded later with `import()` or only for their types. */
 export const importsOf = (file: string, text: string) => {
   const { module, program } = parseSync(file, text)
   const whenLoaded = [
@@ -25,12 +28,20 @@ export const importsOf = (file: string, text: string) => {
     ...module.staticExports.flatMap(({ entries }) => entries.flatMap((entry) => entry.moduleRequest?.value ?? []))
   ]
   const later: Array<string> = []
+  const name = (source: Expression): void => {
+    if (source.type === "Literal" && typeof source.value === "string") later.push(source.value)
+    // Minifiers write strings as templates.
+    if (source.type === "TemplateLiteral" && source.expressions.length === 0) {
+      later.push(source.quasis[0]?.value.cooked ?? "")
+    }
+  }
   new Visitor({
-    ImportExpression: ({ source }) => {
-      if (source.type === "Literal" && typeof source.value === "string") later.push(source.value)
-      // Minifiers write strings as templates.
-      if (source.type === "TemplateLiteral" && source.expressions.length === 0) {
-        later.push(source.quasis[0]?.value.cooked ?? "")
+    ImportExpression: ({ source }) => name(source),
+    // A file that the module reads: `new URL("./file", import.meta.url)`.
+    NewExpression: ({ arguments: [first, second], callee }) => {
+      const isBeside = second?.type === "MemberExpression" && second.object.type === "MetaProperty"
+      if (isBeside && callee.type === "Identifier" && callee.name === "URL" && first?.type !== "SpreadElement") {
+        if (first !== undefined) name(first)
       }
     },
     TSImportType: ({ source }) => {
@@ -45,7 +56,7 @@ interface SourceMap {
   readonly sourcesContent?: ReadonlyArray<string | null>
 }
 
-/** What a file leads to, as paths; those that must exist, and do not, are found by `reach`. */
+/** Returns the paths that a file refers to. `reach` reports the missing ones. */
 const next = (file: string): ReadonlyArray<string> => {
   const beside = (other: string) => path.join(path.dirname(file), other)
   if (file.endsWith(".map")) {
@@ -53,7 +64,7 @@ const next = (file: string): ReadonlyArray<string> => {
     return sources.filter((_, index) => typeof sourcesContent?.[index] !== "string").map(beside)
   }
   if (!/\.[cm]?[jt]s$/.test(file)) return []
-  // Sources are there to be read: what they import is elsewhere, compiled.
+  // Sources are only read by people. The files that they import are published in compiled form.
   if (!/\.(?:[cm]?js|d\.[cm]?ts)$/.test(file)) return []
   const text = readFileSync(file, "utf8")
   const map = /^\/\/# sourceMappingURL=(\S+)\s*$/m.exec(text.slice(-500))?.[1]
@@ -66,15 +77,15 @@ const next = (file: string): ReadonlyArray<string> => {
 }
 
 export interface Reach {
-  /** Paths from the folder of the package. */
+  /** Reachable files, relative to the package's folder. */
   readonly reached: ReadonlySet<string>
-  /** Files of the package that lead nowhere. */
+  /** Files of the package that nothing refers to. */
   readonly unreachable: ReadonlyArray<string>
-  /** What a reached file names and the package lacks: `file -> missing`. */
+  /** References to missing files, as `file -> missing`. */
   readonly missing: ReadonlyArray<string>
 }
 
-/** Follows a package as it is published, from its manifest on. */
+/** Finds the reachable files of a package, starting from its manifest. */
 export const reach = (directory: string, manifest: Pick<Manifest, "bin" | "exports">): Reach => {
   const reached = new Set<string>()
   const missing: Array<string> = []
@@ -99,7 +110,7 @@ export const reach = (directory: string, manifest: Pick<Manifest, "bin" | "expor
   }
 }
 
-/** Takes away what cannot be reached, and says how many files that were. */
+/** Removes unreachable files and returns their number. */
 export const prune = (directory: string, manifest: Pick<Manifest, "bin" | "exports">): number => {
   const { unreachable } = reach(directory, manifest)
   for (const name of unreachable) rmSync(path.join(directory, name))

@@ -1,6 +1,6 @@
 /**
- * A registry on this machine for the packages under test: `npm publish` puts them in, every package manager reads them. It holds one
- * scope; for everything else package managers go where they go anyway.
+ * A local registry for the packages under test. `npm publish` adds them, and package managers install them from here. It only contains one
+ * scope; package managers get everything else from their usual registry.
  */
 import { createServer, type IncomingMessage } from "node:http"
 
@@ -10,7 +10,7 @@ interface Version {
   readonly dist: { readonly tarball: string }
 }
 
-/** What `npm publish` sends, and what package managers read. */
+/** The document that `npm publish` sends and package managers read. */
 interface Packument {
   readonly name: string
   readonly "dist-tags": Readonly<Record<string, string>>
@@ -20,7 +20,7 @@ interface Packument {
 
 export interface Registry {
   readonly url: string
-  /** The names of what was published. */
+  /** Returns the names of the published packages. */
   readonly names: () => ReadonlyArray<string>
   readonly close: () => Promise<void>
 }
@@ -31,7 +31,7 @@ const body = async (request: IncomingMessage): Promise<string> => {
   return Buffer.concat(chunks).toString("utf8")
 }
 
-/** Listens on loopback, at a free port. */
+/** Listens on a free loopback port. */
 export const open = (): Promise<Registry> => {
   const packages = new Map<string, Packument>()
   const tarballs = new Map<string, Buffer>()

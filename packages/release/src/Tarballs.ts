@@ -1,6 +1,6 @@
 /**
- * Packs the packages as they are published. pnpm writes versions in place of `workspace:`, and the exports then name what was
- * built; files that no user can get to are left out; npm packs the rest. These files are what is tried, and what is published.
+ * Packs the packages for publication. pnpm replaces `workspace:` with versions, the exports are changed to the built files, unreachable files
+ * are removed, and npm packs the rest. These tarballs are tested and published.
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
@@ -12,13 +12,13 @@ import { type Manifest, manifestOf, type Package, root } from "./Workspace.ts"
 
 export interface Tarball {
   readonly file: string
-  /** Its contents, unpacked. */
+  /** Folder with the unpacked contents. */
   readonly directory: string
   readonly manifest: Manifest
   readonly files: number
-  /** Bytes, compressed. */
+  /** Compressed size in bytes. */
   readonly size: number
-  /** How many files were left out because nothing leads to them. */
+  /** Number of files that were removed because they are unreachable. */
   readonly pruned: number
 }
 
@@ -34,7 +34,7 @@ const packOne = async (found: Package, to: string): Promise<Tarball> => {
   const directory = path.join(to, "unpacked", name)
   const out = path.join(to, "tarballs", name)
   for (const folder of [raw, directory, out]) mkdirSync(folder, { recursive: true })
-  // The one way past `prepack`, which refuses every other.
+  // Without it, `prepack` rejects the package.
   const env = { EFFECT_MCP_RELEASE: "true" }
   await run("pnpm", ["pack", "--pack-destination", raw], { cwd: found.directory, bin: [await binOf("pnpm")], env })
   await run("tar", ["-xzf", only(raw), "--strip-components=1", "-C", directory], { cwd: to })
@@ -50,7 +50,7 @@ const packOne = async (found: Package, to: string): Promise<Tarball> => {
   return { file, directory, manifest, files: files.length, size: statSync(file).size, pruned }
 }
 
-/** Packs each package below `to`, which is emptied before. */
+/** Empties the folder `to` and packs each package into it. */
 export const pack = async (packages: ReadonlyArray<Package>, to: string): Promise<ReadonlyArray<Tarball>> => {
   rmSync(to, { recursive: true, force: true })
   mkdirSync(to, { recursive: true })

@@ -1,6 +1,6 @@
 /**
- * Tools of others, each at one version, installed when first used into a folder of their own: an installation of the workspace
- * does not take them along, and its lock file does not list them.
+ * Third-party tools, each with an exact version. They are installed on first use into separate folders, so that they don't slow down the
+ * installation of the workspace.
  */
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
@@ -8,9 +8,12 @@ import { run, Skipped } from "./Command.ts"
 import { manifestOf, root } from "./Workspace.ts"
 
 const [, pnpm = "latest"] = manifestOf(root).packageManager?.split(/[@+]/) ?? []
+const { vitest = "latest" } = manifestOf(root).devDependencies ?? {}
 const platform = `${process.platform}-${process.arch}`
 
-/** What is installed for a tool. Where a package only fetches a binary when it is installed, it is the package with the binary. */
+/**
+ * Packages to install for each tool. If a package only downloads a binary on installation, this is the package that contains the binary.
+ */
 const tools = {
   attw: ["@arethetypeswrong/cli@0.18.5"],
   bun: ["bun@1.4.5"],
@@ -24,6 +27,7 @@ const tools = {
   pnpm: [`pnpm@${pnpm}`],
   publint: ["publint@0.3.25"],
   rolldown: ["rolldown@1.3.2"],
+  stryker: ["@stryker-mutator/core@10.1.1", "@stryker-mutator/vitest-runner@10.1.1", `vitest@${vitest}`],
   tsNode: ["ts-node@10.9.2", "typescript@5.9.3"],
   tsx: ["tsx@4.23.15"],
   typescript5: ["typescript@5.9.3"],
@@ -41,7 +45,7 @@ const cache = path.join(root, "node_modules/.cache/release")
 
 const installations = new Map<Tool, Promise<string>>()
 
-/** The folder that a tool is installed in; its programs are in `node_modules/.bin`. */
+/** Installs a tool and returns its folder. The programs are in `node_modules/.bin`. */
 export const install = (tool: Tool): Promise<string> => {
   const found = installations.get(tool) ?? installed(tool)
   installations.set(tool, found)
@@ -66,10 +70,10 @@ const installed = async (tool: Tool): Promise<string> => {
   }
 }
 
-/** The folder with the programs of a tool. */
+/** Returns the folder with a tool's programs. */
 export const binOf = async (tool: Tool): Promise<string> => path.join(await install(tool), "node_modules/.bin")
 
-/** The binary of a runtime. Bun's own package has one only after its install script. */
+/** Returns the binary of a runtime. Bun's package only contains one after its install script has run. */
 export const binary = async (runtime: "bun" | "deno" | "node20" | "node22"): Promise<string> => {
   const modules = path.join(await install(runtime), "node_modules")
   const places = {

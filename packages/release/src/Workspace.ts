@@ -1,4 +1,4 @@
-/** The packages of the workspace that are published: those whose manifest does not say `private`. */
+/** The published packages of the workspace, which are the ones that are not `private`. */
 import { globSync, readFileSync } from "node:fs"
 import * as path from "node:path"
 
@@ -31,7 +31,7 @@ export interface Manifest {
 }
 
 export interface Package {
-  /** Its folder. */
+  /** Folder of the package. */
   readonly directory: string
   readonly manifest: Manifest
 }
@@ -39,7 +39,7 @@ export interface Package {
 export const manifestOf = (directory: string): Manifest =>
   JSON.parse(readFileSync(path.join(directory, "package.json"), "utf8"))
 
-/** Those that are published, each after the packages that it depends on. */
+/** Returns the published packages, each after the packages that it depends on. */
 export const published = (workspace: string = root): ReadonlyArray<Package> => {
   const all = globSync("packages/*/package.json", { cwd: workspace })
     .toSorted()

@@ -1,7 +1,7 @@
 /**
- * `npm run release`: packs what is published and tries it as new users would. With `--dry-run` it ends there; without, the tarballs
- * that were tried are published. `--quick` tries npm on this Node only; `--next` makes the next version of the changes noted so far;
- * `--create FOLDER` makes a project with the packages in it.
+ * `npm run release`: packs the published packages, tests them as a new user would, and publishes the tested tarballs. `--dry-run` skips the
+ * publishing. `--quick` runs only the checks that CI runs. `--next` creates the next version from the recorded changes. `--create FOLDER`
+ * creates a project that contains the packages.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import * as os from "node:os"
@@ -24,14 +24,14 @@ import { published, root } from "./Workspace.ts"
 
 interface Check {
   readonly name: string
-  /** Whether it is part of `--quick`. */
+  /** Whether to also run the check with `--quick`. */
   readonly quick?: boolean
   readonly run: () => Promise<string>
 }
 
 const seconds = (start: number): string => `${((performance.now() - start) / 1000).toFixed(1)} s`.padStart(8)
 
-/** Runs one after the other, a line for each; gives back how many failed and were skipped. */
+/** Runs the checks one after another and prints a line for each. Returns the numbers of failed and skipped checks. */
 const runAll = async (checks: ReadonlyArray<Check>): Promise<{ readonly failed: number; readonly skipped: number }> => {
   let failed = 0
   let skipped = 0
@@ -50,12 +50,12 @@ const runAll = async (checks: ReadonlyArray<Check>): Promise<{ readonly failed: 
   return { failed, skipped }
 }
 
-/** Publishes to the local registry, by the command that publishes to any other. */
+/** Publishes to the local registry, with the same command as for any other. */
 const publishLocally = async (tarballs: ReadonlyArray<Tarball>, registry: Registry.Registry): Promise<string> => {
   const token = `--//${new URL(registry.url).host}/:_authToken=none`
   for (const { file, manifest } of tarballs) {
     const [scope] = manifest.name.split("/")
-    // A setting for the scope would win over that for all.
+    // A setting for the scope takes precedence over the general one.
     const registries = [`--registry=${registry.url}`, `--${scope}:registry=${registry.url}`]
     const args = ["publish", file, ...registries, token, "--provenance=false"]
     await run("npm", args, { cwd: path.dirname(file) })
@@ -63,7 +63,7 @@ const publishLocally = async (tarballs: ReadonlyArray<Tarball>, registry: Regist
   return `${registry.names().length} packages to a registry on this machine`
 }
 
-/** Publishes where npm is configured to, with provenance. A version that is there already is left as it is. */
+/** Publishes to npm's configured registry, with provenance. Skips versions that are already published. */
 const publish = async (tarballs: ReadonlyArray<Tarball>): Promise<void> => {
   for (const { file, manifest } of tarballs) {
     const cwd = path.dirname(file)
@@ -77,7 +77,7 @@ const publish = async (tarballs: ReadonlyArray<Tarball>): Promise<void> => {
   }
 }
 
-/** Makes the next version of what `.changeset/` notes: manifests, changelogs and the lock file. */
+/** Creates the next version from `.changeset/`: updates the manifests, the changelogs and the lock file. */
 const nextVersion = async (): Promise<void> => {
   const bin = [path.dirname(process.execPath), await binOf("changesets"), await binOf("pnpm")]
   const { stderr, stdout } = await run("changeset", ["version"], { cwd: root, bin })
@@ -88,7 +88,7 @@ const checksOf = (tarballs: ReadonlyArray<Tarball>, registry: Registry.Registry,
   const place = { tarballs, registry: registry.url, to: path.join(to, "projects") }
   const [npm, ...others] = Installs.managers
   const installation = Installs.install(npm, place)
-  // Whatever fails to install fails in the check that waits for it.
+  // A failed installation is reported by the check that waits for it.
   installation.catch(() => {})
   return [
     { name: "manifests", quick: true, run: () => Lint.manifests(tarballs) },
@@ -128,7 +128,7 @@ const checksOf = (tarballs: ReadonlyArray<Tarball>, registry: Registry.Registry,
   ]
 }
 
-/** Packs without a check, and makes a project with the packages in the folder that the user was in. */
+/** Packs without checks, and creates a project with the packages, relative to the user's folder. */
 const create = async (argv: ReadonlyArray<string>): Promise<void> => {
   const to = mkdtempSync(path.join(os.tmpdir(), "effect-mcp-create-"))
   try {

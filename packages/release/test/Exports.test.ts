@@ -10,8 +10,8 @@ const manifest = {
   exports: { "./package.json": "./package.json", ".": "./src/index.ts", "./B": "./src/room/B.ts" }
 }
 
-describe("exports of a published package", () => {
-  it("Sources become declarations and built files, linked ones if the build made them", () => {
+describe("Exports of a published package", () => {
+  it("Sources are exported as declarations and built files, or linked ones if the build made them", () => {
     const directory = mkdtempSync(join(tmpdir(), "exports-"))
     try {
       const linked = join(directory, "dist/linked/room/B.js")

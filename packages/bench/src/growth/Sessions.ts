@@ -1,4 +1,4 @@
-/** Throughput, CPU per call and heap as open sessions grow. Calls go to all of them by turns. */
+/** Measures throughput, CPU time per call and heap as the number of open sessions grows. Calls go round-robin to all of them. */
 import { Connection } from "../Connection.ts"
 import * as Http from "../Http.ts"
 import { type Cell, slice, type Table, table } from "../Measure.ts"
@@ -7,7 +7,7 @@ import * as Process from "../Process.ts"
 import * as Servers from "../Servers.ts"
 import type { Target } from "../Target.ts"
 
-/** The last is as many as may be open by default. */
+/** Numbers of sessions. The last one is the default limit. */
 const counts = [1, 100, 1000, 10_000]
 
 const opened = async (port: number, count: number): Promise<ReadonlyArray<Http.Session>> => {

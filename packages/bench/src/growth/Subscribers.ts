@@ -1,6 +1,6 @@
 /**
- * CPU per message as subscribers of one resource grow: sessions that subscribed to it (2025), or subscriptions of their own (2026).
- * They are inside the server's process (`servers/subscribers.ts`), so that ten thousand of them need no sockets.
+ * Measures the CPU time per message as the number of subscribers to a resource grows: sessions (2025), or `subscriptions/listen` requests
+ * (2026). They are inside the server's process (`servers/subscribers.ts`), so that ten thousand of them need no sockets.
  */
 import { type Cell, type Table, table } from "../Measure.ts"
 import type { Options } from "../Options.ts"
@@ -10,12 +10,12 @@ import type { Era } from "../Wire.ts"
 
 const counts = [1, 100, 1000, 10_000]
 const eras: ReadonlyArray<Era> = ["2025", "2026"]
-/** In a round, or as many as one update takes. */
+/** Minimum number of messages per round. */
 const messages = 20_000
 
 interface Updated {
   readonly messages: number
-  /** Times that the resource's own stream of changes was started. */
+  /** How often the resource's stream of changes was started. */
   readonly watchers: number
 }
 
@@ -27,7 +27,7 @@ const start = async (
   const process = Process.start(entry)
   const { child } = process
   await Process.told(process)
-  // The first makes what all share.
+  // The first subscriber creates the state that all share.
   await Process.ask(process, { open: 1, era })
   const before = await Process.heap(child)
   const more = count - 1

@@ -1,4 +1,4 @@
-/** CPU of a call as registered tools grow, which must not matter, and of a start, which registers them. */
+/** Measures the CPU time of a call, which must not depend on the number of tools, and of a start, which registers them. */
 import { slice, type Table, table } from "../Measure.ts"
 import type { Options } from "../Options.ts"
 import * as Process from "../Process.ts"

@@ -1,4 +1,4 @@
-/** Clients against the raw server: the CPU of the client's process per verified call. */
+/** Measures clients against the raw server: the CPU time of the client's process per verified call. */
 import { type ChildProcess, spawn } from "node:child_process"
 import * as path from "node:path"
 import * as Http from "../Http.ts"
@@ -16,7 +16,7 @@ interface Told {
   readonly cpu: number
 }
 
-/** Starts a client that calls the server at that URL when told to. `flags` of node. */
+/** Starts a client that calls the server at the URL when told to. `flags` are for Node. */
 export const start = (entry: Servers.Client, url: string, era: Era, flags: ReadonlyArray<string> = []) => {
   const child = spawn(process.execPath, [...flags, path.join(Process.root, entry.file), url, era], {
     cwd: Process.root,
@@ -59,7 +59,7 @@ export const client = async (options: Options): Promise<ReadonlyArray<Table>> =>
             return figures
           }
         })
-        // What fails is reported by its round.
+        // A failure is reported when the round is measured.
         await run(16, options.warm.ms / 3).catch(() => undefined)
       }
     }

@@ -1,4 +1,4 @@
-/** From spawn to the answer to `initialize`, with warm file caches. */
+/** Measures the time from spawning a server to its answer to `initialize`, with warm file caches. */
 import { mkdtempSync, rmSync } from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -10,7 +10,7 @@ import * as Servers from "../Servers.ts"
 import * as Stdio from "../Stdio.ts"
 
 export const cold = async (options: Options): Promise<ReadonlyArray<Table>> => {
-  // What a server starts with when node keeps what it compiled: `NODE_COMPILE_CACHE`, or `module.enableCompileCache()`.
+  // The server starts with Node's compile cache: `NODE_COMPILE_CACHE`, or `module.enableCompileCache()`.
   const NODE_COMPILE_CACHE = mkdtempSync(path.join(os.tmpdir(), "effect-mcp-bench-"))
   const start = async (entry: Servers.Entry, env: Readonly<Record<string, string>>) => {
     const began = performance.now()
@@ -19,7 +19,7 @@ export const cold = async (options: Options): Promise<ReadonlyArray<Table>> => {
     const ms = performance.now() - began
     const cpu = Process.cpu(server.pid) / 1e6
     const rss = Process.resident(server.pid) / 1024 ** 2
-    // In order, or nothing is written to the cache.
+    // Exit normally, otherwise nothing is written to the compile cache.
     await server.end()
     return { ms, "cpu ms": cpu, "rss MiB": rss }
   }
@@ -40,10 +40,10 @@ export const cold = async (options: Options): Promise<ReadonlyArray<Table>> => {
       }
     ])
   try {
-    // File caches and the compile cache.
+    // Fills the file caches and the compile cache.
     Progress.say("cold: filling caches")
     for (const cell of [...cells, ...cells]) {
-      // What fails is reported by its round.
+      // A failure is reported when the round is measured.
       await cell.round().catch(() => undefined)
     }
     return [

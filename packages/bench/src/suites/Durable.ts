@@ -1,4 +1,4 @@
-/** Tasks in a database: the CPU of a recorded step, and what tasks cost that only wait. Each figure is of a process of its own. */
+/** Measures tasks in a database: the CPU time of a recorded step, and the cost of waiting tasks. Each figure comes from a separate process. */
 import * as path from "node:path"
 import { type Cell, type Figures, type Table, table } from "../Measure.ts"
 import type { Options } from "../Options.ts"

@@ -1,4 +1,4 @@
-/** Generated conversations with a server in memory: what one costs, of a process of its own. */
+/** Measures the cost of a generated conversation with an in-memory server, in a separate process. */
 import * as path from "node:path"
 import { type Cell, type Table, table } from "../Measure.ts"
 import type { Options } from "../Options.ts"

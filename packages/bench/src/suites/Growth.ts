@@ -1,4 +1,4 @@
-/** How cost grows with registered tools, open sessions and subscribers: what must stay flat. */
+/** Measures how cost grows with registered tools, open sessions and subscribers. */
 import type { Table } from "../Measure.ts"
 import type { Options } from "../Options.ts"
 import { sessions } from "../growth/Sessions.ts"

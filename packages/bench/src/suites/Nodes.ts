@@ -1,4 +1,7 @@
-/** Several nodes of one server: what a call costs at the node that holds its session, and at another one; how late a client's answer is there. */
+/**
+ * Measures several nodes of one server: the cost of a call on the session's node and on another node, and the delay of a client's answer on
+ * another node.
+ */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import * as path from "node:path"
@@ -15,7 +18,7 @@ const file = `${ours}/nodes.js`
 
 interface Pair {
   readonly running: ReadonlyArray<Http.Running>
-  /** A session that the first node holds, asked for at each of the nodes. */
+  /** Requests to each node in a session that the first node holds. */
   readonly targets: ReadonlyArray<Target>
   readonly close: () => Promise<void>
 }
@@ -43,7 +46,7 @@ const pairOf = async (kind: string): Promise<Pair> => {
   }
 }
 
-/** Load at one node, and the CPU that all of them spent on it. */
+/** Runs load on one node, and returns the CPU time that all nodes spent on it. */
 const slice = async ({ running }: Pair, target: Target, inFlight: number, options: Options): Promise<Figures> => {
   const spent = (): number => running.reduce((sum, { pid }) => sum + Process.cpu(pid), 0)
   await target.run("call", inFlight, { ms: options.ramp })
@@ -59,7 +62,7 @@ const slice = async ({ running }: Pair, target: Target, inFlight: number, option
 
 const kinds = ["postgres", "redis"]
 
-/** How long answers take to questions of the first of two nodes, at that one and at the other one. */
+/** Measures how long answers take to a question from the first of two nodes, sent to either node. */
 const answered = async (kind: string): Promise<Figures> => {
   const pair = await pairOf(kind)
   try {
@@ -69,7 +72,7 @@ const answered = async (kind: string): Promise<Figures> => {
     const times: Record<"own" | "other", Array<number>> = { own: [], other: [] }
     for (let at = 0; at < 200; at++) {
       const [here, there] = [await Asking.time(session, own, own), await Asking.time(session, own, other)]
-      // The first ones are compiled meanwhile.
+      // The first rounds compile the code.
       if (at < 50) continue
       times.own.push(here)
       times.other.push(there)

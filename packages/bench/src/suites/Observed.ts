@@ -1,4 +1,7 @@
-/** What metrics add to a call: servers without and with them in one process, asked by turns, since two processes differ by more. */
+/**
+ * Cost of metrics per call. Servers with and without metrics run in one process and are called in turn, because two processes differ by
+ * more.
+ */
 import * as Http from "../Http.ts"
 import { type Cell, type Table, table } from "../Measure.ts"
 import type { Options } from "../Options.ts"
@@ -10,10 +13,10 @@ import type { Era } from "../Wire.ts"
 const eras: ReadonlyArray<Era> = ["2025", "2026"]
 const inFlight = 16
 const slice = { count: 300 }
-/** Requests of a slice that are not measured: the caches hold another server before. */
+/** Unmeasured requests before each slice, because the CPU caches still hold the other server. */
 const before = { count: 64 }
 
-/** Starts the servers; gives their ports: without metrics and with, by turns. */
+/** Starts the servers. Returns their ports, alternating between servers without and with metrics. */
 const start = () => {
   const server = Process.start({ id: "pair", file: `${ours}/pair.js`, eras: [] })
   return new Promise<{ readonly child: typeof server.child; readonly ports: ReadonlyArray<number> }>(
@@ -27,7 +30,7 @@ const start = () => {
   )
 }
 
-/** CPU of a call, in microseconds: the mean of the servers, which are alike. */
+/** Returns the CPU time of a call in microseconds, averaged over identical servers. */
 const cpuOf = async (targets: ReadonlyArray<Target>): Promise<number> => {
   let us = 0
   for (const { pid, run } of targets) {

@@ -1,4 +1,4 @@
-/** A scripted operator: how long it takes to find a call that hangs among many sessions and to stop it, by commands and by the page's routes. */
+/** Measures how long a scripted operator takes to find and stop a stuck call among many sessions, with commands and with the console's routes. */
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -14,12 +14,12 @@ import { ours } from "../Servers.ts"
 
 const many = 1000
 const token = "token-of-the-operator"
-/** What the operator knows: the age of a call that hangs, in seconds. */
+/** Age of a stuck call that the operator looks for, in seconds. */
 const age = 1
 
 const run = promisify(execFile)
 
-/** The output of `effect-mcp top`, a process of its own. */
+/** Returns the output of `effect-mcp top`, run as a separate process. */
 const top = async (command: string, url: string, ...args: ReadonlyArray<string>): Promise<string> => {
   const env = { ...process.env, EFFECT_MCP_ADMIN_TOKEN: token }
   const { stdout } = await run(process.execPath, [command, "top", url, "--json", ...args], { env, maxBuffer: 2 ** 26 })
@@ -31,7 +31,7 @@ interface Shown {
   readonly requests: ReadonlyArray<{ readonly key: string; readonly since: number }>
 }
 
-/** Finds the call, and asks for its end. */
+/** Finds the stuck call and stops it. */
 type Operator = (url: string) => Promise<void>
 
 const byCommands =
@@ -52,7 +52,7 @@ const byRoutes: Operator = async (url) => {
   await fetch(`${url}/interrupt`, { method: "POST", headers, body })
 }
 
-/** From the first look until the client of the call has its answer. */
+/** Measures the time from the first look until the client of the call has its answer. */
 const stopped = async (operator: Operator): Promise<Figures> => {
   const entry = { id: "operated", file: `${ours}/operated.js`, args: [token], eras: [] }
   const server = await Http.start(entry)
@@ -83,7 +83,7 @@ const stopped = async (operator: Operator): Promise<Figures> => {
   }
 }
 
-/** The command as it is published: one file. */
+/** Builds the command as published, in one file. */
 const commandIn = (folder: string): Promise<string> => {
   const program = programs.find(({ package: name }) => name === "cli")
   if (program === undefined) throw new Error("There is no command")

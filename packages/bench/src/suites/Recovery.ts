@@ -1,4 +1,4 @@
-/** Processes that are killed or frozen while their tasks run: when another process continues them, and what is lost. */
+/** Kills or freezes processes while their tasks run, and measures when another process continues the tasks and what is lost. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
@@ -8,13 +8,13 @@ import { Node, remove, type Result } from "../RecoveryNode.ts"
 
 const kinds = { sqlite: "SQLite", postgres: "Postgres" } as const
 type Kind = keyof typeof kinds
-/** Both stores, in this order. */
+/** The stores to measure. */
 const all: ReadonlyArray<Kind> = ["sqlite", "postgres"]
 
 type Start = (lease?: number) => Node
 
 let places = 0
-/** `use` of a new place of that kind; its processes are killed, and what is kept there removed. */
+/** Runs `use` with a new store, then kills its processes and removes its data. */
 const at = async <A>(kind: Kind, use: (start: Start) => Promise<A>): Promise<A> => {
   const folder = mkdtempSync(path.join(tmpdir(), "bench-recovery-"))
   const schema = `bench_recovery_${process.pid}_${++places}`
@@ -33,7 +33,7 @@ const at = async <A>(kind: Kind, use: (start: Start) => Promise<A>): Promise<A> 
 }
 
 const endless = { name: "t", count: 10_000, millis: 10 }
-/** A process that runs a task, some of whose steps are recorded. */
+/** Starts a process with a running task, of which some steps are recorded. */
 const running = async (start: Start, lease?: number): Promise<Node> => {
   const node = await start(lease).ready()
   await node.call("steps", endless)
@@ -41,7 +41,7 @@ const running = async (start: Start, lease?: number): Promise<Node> => {
   return node
 }
 
-/** From the end of the process to the first step in another one, which runs already. */
+/** Measures the time from a kill to the task's next step in another process, which is already running. */
 const killed = (kind: Kind): Promise<Figures> =>
   at(kind, async (start) => {
     const node = await running(start)
@@ -51,7 +51,7 @@ const killed = (kind: Kind): Promise<Figures> =>
     return { ms: (await other.line("begin t")) - from }
   })
 
-/** From the answer of a process that starts, to the first step in it; none where the step comes first. */
+/** Measures the time from the first answer of a starting process to the task's next step, or 0 if the step comes first. */
 const restarted = (kind: Kind): Promise<Figures> =>
   at(kind, async (start) => {
     await (await running(start)).kill()
@@ -62,7 +62,7 @@ const restarted = (kind: Kind): Promise<Figures> =>
   })
 
 const lease = 2000
-/** What passes until the first step in another process, beyond the lease. */
+/** Measures the time until another process continues the task of a frozen one, beyond the lease. */
 const frozen = (kind: Kind): Promise<Figures> =>
   at(kind, async (start) => {
     const node = await running(start, lease)
@@ -73,7 +73,7 @@ const frozen = (kind: Kind): Promise<Figures> =>
   })
 
 const answers = 100
-/** From an answer that one process takes to the next line of the handler, which waits in another one. */
+/** Measures the time from an answer, received by one process, to the next line of the handler, which waits in another. */
 const answered = (kind: Kind): Promise<Figures> =>
   at(kind, async (start) => {
     const [node, other] = [await start().ready(), await start().ready()]
@@ -94,14 +94,14 @@ const answered = (kind: Kind): Promise<Figures> =>
     return { ms: share(0.5), "p99 ms": share(0.99) }
   })
 
-/** Tasks that run at once, their steps, how long a step takes in milliseconds, and kills meanwhile. */
+/** Number of concurrent tasks, steps per task, milliseconds per step, and kills per batch. */
 const [tasks, steps, pace, killsEach] = [8, 100, 20, 20]
 const expected = JSON.stringify(Array.from({ length: steps }, (_, step) => step))
-/** Ten processes in a row have taken the task, and none has recorded a step of it: the ninth promise of durable tasks. */
+/** True if the task was given up because ten processes in a row took it without recording a step. */
 const isGivenUp = ({ error }: Result): boolean => error?.message?.startsWith("Gave up after") === true
 const isOver = ({ status = "" }: Result): boolean => ["completed", "failed", "cancelled"].includes(status)
 
-/** One process after the other is killed at any moment, until so many were; the last one ends the tasks. */
+/** Kills one process after another at random moments. The last process completes the tasks. */
 const batch = (kind: Kind): Promise<{ lost: number; wrong: number; again: number; givenUp: number }> =>
   at(kind, async (start) => {
     const lines: Array<string> = []
@@ -111,7 +111,7 @@ const batch = (kind: Kind): Promise<{ lost: number; wrong: number; again: number
       for (let task = ids.length; task < tasks; task++) {
         ids.push(await node.call("steps", { name: `${task}`, count: steps, millis: pace }))
       }
-      // A task may have ended in the process before: then no other one starts.
+      // All tasks may have ended in the previous process, so that none starts here.
       await node.line("start", 3000).catch(() => undefined)
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 150))
       await node.kill()

@@ -1,4 +1,4 @@
-/** Sessions that idle: what each keeps on the heap, with and without an open GET stream, and the CPU it takes to open one. */
+/** Measures idle sessions: the heap per session, with and without an open GET stream, and the CPU time for opening one. */
 import { Connection } from "../Connection.ts"
 import * as Http from "../Http.ts"
 import { type Figures, type Table, table } from "../Measure.ts"
@@ -7,7 +7,7 @@ import * as Process from "../Process.ts"
 import * as Servers from "../Servers.ts"
 
 const lanes = 8
-/** Opened before anything is measured: what opens a session is compiled by then. */
+/** Sessions opened before measuring, so that the code is already compiled. */
 const warming = 1500
 const streams = 300
 

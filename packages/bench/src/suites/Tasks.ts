@@ -1,4 +1,4 @@
-/** Calls that become tasks in memory: the CPU of one, beside a call of the same tool within its request, and what an open one keeps. */
+/** Measures in-memory tasks: the CPU time of a task compared with an ordinary call of the same tool, and the memory of an open task. */
 import { type Cell, type Figures, slice, type Table, table } from "../Measure.ts"
 import { type Options, wants } from "../Options.ts"
 import * as Servers from "../Servers.ts"
@@ -6,12 +6,12 @@ import * as Stdio from "../Stdio.ts"
 import type { Era } from "../Wire.ts"
 
 const inFlight = 16
-/** As many as may be open by default. */
+/** Default limit on open tasks. */
 const open = 10_000
-/** Opened before anything is measured: what a task needs is compiled by then. */
+/** Tasks opened before measuring, so that the code they need is already compiled. */
 const warming = 1000
 
-/** In 2026 the result comes with the task that is read. */
+/** Kinds of load by era. In 2026, reading a task also returns its result. */
 const kinds = { "2025": ["inline", "task", "awaited", "floor"], "2026": ["inline", "task", "floor"] } as const
 
 const suffixOf = ({ id }: Servers.Entry): string => id.slice("ours:tasks".length)

@@ -1,4 +1,4 @@
-/** CPU per request under load, over HTTP and over stdio. */
+/** Measures the CPU time per request under load, over HTTP and over stdio. */
 import * as Http from "../Http.ts"
 import { type Cell, slice, type Table, table } from "../Measure.ts"
 import { type Options, wants } from "../Options.ts"
@@ -23,22 +23,27 @@ interface Load {
   readonly note?: string
 }
 
+const echoAndAdd =
+  "echo and add by turns, 50 tools; handlers are async functions but for `generators`, `provided` and `trivial`"
+
 const httpLoads: ReadonlyArray<Load> = [
-  { title: "HTTP tools/call, 16 at once", kind: "call", inFlight: 16, note: "echo and add by turns, 50 tools" },
+  { title: "HTTP tools/call, 16 at once", kind: "call", inFlight: 16, note: echoAndAdd },
+  { title: "HTTP tools/call that waits 1 ms, 16 at once", kind: "wait", inFlight: 16, note: "a timer" },
   { title: "HTTP tools/call, 64 at once", kind: "call", inFlight: 64 },
   { title: "HTTP tools/list of 50 tools, 16 at once", kind: "list", inFlight: 16 },
   { title: "HTTP echo of 1 MiB, 4 at once", kind: "big", inFlight: 4 },
   { title: "HTTP progress", kind: "flood", inFlight: 1, unit: floods, note: "per notification, 1000 in a call" }
 ]
 const stdioLoads: ReadonlyArray<Load> = [
-  { title: "stdio tools/call, 64 in flight", kind: "call", inFlight: 64, note: "echo and add by turns, 50 tools" },
+  { title: "stdio tools/call, 64 in flight", kind: "call", inFlight: 64, note: echoAndAdd },
+  { title: "stdio tools/call that waits 1 ms, 64 in flight", kind: "wait", inFlight: 64, note: "a timer" },
   { title: "stdio tools/call, 1 in flight", kind: "call", inFlight: 1 },
   { title: "stdio tools/list of 50 tools, 16 in flight", kind: "list", inFlight: 16 },
   { title: "stdio echo of 1 MiB, 4 in flight", kind: "big", inFlight: 4 },
   { title: "stdio progress", kind: "flood", inFlight: 1, unit: floods, note: "per notification, 1000 in a call" }
 ]
 
-/** What fails here fails again where it is measured, and is reported there. */
+/** A failure here occurs again during the measurement, which reports it. */
 const warmUp = async ({ entry, era, target }: Measured, kind: Kinds, inFlight: number, limit: Limit): Promise<void> => {
   try {
     await target.run(kind, inFlight, limit)
@@ -57,7 +62,7 @@ const measure = async (
   for (const one of measured) {
     const { entry, era, target } = one
     Progress.say(`warming up ${entry.id} ${era}`)
-    // The second era of a process finds most of its code compiled.
+    // For the second era of a process, most of the code is already compiled.
     const ms = options.warm.ms / (warm.has(target.pid) ? 2 : 1)
     await warmUp(one, "call", 16, { ...options.warm, ms })
     warm.add(target.pid)
@@ -72,7 +77,7 @@ const measure = async (
       round: () =>
         slice(target, { ...load, ms: options.ms, ramp: Servers.isPeer(entry) ? options.ramp * 2 : options.ramp })
     }))
-    // Calls are warm by now; what is particular to another kind of load is not.
+    // Calls are warm by now, but the code of other kinds of load is not.
     if (load.kind !== "call") for (const one of loaded) await warmUp(one, load.kind, load.inFlight, { ms: 300 })
     tables.push(await table(load.title, cells, options.rounds, load.note))
   }

@@ -14,7 +14,7 @@ const initialize = {
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } }
 }
 
-/** Runs a file, and gives back its first line and how it ended. */
+/** Runs a file, and returns its first line and its exit. */
 const run = async (file: string, args: ReadonlyArray<string>, input: string) => {
   const child = spawn(process.execPath, [file, ...args], {
     cwd: path.dirname(file),
@@ -36,7 +36,7 @@ const serverIn = async (file: string): Promise<string> => {
   return JSON.parse(first).result.serverInfo.name
 }
 
-/** A directory from which no package can be found. */
+/** A directory from which no package can be resolved. */
 const inScratch = async (use: (directory: string) => Promise<void>) => {
   const directory = mkdtempSync(path.join(os.tmpdir(), "effect-mcp-bundle-"))
   try {
@@ -49,12 +49,12 @@ const inScratch = async (use: (directory: string) => Promise<void>) => {
 const bundled = (program: Program, use: (file: string) => Promise<void>) =>
   inScratch(async (directory) => {
     const file = await bundle(program, directory)
-    const files = program.split === true ? ["NOTICE", "chunks", program.out] : [program.out]
+    const files = program.split === true ? ["NOTICE", "chunks", program.out, "page"] : [program.out]
     assert.deepStrictEqual(readdirSync(directory), files)
     await use(file)
   })
 
-describe("A bundled program", () => {
+describe("Bundled programs", () => {
   for (const program of programs.filter(({ out }) => out.endsWith("-server.js"))) {
     it(`A bundled program starts and answers: ${program.out}`, () =>
       bundled(program, async (file) => {
@@ -62,7 +62,7 @@ describe("A bundled program", () => {
       }))
   }
 
-  it("A bundled program is also the command that answers --version, with the notice of its licenses", async () => {
+  it("A bundled program is also the command, answers --version and has its license notice", async () => {
     const [program] = programs
     assert.isDefined(program)
     await bundled(program, async (file) => {
@@ -101,7 +101,7 @@ describe("A bundled program", () => {
   })
 })
 
-describe("The page about performance", () => {
+describe("Performance page", () => {
   const page = readFileSync(path.join(root, "../docs/pages/performance.md"), "utf8")
   const block = (name: string): string => {
     const [, code = ""] = new RegExp(`^\`\`\`\\w+ ${name}\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(page) ?? []
@@ -111,7 +111,7 @@ describe("The page about performance", () => {
   const examples = path.join(root, "../examples")
   const source = path.join(examples, "src/calculator-server.ts")
 
-  it("The page about a fast start bundles a server, and starts it", () =>
+  it("The fast start example bundles a server and starts it", () =>
     inScratch(async (directory) => {
       writeFileSync(path.join(directory, "package.json"), `{ "type": "module" }`)
       const [, command, ...args] = block("bundle").trim().split(" ")
@@ -128,7 +128,7 @@ describe("The page about performance", () => {
       assert.strictEqual(await serverIn(path.join(directory, "start.js")), "calculator")
     }))
 
-  it("The page about a fast start compiles schemas by an import", () =>
+  it("The fast start example compiles schemas with an import", () =>
     inScratch(async (directory) => {
       writeFileSync(path.join(directory, "package.json"), `{ "type": "module" }`)
       symlinkSync(path.join(examples, "node_modules"), path.join(directory, "node_modules"))

@@ -4,15 +4,15 @@ import { link, linked } from "../../src/Linked.ts"
 
 const sources = /\/packages\/(\w+)\/src\//
 
-/** What is loaded together with a file: itself, and the files of its package that it imports. */
+/** Files loaded together: a file, and the files of its package that it imports. */
 const together = (files: ReadonlyArray<OutputChunk>, name: string): ReadonlyArray<OutputChunk> => {
   const file = files.find(({ fileName }) => fileName === name)
   return file === undefined ? [] : [file, ...file.imports.flatMap((imported) => together(files, imported))]
 }
 
-describe("The published files", () => {
+describe("Published files", () => {
   for (const name of linked) {
-    it(`The published files of ${name} export what its modules do, and hold each module once`, async () => {
+    it(`The published files of ${name} export the same as its modules and contain each module once`, async () => {
       const files = await link(name)
       const modules = files.flatMap((file) => Object.keys(file.modules)).filter((id) => sources.test(id))
       assert.strictEqual(new Set(modules).size, modules.length)
@@ -25,7 +25,7 @@ describe("The published files", () => {
     })
   }
 
-  it("The published files of a server over stdio load nothing that only HTTP needs", async () => {
+  it("A stdio server loads nothing that only HTTP needs", async () => {
     const files = await link("server")
     const loaded = together(files, "McpServer.js")
     assert.deepStrictEqual(

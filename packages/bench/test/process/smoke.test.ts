@@ -6,16 +6,16 @@ import * as Stdio from "../../src/Stdio.ts"
 import type { Target } from "../../src/Target.ts"
 import * as Wire from "../../src/Wire.ts"
 
-/** Sources, not what is published: a test needs no build. */
+/** The sources instead of the published files, so that a test needs no build. */
 const fromSource = (entry: Servers.Entry): Servers.Entry => ({
   ...entry,
   file: entry.file.replace(Servers.ours, "servers").replace(/\.js$/, ".ts")
 })
 const tested = (entries: ReadonlyArray<Servers.Entry>) =>
   entries.filter(({ id }) => id === "raw" || id.startsWith("ours")).map(fromSource)
-const kinds = ["call", "list", "read", "flood", "big"] as const
+const kinds = ["call", "wait", "list", "read", "flood", "big"] as const
 
-/** How many requests were answered rightly, and the CPU they took. */
+/** Number of correctly answered requests, and the CPU time they took. */
 const everyKind = async (target: Target) => {
   let requests = 0
   for (const kind of kinds) requests += (await target.run(kind, 2, { count: 4 })).requests
@@ -23,10 +23,10 @@ const everyKind = async (target: Target) => {
 }
 const expected = kinds.length * 4
 
-describe("The harness", () => {
+describe("Bench harness", () => {
   for (const entry of tested(Servers.stdio())) {
     for (const era of entry.eras) {
-      it(`The harness asks ${entry.id} over stdio in ${era} for everything, and checks what it says`, async () => {
+      it(`The harness asks ${entry.id} over stdio in ${era} for everything and checks the answers`, async () => {
         const target = Stdio.target(entry, era)
         try {
           await target.ready()
@@ -41,7 +41,7 @@ describe("The harness", () => {
   }
 
   for (const entry of tested(Servers.http())) {
-    it(`The harness asks ${entry.id} over HTTP in ${entry.eras.join(" and ")} for everything, and checks what it says`, async () => {
+    it(`The harness asks ${entry.id} over HTTP in ${entry.eras.join(" and ")} for everything and checks the answers`, async () => {
       const server = await Http.start(entry)
       try {
         for (const era of entry.eras) {
@@ -56,7 +56,7 @@ describe("The harness", () => {
     })
   }
 
-  it("The harness counts the messages of an update to subscribers of either kind, all served by a single watcher", async () => {
+  it("The harness counts update messages to both kinds of subscribers, served by one watcher", async () => {
     const server = Process.start({ id: "subscribers", file: "servers/subscribers.ts", eras: [] })
     try {
       await Process.told(server)
@@ -68,7 +68,7 @@ describe("The harness", () => {
     }
   })
 
-  it("The harness does not accept a wrong answer", () => {
+  it("The harness rejects a wrong answer", () => {
     const right = { id: 2, result: { content: [{ text: "hello 2" }] } }
     Wire.verify("call", [right], 2)
     assert.throws(() => Wire.verify("call", [{ ...right, id: 4 }], 2), /No answer/)

@@ -1,4 +1,4 @@
-/** The fetch handler on Cloudflare's runtime, without sessions: no request may use what another one made. */
+/** The fetch handler on Cloudflare's runtime, without sessions: no request may use objects that another one created. */
 import { McpClient } from "@effect-mcp/client"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Stream } from "effect"
@@ -10,7 +10,7 @@ import { rolldown } from "rolldown"
 
 const workerFile = fileURLToPath(new URL("../fixtures/worker.ts", import.meta.url))
 
-/** Why the runtime is not there; undefined where it is. */
+/** Why the runtime is missing, or `undefined` if it is available. */
 const missing = (): string | undefined => {
   try {
     const miniflare = createRequire(import.meta.resolve("miniflare"))
@@ -61,9 +61,9 @@ const url = Effect.gen(function* () {
   return new URL("/mcp", yield* Effect.promise(() => worker.ready)).href
 })
 
-describe.skipIf(reason !== undefined)("A Worker without sessions", () => {
+describe.skipIf(reason !== undefined)("Sessionless Workers", () => {
   it.live.each(["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] as const)(
-    "A Worker without sessions serves our client in %s, call after call",
+    "A sessionless Worker serves our client in %s, call after call",
     (version) =>
       Effect.gen(function* () {
         const context = yield* Layer.build(

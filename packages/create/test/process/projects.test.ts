@@ -24,7 +24,7 @@ const ran = (folder: string, command: string, args: ReadonlyArray<string>): Effe
     return Effect.sync(() => child.kill())
   })
 
-/** Links what the manifests of projects name, and nothing else, into the folder in which they are. */
+/** Links the dependencies of the projects' manifests, and nothing else, into the projects' folder. */
 const link = (parent: string, projects: ReadonlyArray<string>): void => {
   const named = projects.flatMap((name) => {
     const { dependencies, devDependencies } = manifestOf(join(parent, name))
@@ -59,7 +59,7 @@ const greeted = (client: McpClient.McpClient["Service"]) =>
     assert.strictEqual(client.serverInfo.name, "my-server")
   })
 
-/** The URL that a server over HTTP has, once it answers. */
+/** Waits until an HTTP server responds, and returns its URL. */
 const served = (folder: string) =>
   Effect.map(
     Effect.acquireRelease(
@@ -83,9 +83,9 @@ const served = (folder: string) =>
   ).pipe(Effect.flatten)
 
 describe.concurrent.each(variants.map((argv) => ({ argv, title: argv.join(" ") || "no option" })))(
-  "A project of $title",
+  "A $title project",
   ({ argv }) => {
-    it.live("A created project passes its test in every revision, and serves", () =>
+    it.live("A created project passes its test in every revision and serves", () =>
       Effect.gen(function* () {
         const folder = yield* project(...argv)
         const { scripts } = manifestOf(folder)
@@ -109,8 +109,8 @@ describe.concurrent.each(variants.map((argv) => ({ argv, title: argv.join(" ") |
   }
 )
 
-describe("The projects", () => {
-  it.live("The test of a created project fails on a Node that runs no TypeScript", () =>
+describe("Created projects", () => {
+  it.live("A project's test fails on a Node version that cannot run TypeScript", () =>
     Effect.gen(function* () {
       const folder = yield* project()
       const script = manifestOf(folder).scripts.test.replace("node", "node --no-experimental-strip-types")
@@ -119,7 +119,7 @@ describe("The projects", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("Created projects compile by their own settings", () =>
+  it.live("Projects compile with their own settings", () =>
     Effect.gen(function* () {
       const parent = yield* temporary
       const names = variants.map((argv) => ["project", ...argv].join(""))
@@ -127,7 +127,7 @@ describe("The projects", () => {
       link(parent, names)
       const settings = names.map((name) => readFileSync(join(parent, name, "tsconfig.json"), "utf8"))
       assert.strictEqual(new Set(settings).size, 1)
-      // One program for all: most of the time goes into the packages that they share.
+      // Compiles all projects at once, because most of the time is spent on shared packages.
       const { compilerOptions, include } = JSON.parse(settings[0] ?? "")
       const all = { compilerOptions, include: include.map((folder: string) => `*/${folder}`) }
       writeFileSync(join(parent, "tsconfig.json"), JSON.stringify(all))

@@ -1,4 +1,4 @@
-/** Runs of the command in a folder that goes away. */
+/** Runs the command in a temporary folder. */
 import { run } from "@effect-mcp/create/run"
 import { Effect } from "effect"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -12,10 +12,10 @@ export const temporary = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
 )
 
-/** One run of the command in a folder. */
+/** Runs the command in a folder. */
 export const create = (cwd: string, ...argv: ReadonlyArray<string>) => createBy({}, cwd, ...argv)
 
-/** The same with variables of a user. */
+/** Runs the command with environment variables. */
 export const createBy = (env: { readonly [name: string]: string }, cwd: string, ...argv: ReadonlyArray<string>) => {
   const said = { stdout: "", stderr: "" }
   const to = (name: "stderr" | "stdout") => ({ write: (text: string) => (said[name] += text) })

@@ -1,8 +1,8 @@
 /**
- * Conversations with a real server, recorded once and replayed as a double of it: for tests of clients.
+ * Records conversations with a real server and replays them as a test double, for client tests.
  *
- * `effect-mcp record` writes a cassette, as a `Recorder` does for what it hears. It holds messages only: no headers, and no secrets that are
- * known by their names or shapes.
+ * You can record a cassette with `effect-mcp record` or with a `Recorder`. A cassette contains only messages. Headers are not recorded, and
+ * secrets recognizable by name or format are redacted.
  */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Framing from "@effect-mcp/core/Framing"
@@ -21,19 +21,22 @@ export { CassetteError, type CassetteEntry as Entry } from "./Entry.ts"
 export { Recorder, type Options as RecorderOptions } from "./Recorder.ts"
 export { redact, redacted, redactName } from "./redact.ts"
 
-/** A cassette that was read. */
+/** A cassette that has been read. */
 export interface Cassette {
-  /** The revision that was spoken. */
+  /** The revision used in the recording. */
   readonly revision: Revision.Version
-  /** A wire to the recorded server. Each takes the next conversation of the cassette; the last one again where there is no other. */
+  /**
+   * Opens a connection to the recorded server. Each connection plays the next recorded conversation, and the last one is repeated when
+   * there are no more.
+   */
   readonly open: Effect.Effect<Transport.Transport>
-  /** Where clients differed from the recording so far, as sentences. */
+  /** How clients have differed from the recording so far, as sentences. */
   readonly differences: Effect.Effect<ReadonlyArray<string>>
-  /** The recorded requests of the newest wire that have not come yet, as sentences. */
+  /** Recorded requests that the newest connection hasn't received yet, as sentences. */
   readonly left: Effect.Effect<ReadonlyArray<string>>
 }
 
-/** What the recorded server answered to `initialize`, or else the version that the requests declare. */
+/** Returns the version in the server's answer to `initialize`, or else the version that the requests declare. */
 const revisionOf = (entries: ReadonlyArray<PlacedEntry>): Revision.Version | undefined => {
   const messages = entries.map(({ message }) => message)
   const chosen = messages
@@ -44,7 +47,7 @@ const revisionOf = (entries: ReadonlyArray<PlacedEntry>): Revision.Version | und
   return typeof version === "string" ? Revision.get(version)?.version : undefined
 }
 
-/** The wire of one conversation. */
+/** Creates the wire that replays one conversation. */
 const wire = (file: string, entries: ReadonlyArray<PlacedEntry>, onDifference: (message: string) => void) => {
   const early: Array<Transport.Inbound> = []
   let push = (inbound: Transport.Inbound): void => void early.push(inbound)
@@ -71,13 +74,13 @@ const wire = (file: string, entries: ReadonlyArray<PlacedEntry>, onDifference: (
   return { replay, transport }
 }
 
-/** The conversation of a cassette, from its text. `file` is named in errors. */
+/** Creates a cassette from its text. Errors refer to it as `file`. */
 export const make = (text: string, file: string): Effect.Effect<Cassette, CassetteError> =>
   Effect.gen(function* () {
     const entries = yield* parse(text, file)
     const revision = revisionOf(entries)
     if (revision === undefined) {
-      return yield* new CassetteError({ message: `${file} has no conversation: no revision was agreed on in it` })
+      return yield* new CassetteError({ message: `${file} has no conversation: no revision was negotiated in it` })
     }
     const sessions = [...Map.groupBy(entries, ({ session = 1 }) => session).values()]
     const differences: Array<string> = []
@@ -125,9 +128,9 @@ export const read = (file: string): Effect.Effect<Cassette, CassetteError, FileS
   })
 
 /**
- * A client of a recorded server (`effect-mcp record FILE -- COMMAND`), in the recorded revision. It answers each request as in the recording,
- * whatever the request's id and progress token. A request that was not recorded fails with the difference and its line.
- *
+ * Provides a client of a recorded server (`effect-mcp record FILE -- COMMAND`), using the recorded revision. Each request receives its
+ * recorded response, regardless of its ID and progress token. A request that wasn't recorded fails with an error that shows the difference
+ * and the line in the file.
  * @example
  * ```ts
  * import { NodeServices } from "@effect/platform-node"

@@ -1,33 +1,33 @@
-/** The lines of a cassette: what a client and a server said to each other, as JSON, one message a line. */
+/** The lines of a cassette: messages between a client and a server as JSON, one per line. */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** A cassette that cannot be read. The message names the file and the line. */
+/** The cassette can't be read. The message names the file and line. */
 export class CassetteError extends Data.TaggedError("CassetteError")<{ readonly message: string }> {}
 
 const Head = Schema.Struct({
-  /** The version of the format. */
+  /** Version of the file format. */
   cassette: Schema.Literal(1),
-  /** The server that was recorded, as people recognise it. */
+  /** Display name of the recorded server. */
   server: Schema.String
 })
 
-/** One message. */
+/** A single message. */
 export const CassetteEntry = Schema.Struct({
   from: Schema.Literals(["client", "server"]),
   /** Milliseconds since the recording began. */
   at: Schema.Number,
-  /** Numbers conversations: over HTTP there may be several. Default 1. */
+  /** Conversation number, because HTTP may have several at once. Default 1. */
   session: Schema.optionalKey(Schema.Number),
   /** The message. */
   message: Schema.Json,
-  /** HTTP: the id of the request on whose response it came. */
+  /** For HTTP: ID of the request whose response carried the message. */
   of: Schema.optionalKey(Schema.Union([Schema.String, Schema.Number]))
 })
 export type CassetteEntry = typeof CassetteEntry.Type
 
-/** An entry, and the line of the file that has it. */
+/** An entry and its line number in the file. */
 export interface PlacedEntry extends CassetteEntry {
   readonly line: number
 }
@@ -37,7 +37,7 @@ const decodeEntry = Schema.decodeUnknownEffect(Schema.fromJsonString(CassetteEnt
 
 export const head = (server: string): string => JSON.stringify({ cassette: 1, server })
 
-/** The entries of a cassette. `file` is named in errors. */
+/** Parses a cassette. Errors refer to it as `file`. */
 export const parse = Effect.fnUntraced(function* (text: string, file: string) {
   const lines = text.split("\n").map((text, index) => ({ text: text.trim(), line: index + 1 }))
   const [first, ...rest] = lines.filter(({ text }) => text !== "")

@@ -1,4 +1,4 @@
-/** Writes down what passes between clients and a server, as lines of a cassette. */
+/** Records the messages exchanged by clients and a server as the lines of a cassette. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isTaken } from "../model/Call.ts"
 import { sessionHeader } from "../play/Receiver.ts"
@@ -12,15 +12,15 @@ import * as Redact from "./redact.ts"
 import { at, parse } from "../model/json.ts"
 
 export interface Options extends Redact.Options {
-  /** The server, as people recognise it; it is written without secrets of its command or URL. */
+  /** Name of the server, which is recorded without any secrets in its command or URL. */
   readonly server: string
-  /** Milliseconds since the recording began. */
+  /** Returns the number of milliseconds since the recording began. */
   readonly now: () => number
-  /** Takes one line, without its end. The first comes with the first message. */
+  /** Writes one line, without its line ending. The first line is written along with the first message. */
   readonly write: (line: string) => void
 }
 
-/** The ids of events that are remembered, so that a stream that is resumed is written once. */
+/** Maximum number of event ids to remember, so that a resumed stream is recorded only once. */
 const mostEvents = 10_000
 
 interface More {
@@ -29,7 +29,7 @@ interface More {
 }
 
 export class Recorder {
-  /** What was redacted: the methods or kinds of messages, with paths. */
+  /** Redacted locations: methods or message kinds, with paths. */
   readonly redacted = new Set<string>()
   messages = 0
   private readonly options: Options
@@ -39,7 +39,7 @@ export class Recorder {
   }
 
   private put(from: "client" | "server", json: unknown, { of, session = 1 }: More = {}): void {
-    // The members of a batch are messages of their own.
+    // Record each message of a batch separately.
     if (Array.isArray(json)) {
       for (const member of json) this.put(from, member, { of, session })
       return
@@ -57,7 +57,7 @@ export class Recorder {
     if (json !== undefined) this.put(from, json, more)
   }
 
-  /** One client of a server over stdio. */
+  /** Records one client of a server over stdio. */
   lines() {
     const nothing = () => {}
     return {
@@ -69,7 +69,7 @@ export class Recorder {
     }
   }
 
-  /** Any number of clients of a server over Streamable HTTP or HTTP with SSE. */
+  /** Records any number of clients of a server over Streamable HTTP or HTTP with SSE. */
   http(): { readonly begin: (request: TargetRequest) => Exchanged; readonly isPlace: (url: string) => boolean } {
     const sessions = new Map<string, number>()
     /** The sessions of HTTP with SSE, by the URLs for their messages. */

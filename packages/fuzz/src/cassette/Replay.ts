@@ -1,8 +1,8 @@
 /**
- * The server of a cassette: it answers a request that was recorded as the recorded server did.
+ * The server side of a cassette. Responds to each recorded request the way the recorded server did.
  *
- * Ids and progress tokens are those of the client that asks now. A message of the server is due once all that it followed from is there:
- * its request, and the client's answers to the questions before it. Requests may come in another order than they were recorded in.
+ * IDs and progress tokens are replaced by the current client's. A recorded server message is sent once everything it depends on has
+ * arrived: its request, and the client's answers to earlier questions. Requests may arrive in a different order than they were recorded in.
  */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -11,23 +11,23 @@ import { comparable, differences, show } from "./difference.ts"
 import type { PlacedEntry } from "./Entry.ts"
 import { at } from "../model/json.ts"
 
-/** A message of the client, as it was recorded. */
+/** A recorded client message. */
 interface Sent {
   readonly line: number
   readonly message: unknown
   readonly kind: "request" | "response" | "notification"
   readonly method: string
-  /** Whether it has come. */
+  /** True once it has arrived. */
   came: boolean
-  /** What it came as, with the ids of now. */
+  /** The message as it arrived, with the current IDs. */
   now: unknown
 }
 
-/** A message of the server, and what it followed from. */
+/** A message from the server, and the messages that caused it. */
 interface Due {
   readonly message: unknown
   readonly owner: Sent | undefined
-  /** The answers of the client that came before it, to questions about the same request. */
+  /** Earlier answers from the client to questions about the same request. */
   readonly after: ReadonlyArray<Sent>
   sent: boolean
 }
@@ -42,7 +42,7 @@ const tokenOf = (message: unknown): unknown => at(message, "params", "_meta", "p
 const kindOf = (message: unknown): Sent["kind"] =>
   at(message, "method") === undefined ? "response" : at(message, "id") === undefined ? "notification" : "request"
 
-/** The request of the client that a message of the server belongs to. */
+/** Returns the client request a server message belongs to. */
 const ownerOf = (
   { message, of }: PlacedEntry,
   before: ReadonlyArray<Sent>,
@@ -63,7 +63,7 @@ const ownerOf = (
   )
 }
 
-/** What was recorded, as what the client sends and what is then due. */
+/** Splits a recording into the messages the client sends and the server messages that depend on them. */
 const plan = (entries: ReadonlyArray<PlacedEntry>) => {
   const sent: Array<Sent> = []
   const due: Array<Due> = []
@@ -86,12 +86,12 @@ const plan = (entries: ReadonlyArray<PlacedEntry>) => {
 }
 
 export interface Options {
-  /** Named in errors. */
+  /** Name of the file, for errors. */
   readonly file: string
   readonly entries: ReadonlyArray<PlacedEntry>
-  /** Takes a message of the server. */
+  /** Called with each message the server sends. */
   readonly receive: (message: JsonObject) => void
-  /** Called with what differs from the recording. */
+  /** Called with each difference from the recording. */
   readonly onDifference: (message: string) => void
 }
 
@@ -111,14 +111,14 @@ export class Replay {
     this.askedBy = askedBy
   }
 
-  /** The recorded requests that have not come, as sentences. */
+  /** Recorded requests that haven't arrived yet, as sentences. */
   get left(): ReadonlyArray<string> {
     return this.sent
       .filter(({ came, kind }) => kind === "request" && !came)
       .map(({ line, message }) => `line ${line}: ${told(message)}`)
   }
 
-  /** A message of the client. */
+  /** Handles a client message. */
   take(message: unknown): void {
     const kind = kindOf(message)
     if (kind === "request") this.request(message)
@@ -132,10 +132,10 @@ export class Replay {
     const found = open.find((each) => differ(each, message).length === 0)
     if (found !== undefined) return this.come(found, message)
     const id = at(message, "id")
-    // A client may see at any time whether the server is there.
+    // A client may check at any time whether the server is still there.
     if (method === "ping") return this.options.receive(response(id, { result: {} }))
     const why = this.whyNot(message, open)
-    // A client that speaks both eras asks first; a server of one era does not know that question.
+    // A client that supports both eras probes first, but a server of a single era doesn't know that request.
     const isProbe = method === "server/discover" || method === "initialize"
     if (!isProbe) this.options.onDifference(why)
     const code = isProbe ? McpError.MethodNotFound : McpError.InternalError
@@ -162,7 +162,7 @@ export class Replay {
     this.options.onDifference(why)
     const owner = this.askedBy.get(id)
     if (owner === undefined) return
-    // The request that the question was about would wait for ever.
+    // Otherwise the request that the question was about would wait forever.
     for (const each of this.due) if (each.owner === owner) each.sent = true
     const error = { code: McpError.InternalError, message: why }
     this.options.receive(response(at(owner.now, "id"), { error }))
@@ -174,7 +174,7 @@ export class Replay {
     this.release()
   }
 
-  /** Sends what is due. */
+  /** Sends all messages that are due. */
   private release(): void {
     const blocked = new Set<Sent | undefined>()
     for (const each of this.due) {
@@ -193,7 +193,7 @@ export class Replay {
     const { file } = this.options
     const method = methodOf(message)
     const given = `The client sent ${told(message)}`
-    const advice = "Record it again if the change is meant"
+    const advice = "Record it again if the change is intended"
     const again = this.sent.findLast((each) => each.method === method && differ(each, message).length === 0)
     if (again !== undefined) {
       return `${given} once more than ${file} has it: line ${again.line} was the last one, and is replayed. ${advice}`
@@ -210,20 +210,20 @@ export class Replay {
   }
 }
 
-/** A request, as people write it down. */
+/** Formats a request for people to read. */
 const told = (message: unknown): string => {
   const params = comparable(at(message, "params"))
   return `${methodOf(message)}${params === undefined ? "" : ` ${show(params)}`}`
 }
 
-/** How a request or notification differs from the recorded one. */
+/** Returns the differences between a request or notification and the recorded one. */
 const differ = ({ message: recorded, method }: Sent, message: unknown): ReadonlyArray<string> => {
-  // What a client says of itself, and ids of requests, differ from run to run.
+  // Client info and request ids differ from run to run.
   if (method === "initialize" || method === "notifications/cancelled") return []
   return differences(comparable(at(recorded, "params")), comparable(at(message, "params")), "params")
 }
 
-/** A recorded message with the ids of now; undefined where the client that asks now has no use for it. */
+/** Returns a recorded message with the current IDs, or `undefined` if the current client can't use it. */
 const translate = ({ message, owner }: Due): JsonObject | undefined => {
   if (!isJsonObject(message)) return undefined
   const id = at(owner?.now, "id")
@@ -237,7 +237,7 @@ const translate = ({ message, owner }: Due): JsonObject | undefined => {
   return { ...message, ...named(message, id) }
 }
 
-/** The subscription that a message names, where it does. */
+/** The subscription that a message names, if any. */
 const named = (message: JsonObject, id: unknown): JsonObject => {
   const entries = ["params", "result"].flatMap((part) => {
     const meta = at(message, part, "_meta")

@@ -1,4 +1,4 @@
-/** How two requests differ, where ids, progress tokens and what every request of a client carries do not count. */
+/** Compares two requests. Ignores ids, progress tokens, and the declarations that a client adds to every request. */
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { at } from "../model/json.ts"
@@ -17,7 +17,7 @@ const passing = new Set<string>([
 
 const isEmpty = (json: unknown): boolean => isJsonObject(json) && Object.keys(json).length === 0
 
-/** Params as they are compared: no `_meta` that passes, and none at all is the same as empty ones. */
+/** Removes ignored members of `_meta` from params. Missing params equal empty params. */
 export const comparable = (params: unknown): unknown => {
   if (!isJsonObject(params)) return params
   const { _meta: meta, ...rest } = params
@@ -28,13 +28,13 @@ export const comparable = (params: unknown): unknown => {
   return isEmpty(all) ? undefined : all
 }
 
-/** Texts are cut: they may be long. */
+/** Formats JSON, truncated. */
 export const show = (json: unknown): string => {
   const text = JSON.stringify(json) ?? "nothing"
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
 
-/** Whether a text is one that was recorded, in which secrets are redacted. */
+/** True if a text equals a recorded one, ignoring redacted secrets. */
 const fits = (recorded: string, text: string): boolean => {
   if (!recorded.includes(redacted)) return recorded === text
   const parts = recorded.split(redacted)
@@ -49,7 +49,7 @@ const fits = (recorded: string, text: string): boolean => {
   return true
 }
 
-/** Fields by the names of the recording: of a name that was redacted only a part is known. */
+/** Renames fields to the names in the recording, where names may be partly redacted. */
 const renamed = (json: JsonObject, recorded: JsonObject): JsonObject => {
   const hidden = Object.keys(recorded).filter((name) => name.includes(redacted) && !Object.hasOwn(json, name))
   if (hidden.length === 0) return json
@@ -60,12 +60,12 @@ const renamed = (json: JsonObject, recorded: JsonObject): JsonObject => {
   return Object.fromEntries(Object.entries(json).map(([name, member]) => [nameOf(name), member]))
 }
 
-/** The places where JSON is not what was recorded, as sentences. A redacted value fits any. */
+/** Returns the differences from recorded JSON, as sentences. A redacted value matches any other. */
 export const differences = (recorded: unknown, json: unknown, path: string): ReadonlyArray<string> => {
   if (recorded === redacted && json !== undefined) return []
   if (typeof recorded === "string" && typeof json === "string") {
     if (fits(recorded, json)) return []
-    // A text that is JSON was laid out anew where a secret was removed from it.
+    // Redacting a text that is JSON also reformatted it.
     const [was, is] = recorded.includes(redacted) ? [containerIn(recorded), containerIn(json)] : []
     if (was !== undefined && is !== undefined) return differences(was, is, path)
   }
@@ -80,9 +80,9 @@ export const differences = (recorded: unknown, json: unknown, path: string): Rea
   if (Object.is(recorded, json)) return []
   return [
     recorded === undefined
-      ? `${path} is ${show(json)} and was not there`
+      ? `${path} is ${show(json)}, but was missing`
       : json === undefined
-        ? `${path} is not there and was ${show(recorded)}`
-        : `${path} is ${show(json)} and was ${show(recorded)}`
+        ? `${path} is missing, but was ${show(recorded)}`
+        : `${path} is ${show(json)}, but was ${show(recorded)}`
   ]
 }

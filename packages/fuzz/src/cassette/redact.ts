@@ -1,39 +1,39 @@
 /**
- * Removes secrets from recorded messages: values of fields that are named like secrets, and texts that look like credentials.
- * Texts that are JSON are treated like JSON.
+ * Removes secrets from recorded messages: the values of fields with secret-sounding names, and text that looks like a credential. Text that
+ * contains JSON is treated as JSON.
  *
- * Headers are never recorded, so a cassette has no credentials of HTTP requests.
+ * Headers are never recorded, so a cassette doesn't contain the credentials of HTTP requests.
  */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import { parse } from "../model/json.ts"
 
-/** Stands for a secret. In a request that is compared it fits any text. */
+/** Placeholder for a secret. When requests are compared, it matches any text. */
 export const redacted = "[redacted]"
 
 const names =
   /secret|passw(?:or)?d|passphrase|api[-_]?key|private[-_]?key|access[-_]?key|credential|cookie|authorization|bearer|^x-?auth|(?:^|[-_a-z])token$/i
-/** Words that name a secret only on their own: a `userPin`, but no `pinned`. */
+/** Names of secrets that only count as a separate word: `userPin`, but not `pinned`. */
 const words: ReadonlySet<string> = new Set(["cvc", "cvv", "otp", "passcode", "pin", "pwd", "totp"])
 const short = [...words].join("|")
-/** Between the words of `user_pin`, `userPin` and `PINCode`. */
+/** Splits words, as in `user_pin`, `userPin` and `PINCode`. */
 const between = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+/
-/** Fields of the protocol that are named like secrets, and are none. */
+/** Protocol fields that are named like secrets but are not secret. */
 const harmless = new Set(["progressToken", "maxTokens", "nextToken"])
 
-/** What is nested deeper is redacted as a whole. */
+/** Values nested deeper than this are redacted as a whole. */
 const deepest = 200
 
-/** Members of a JSON Schema whose own members are named as the fields that they describe. */
+/** Keywords of a JSON Schema whose members are named after the described fields. */
 const schemas = new Set(["properties", "patternProperties", "$defs", "definitions"])
 
-/** What names of secrets contain, in texts such as `DB_PASSWORD=x`. */
+/** Matches names of secrets in texts such as `DB_PASSWORD=x`. */
 const named =
   /(?:secret|passw(?:or)?d|passphrase|credential|(?:api|access|account|private|signing|encryption)[-_]?key)[\w-]{0,40}|(?:[-_]|access|auth|refresh|session|bot|api)token(?![a-z])/
     .source
 
 /**
- * Credentials in a text: of well-known shapes, in URLs, and behind a name. A text may be long and of a hostile server: no pattern looks at
- * a character more than a few times.
+ * Patterns for credentials in a text: well-known formats, in URLs, and after a name. The text may be long and hostile, so no pattern looks
+ * at a character more than a few times.
  */
 const texts: ReadonlyArray<readonly [pattern: RegExp, by: string]> = [
   [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, `$1 ${redacted}`],
@@ -55,7 +55,7 @@ const texts: ReadonlyArray<readonly [pattern: RegExp, by: string]> = [
     `$1${redacted}`
   ],
   [new RegExp(String.raw`((?:${named})\\?["']?[^\S\n]*[:=][^\S\n]*)(?![[{"'\\])[^\s"',;}\\]+`, "gi"), `$1${redacted}`],
-  // The rest of the line: a cookie has several values, a scheme of authorization a second word.
+  // The rest of the line, because cookies have several values and `Authorization` has two words.
   [
     /((?<![a-z0-9])(?:(?:set-)?cookie2?|(?:proxy-)?authorization|x-auth[\w-]{0,40})\\?["']?[^\S\n]*[:=][^\S\n]*(?:\\?["'])?)(?!(?:Bearer |Basic )?\[redacted|[[{"'\\\s])[^"'\\\r\n]{1,8192}/gi,
     `$1${redacted}`
@@ -71,27 +71,27 @@ const texts: ReadonlyArray<readonly [pattern: RegExp, by: string]> = [
 
 const clean = (text: string): string => texts.reduce((text, [pattern, by]) => text.replace(pattern, by), text)
 
-/** Secrets that are arguments of a command, such as `--api-key VALUE`. */
+/** Matches secrets in command arguments, such as `--api-key VALUE`. */
 const flags = new RegExp(
   String.raw`((?:^|\s)--?(?:[\w-]{0,40}?(?:${named}|token|bearer|authorization|cookie|x-auth)[\w-]{0,40}|(?:[\w-]{0,40}-)?(?:${short}))(?:\s+|=))(?!-)\S+`,
   "gi"
 )
 
-/** A command line or a URL without its secrets. */
+/** Removes secrets from a command line or a URL. */
 export const redactName = (name: string): string => clean(name.replace(flags, `$1${redacted}`))
 
-/** What `redact` found, as paths such as `params.arguments.apiKey`. */
+/** The redacted JSON, and the paths of the redacted values, such as `params.arguments.apiKey`. */
 interface Found {
   readonly value: unknown
   readonly paths: ReadonlyArray<string>
 }
 
 export interface Options {
-  /** Names of fields that are secrets, beside those that are known. Upper and lower case are the same. */
+  /** Additional names of fields to treat as secret. Case-insensitive. */
   readonly names?: ReadonlyArray<string> | undefined
 }
 
-/** A name of a field that no other field of the object has. Only those that were redacted may be equal. */
+/** Returns a unique name for a field. Only redacted names can collide. */
 const unique = (name: string, taken: Set<string>): string => {
   let free = name
   for (let number = 2; taken.has(free); number++) free = `${name} ${number}`
@@ -99,13 +99,13 @@ const unique = (name: string, taken: Set<string>): string => {
   return free
 }
 
-/** The object or array that a text is as JSON. */
+/** Parses a text that contains a JSON object or array. Returns `undefined` for any other text. */
 export const containerIn = (text: string): unknown => {
   const value = /^\s*[[{]/.test(text) ? parse(text.trim()) : undefined
   return Array.isArray(value) || isJsonObject(value) ? value : undefined
 }
 
-/** JSON without its secrets. */
+/** Removes secrets from a JSON value. */
 export const redact = (json: unknown, { names: more = [] }: Options = {}): Found => {
   const paths: Array<string> = []
   const own = new Set(more.map((name) => name.toLowerCase()))
@@ -113,7 +113,7 @@ export const redact = (json: unknown, { names: more = [] }: Options = {}): Found
     (names.test(name) && !harmless.has(name)) ||
     name.split(between).some((word) => words.has(word.toLowerCase())) ||
     own.has(name.toLowerCase())
-  // A text keeps its layout unless it has a secret.
+  // A text without secrets keeps its layout.
   const walkText = (text: string, path: string, depth: number): string => {
     const json = containerIn(text)
     if (json === undefined) return clean(text)
@@ -121,7 +121,7 @@ export const redact = (json: unknown, { names: more = [] }: Options = {}): Found
     const value = walk(json, path, depth + 1, false)
     return paths.length === before ? clean(text) : JSON.stringify(value, undefined, text.includes("\n") ? 2 : undefined)
   }
-  // `schema`: the names are those of properties in a JSON Schema, which describe secrets and are none.
+  // `schema` is true for properties in a JSON Schema, which describe secrets but are not secret.
   const walk = (value: unknown, path: string, depth: number, secret: boolean, schema = false): unknown => {
     if (depth > deepest) {
       paths.push(path)
@@ -131,7 +131,7 @@ export const redact = (json: unknown, { names: more = [] }: Options = {}): Found
       return value.map((member: unknown, index) => walk(member, `${path}[${index}]`, depth + 1, secret))
     if (isJsonObject(value)) {
       const taken = new Set<string>()
-      // `{ name: "Set-Cookie", value: "..." }`, as headers and variables are often listed.
+      // Headers and variables are often listed as `{ name: "Set-Cookie", value: "..." }`.
       const named = [value["name"], value["key"]].some((name) => typeof name === "string" && isSecret(name))
       const entries = Object.entries(value).map(([name, member]): readonly [string, unknown] => {
         const hidden = secret || (isSecret(name) && !(schema && isJsonObject(member))) || (named && name === "value")

@@ -1,6 +1,5 @@
-/**
- * Checks a server: the rules of the fuzzer, each looked at once in every revision that the server speaks, in fixed conversations.
- */
+/** Checks a server quickly. Tests each of the fuzzer's rules once in every revision the server supports, using fixed conversations. */
+import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -28,9 +27,9 @@ export interface Options
   extends
     Omit<SearchOptions, "findings" | "flood" | "moves" | "onProgress" | "onStart" | "runs" | "seed">,
     Pick<SurveyOptions, "revisions"> {
-  /** Called with the number of conversations that were had, and of all. */
+  /** Called with the number of conversations finished so far and the total. */
   readonly onProgress?: ((played: number, all: number) => void) | undefined
-  /** Called at the start with a function that returns the report so far, for a check that may be interrupted. */
+  /** Called at the start with a function that returns the report so far. Use it if the check may be interrupted. */
   readonly onStart?: ((report: () => CheckOutcome) => void) | undefined
 }
 
@@ -38,7 +37,7 @@ export interface Options
 const impatience = 500
 /** How long a server may take to exit, in milliseconds. */
 const exitPatience = 3000
-/** How long the conversations that run are waited for when the time is over, in milliseconds. */
+/** How long to wait for running conversations after the time limit, in milliseconds. */
 const overtime = 4000
 
 interface Talk {
@@ -64,7 +63,7 @@ const lanesOf = (survey: Survey, scripts: ReadonlyArray<Script>): ReadonlyArray<
   })
 }
 
-/** A target that reuses no process after a conversation. */
+/** Returns the target without reuse of processes. */
 const unkept = (target: Target): Target =>
   target.transport === "http"
     ? target
@@ -77,7 +76,7 @@ class Checker {
   private readonly findings: Array<Finding> = []
   private readonly unconfirmed: Array<Finding> = []
   private readonly tally = new Tally()
-  /** Keys that were confirmed in a server of their own. */
+  /** Names of rules with a finding that was confirmed in a new process. */
   private readonly confirmed = new Set<string>()
   private readonly seen = new Set<string>()
   private readonly rules: ReadonlyArray<Rule>
@@ -112,12 +111,13 @@ class Checker {
     })
   }
 
-  /** All conversations in all revisions. */
+  /** Plays all conversations in all revisions. */
   readonly run = (end: number): Effect.Effect<void, TargetError> => {
     const { jobs = 3, patience = 5000 } = this.options
+    const newestStateful = this.surveys.find(({ revision }) => Revision.get(revision)?.era === "stateful")
     const lanes = this.surveys.flatMap((survey): ReadonlyArray<ReadonlyArray<Talk>> => {
       const isOverHttp = this.target.transport === "http"
-      const scripts = plan(survey, this.options, isOverHttp)
+      const scripts = plan(survey, this.options, isOverHttp, survey === newestStateful)
       return isOverHttp ? scripts.map((script) => [{ survey, script, closing: false }]) : lanesOf(survey, scripts)
     })
     this.planned = lanes.flat().length
@@ -158,7 +158,7 @@ class Checker {
     }
   })
 
-  /** Plays a conversation that broke a rule again: once for each finding in a server of its own. */
+  /** Plays a conversation that broke a rule again. The first finding of each rule is confirmed in a new process. */
   private readonly confirm = Effect.fnUntraced(function* (
     this: Checker,
     survey: Survey,
@@ -170,12 +170,12 @@ class Checker {
   ) {
     const { patience = 5000 } = this.options
     const key = keyOf(found)
-    const isKnown = this.confirmed.has(key)
+    const isKnown = this.confirmed.has(found.rule.name)
     const target = closing || !isKnown ? this.target : this.shared
     const longer = Math.min(patience, isKnown ? 1500 : 3000)
     const again = yield* Effect.catch(this.talk(target, survey, script, longer, closing), () => Effect.undefined)
     const same = again?.found.find((each) => keyOf(each) === key)
-    if (same !== undefined) this.confirmed.add(key)
+    if (same !== undefined) this.confirmed.add(found.rule.name)
     const finding = {
       key,
       rule: found.rule,
@@ -209,7 +209,7 @@ class Checker {
   })
 }
 
-/** Checks a server. Fails if it speaks no revision. Ends 5 seconds after `time` at the latest; by default that is a minute. */
+/** Checks a server. Fails if the server supports no known revision. Ends at most 5 seconds after `time`, which defaults to one minute. */
 export const run = Effect.fnUntraced(function* (
   target: Target,
   options: Options = {}
@@ -217,11 +217,12 @@ export const run = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const now = () => clock.currentTimeMillisUnsafe()
   const left = yield* timed(options.time)
-  const surveys = yield* survey(target, options)
   return yield* Effect.scoped(
     Effect.gen(function* () {
       const shared =
         target.transport === "stdio" ? yield* reused(target, options.jobs ?? 3, () => {}, Infinity) : target
+      // The processes of the survey serve conversations of the check afterwards.
+      const surveys = yield* survey(shared, options)
       const checker = new Checker(target, shared, surveys, options, now)
       options.onStart?.(checker.report)
       yield* Effect.timeoutOption(checker.run(now() + left()), Duration.millis(left() + overtime))

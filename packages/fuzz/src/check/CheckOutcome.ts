@@ -3,6 +3,6 @@ import type { Report } from "../search/ServerSearch.ts"
 
 export interface CheckOutcome extends Report {
   readonly command: "check"
-  /** Whether the time was over before each rule was looked at. */
+  /** True if time ran out before every rule was tested. */
   readonly isCut: boolean
 }

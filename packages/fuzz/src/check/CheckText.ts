@@ -1,14 +1,15 @@
-/** The report of a check for people: each rule on a line, by the pages of the specification; then what was broken, and how. */
+/** Formats the report of a check as text: one line per rule, grouped by specification page, followed by the details of each broken rule. */
 import type { Version } from "@effect-mcp/protocol/Revision"
 import { holdsIn, type Statement } from "../model/Rule.ts"
 import type { RuleCount } from "../model/Tally.ts"
 import type { Line } from "../play/Played.ts"
 import * as Report from "../report/Report.ts"
 import { columns, safe } from "../report/Escaping.ts"
+import { sdkOf, split } from "../report/Baseline.ts"
 import { standingOf } from "../report/Standing.ts"
 import type { CheckOutcome } from "./CheckOutcome.ts"
 
-/** How parts of the text are emphasised. Default: they are not. */
+/** Functions that highlight parts of the text. Default: no highlighting. */
 export interface Paint {
   readonly good: (text: string) => string
   readonly bad: (text: string) => string
@@ -23,7 +24,7 @@ export interface Options extends Report.TextOptions {
 const identity = (text: string): string => text
 const plain: Paint = { good: identity, bad: identity, faint: identity, strong: identity }
 
-/** The parts of the specification in its order. Pages of one part are ordered by their names. */
+/** The parts of the specification, in its order. The pages of a part are sorted by name. */
 const parts: ReadonlyArray<string> = [
   "basic",
   "basic/lifecycle",
@@ -43,12 +44,12 @@ const placeOf = (page: string): number =>
 
 const inOrder = (one: string, two: string): number => placeOf(one) - placeOf(two) || (one < two ? -1 : 1)
 
-/** The newest revision of these in which a rule holds. */
+/** Returns the newest of these revisions to which a rule applies. */
 const newestOf = (rule: Statement, revisions: ReadonlyArray<Version>): Version | undefined =>
   revisions.find((version) => holdsIn(rule, version))
 
 const titleOf = (page: string, rules: ReadonlyArray<RuleCount>, revisions: ReadonlyArray<Version>): string => {
-  if (page === beyond) return "Robustness, of which the specification says nothing"
+  if (page === beyond) return "Robustness (not covered by the specification)"
   const version = rules.map(({ rule }) => newestOf(rule, revisions) ?? rule.until ?? rule.since).find(identityOf)
   return `${page}  ${Report.url(page, version ?? "latest")}`
 }
@@ -57,7 +58,7 @@ const identityOf = (version: Version | undefined): boolean => version !== undefi
 
 type Found = CheckOutcome["findings"][number]
 
-/** The revisions of findings: all of them in the order of the report. */
+/** Returns the revisions of the findings, in the order of the report. */
 const revisionsOf = (found: ReadonlyArray<Found>, { revisions = [] }: CheckOutcome): ReadonlyArray<string> =>
   revisions.filter((version) => found.some(({ script }) => script.revision === version))
 
@@ -68,7 +69,8 @@ const lineOf = (each: RuleCount, report: CheckOutcome, paint: Paint, names: Read
   if (standing !== "broken") return paint.faint(`  - ${rule.text} (not applicable: ${standing.reason})`)
   const found = report.findings.filter((each) => each.rule.name === rule.name)
   const level = Report.ordered(found)[0]?.level ?? rule.level
-  return `  ${paint.bad(`✗ ${level}`)} ${rule.text} Broken in ${revisionsOf(found, report).join(", ")}.`
+  const by = found.every((each) => sdkOf(each, report) !== undefined) ? " by the SDK" : ""
+  return `  ${paint.bad(`✗ ${level}`)} ${rule.text} Broken${by} in ${revisionsOf(found, report).join(", ")}.`
 }
 
 const grouped = (report: CheckOutcome, paint: Paint): ReadonlyArray<string> => {
@@ -82,7 +84,7 @@ const grouped = (report: CheckOutcome, paint: Paint): ReadonlyArray<string> => {
   })
 }
 
-/** The conversation without the handshake before it, and without the end of its session. */
+/** Returns the conversation without its initial handshake and the end of its session. */
 const middle = (lines: ReadonlyArray<Line>): ReadonlyArray<Line> => {
   const opened = lines.findIndex(({ from, text }) => from === "client" && text.includes('"notifications/initialized"'))
   const rest = lines.slice(opened + 1)
@@ -103,7 +105,7 @@ const failure = (found: ReadonlyArray<Found>, report: CheckOutcome, paint: Paint
       : [`    The same for ${others.map((other) => safe(other.slice(rule.name.length + 1))).join(", ")}`]
   const cited = rule.section === undefined ? [] : [Report.url(rule.section, script.revision)]
   const shown = middle(lines)
-  const left = shown.length > mostLines ? [`(${shown.length - mostLines} lines more)`] : []
+  const left = shown.length > mostLines ? [`(${shown.length - mostLines} more lines)`] : []
   const command = options.replay?.(first)
   return [
     `${paint.bad(`✗ ${level}`)}  ${paint.strong(safe(key))}  (${revisionsOf(found, report).join(", ")})`,
@@ -117,7 +119,7 @@ const failure = (found: ReadonlyArray<Found>, report: CheckOutcome, paint: Paint
 }
 
 const failures = (report: CheckOutcome, paint: Paint, options: Options): ReadonlyArray<string> => {
-  const all = Report.ordered(report.findings)
+  const all = Report.ordered(split(report.findings, report).own)
   const names = [...new Set(all.map(({ rule }) => rule.name))]
   return names.map((name) =>
     failure(
@@ -129,7 +131,7 @@ const failures = (report: CheckOutcome, paint: Paint, options: Options): Readonl
   )
 }
 
-/** How many of the rules that were looked at were kept, by revision and level. */
+/** Returns a table with the number of exercised rules that were followed, by revision and level. */
 const table = ({ findings, revisions = [], rules }: CheckOutcome): string => {
   const levels = ["MUST", "SHOULD", "robustness"]
   const rows = revisions.map((version) => {
@@ -147,41 +149,45 @@ const table = ({ findings, revisions = [], rules }: CheckOutcome): string => {
   return columns([["kept in", ...levels, "not applicable"], ...rows]).join("\n")
 }
 
-const count = (report: CheckOutcome, level: string): number =>
-  new Set(report.findings.filter((found) => found.level === level).map(({ rule }) => rule.name)).size
+const count = (findings: ReadonlyArray<Found>, level: string): number =>
+  new Set(findings.filter((found) => found.level === level).map(({ rule }) => rule.name)).size
 
 const verdict = (report: CheckOutcome): string => {
-  const [must, should, robust] = ["MUST", "SHOULD", "robustness"].map((level) => count(report, level))
+  const { own, sdks } = split(report.findings, report)
+  const [must, should, robust] = ["MUST", "SHOULD", "robustness"].map((level) => count(own, level))
+  const inherited = sdks.size === 0 ? "" : ", not counting known SDK bugs"
   const seconds = (report.milliseconds / 1000).toFixed(1)
   const how = `${report.conversations} conversations, ${seconds} s`
-  if (report.findings.length === 0) return `Every rule that applies is kept (${how}).`
-  return `Broken: ${must} MUST, ${should} SHOULD, ${robust} robustness (${how}).`
+  if (report.findings.length === 0) return `Every applicable rule is followed (${how}).`
+  return `Broken: ${must} MUST, ${should} SHOULD, ${robust} robustness${inherited} (${how}).`
 }
 
-/** For people. */
+/** Formats the report as text. */
 export const text = (report: CheckOutcome, options: Options = {}): string => {
   const { paint = plain } = options
   return [
     paint.strong(safe(`${report.about}, over ${report.transport ?? "a wire"}`)),
     ...grouped(report, paint),
     ...failures(report, paint, options),
+    ...Report.inherited(report),
     table(report),
     ...(report.lost === undefined ? [] : [`The check ended early: ${safe(report.lost)}`]),
     ...(report.isCut && report.lost === undefined
-      ? ["The time was over before every rule was looked at; --time gives it more."]
+      ? ["Time ran out before every rule was checked; use --time to allow more."]
       : []),
     ...(report.unconfirmed.length === 0
       ? []
-      : [`Seen once, and not when asked again: ${report.unconfirmed.map(({ key }) => safe(key)).join(", ")}`]),
+      : [`Seen once, but not when repeated: ${report.unconfirmed.map(({ key }) => safe(key)).join(", ")}`]),
     verdict(report)
   ].join("\n\n")
 }
 
-/** The text and the colour of a badge. */
+/** Returns a badge's text and color. */
 const badgeOf = (report: CheckOutcome): { readonly message: string; readonly color: string } => {
   const newest = report.revisions?.[0] ?? "unknown"
   if (report.lost !== undefined || report.isCut) return { message: "not checked", color: "lightgrey" }
-  const [must, others] = [count(report, "MUST"), count(report, "SHOULD") + count(report, "robustness")]
+  const { findings } = report
+  const [must, others] = [count(findings, "MUST"), count(findings, "SHOULD") + count(findings, "robustness")]
   if (must > 0) return { message: `${newest}, ${must} MUST broken`, color: "red" }
   return others > 0
     ? { message: `${newest}, every MUST kept`, color: "green" }
@@ -190,7 +196,7 @@ const badgeOf = (report: CheckOutcome): { readonly message: string; readonly col
 
 const label = "MCP"
 
-/** The badge as an endpoint of shields.io. */
+/** Returns the badge as a shields.io endpoint response. */
 export const badge = (report: CheckOutcome): unknown => ({ schemaVersion: 1, label, ...badgeOf(report) })
 
 const colors: { readonly [color: string]: string } = {
@@ -200,7 +206,7 @@ const colors: { readonly [color: string]: string } = {
   lightgrey: "#8a8a8a"
 }
 
-/** The badge as an image. Its texts are this project's and dates, so nothing in them needs an escape. */
+/** Returns the badge as an SVG image. It contains only fixed text and dates, so nothing has to be escaped. */
 export const badgeSvg = (report: CheckOutcome): string => {
   const { color, message } = badgeOf(report)
   const [left, right] = [label, message].map((text) => text.length * 6.5 + 12)

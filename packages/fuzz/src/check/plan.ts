@@ -1,7 +1,7 @@
 /**
- * The fixed conversations of a check: each is as short as can be, so that a broken rule needs no search for a shorter one.
+ * The fixed conversations of a check. Each one is as short as possible, so there is no need to shrink it when a rule is broken.
  *
- * They are made of the same commands as the generated ones, in the order in which the specification describes the features.
+ * They use the same commands as generated conversations, in the order in which the specification describes the features.
  */
 import { example } from "../generator/example.ts"
 import { callable, declared, expand, junk, type Options, paginated } from "../generator/Generator.ts"
@@ -17,7 +17,7 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 type Commands = ReadonlyArray<Command>
 type Params = Extract<Command, { readonly _tag: "Request" }>["params"]
 
-/** Tools, prompts and resources that are used, of each; and tools that are called wrongly. */
+/** Maximum number of tools, of prompts and of resources to use, and of tools to call with wrong arguments. */
 const [most, mostWrong] = [8, 3]
 
 const wait: Command = { _tag: "Wait" }
@@ -29,23 +29,33 @@ const request = (method: string, params?: unknown): Command =>
     : // Values are made of JSON only.
       { _tag: "Request", method, params: JSON.parse(JSON.stringify(params)) satisfies Params }
 
-/** A request whose answer is waited for. */
+/** Sends a request and waits for its response. */
 const ask = (method: string, params?: unknown): Commands => [request(method, params), wait]
+
+/** Returns a list method that the server declares, or else a method that every server has. */
+const listOf = (survey: Survey): string =>
+  paginated.find(({ capability }) => declared(survey, capability))?.method ?? plain(survey).method
+
+/**
+ * Requests that many servers never answer. A process that still owes a response isn't reused, so these requests share its last
+ * conversation.
+ */
+const unanswerable = (survey: Survey): Commands => {
+  const method = listOf(survey)
+  return [{ _tag: "Open" }, { ...plain(survey), id: null }, wait, ...ask(method, []), ...ask(method, "x")]
+}
 
 const isJson = (text: string): boolean => parse(text) !== undefined
 
 const messages = (survey: Survey): ReadonlyArray<Commands> => {
-  const method = paginated.find(({ capability }) => declared(survey, capability))?.method ?? plain(survey).method
+  const method = listOf(survey)
   const ids = [0, "", "7", -1, 2 ** 53 - 1, "é\u2028"]
   return [
     ask(method),
     ...ids.map((id): Commands => [{ ...plain(survey), id }, wait]),
-    [{ ...plain(survey), id: null }, wait],
     ask("fuzz/unknown"),
     ask("fuzz/unknown", {}),
     ask("constructor"),
-    ask(method, []),
-    ask(method, "x"),
     ask(method, { cursor: 7 }),
     [{ _tag: "Notify", method: "notifications/fuzz" }, wait],
     [{ _tag: "Notify", method: "notifications/cancelled", params: { requestId: "never" } }, wait],
@@ -75,7 +85,7 @@ const stateful = ({ revision }: Survey): ReadonlyArray<Commands> => {
   return [
     ask("ping"),
     ask("ping", {}),
-    ...(revision === "2025-03-26" ? batches.map((members): Commands => [{ _tag: "Batch", members }, wait]) : [])
+    ...(revision === "2025-03-26" ? [batches.flatMap((members): Commands => [{ _tag: "Batch", members }, wait])] : [])
   ]
 }
 
@@ -111,7 +121,7 @@ const lists = (survey: Survey): ReadonlyArray<Commands> =>
     return declared(survey, capability) ? [whole, ask(method, { cursor: "fuzz-invalid" })] : [whole]
   })
 
-/** Tools that say that they only read come first. */
+/** Tools to call, starting with the ones marked as read-only. */
 const calledTools = (survey: Survey, options: Options): ReadonlyArray<SurveyedTool> => {
   const tools = declared(survey, "tools") ? callable(survey, options).map(({ tool }) => tool) : []
   const reads = ({ annotations }: SurveyedTool) => (annotations?.readOnlyHint === true ? 0 : 1)
@@ -122,7 +132,7 @@ const calledTools = (survey: Survey, options: Options): ReadonlyArray<SurveyedTo
 const call = ({ inputSchema, name }: SurveyedTool, more: object = {}): Command =>
   request("tools/call", { name, arguments: example(inputSchema), ...more })
 
-/** Arguments of another type than the schema says, or without one that it requires. */
+/** Calls with arguments of the wrong type, and calls without a required argument. */
 const wrongCalls = ({ inputSchema, name }: SurveyedTool): ReadonlyArray<Commands> => {
   const { properties, required } = inputSchema
   const [key] = isJsonObject(properties) ? Object.keys(properties) : []
@@ -146,7 +156,7 @@ const tools = (survey: Survey, options: Options): ReadonlyArray<Commands> => {
       wait,
       ...resume("answer"),
       ...resume("answer"),
-      // A second one in the same session: ids and tokens are not those of the first.
+      // A second call in the same session must not reuse ids and tokens of the first.
       call(tool, { _meta: { progressToken: 7 } }),
       wait
     ]),
@@ -264,33 +274,42 @@ const http = (survey: Survey, options: Options): ReadonlyArray<Commands> => {
   ]
 }
 
-/** Conversations that open a session in another way. */
+/** Handshakes with a version that doesn't exist. They are the same in every revision. */
+const unknownVersions: ReadonlyArray<Commands> = ["1999-01-01", "9999-12-31"].map((offer) => [{ _tag: "Open", offer }])
+
+/** Conversations that open a session in an unusual way. */
 const openings = ({ revision }: Survey): ReadonlyArray<Commands> =>
   revision >= "2026"
     ? []
     : [
-        [{ _tag: "Open", offer: "1999-01-01" }],
-        [{ _tag: "Open", offer: "9999-12-31" }],
         [{ _tag: "Open", silent: true, declares: ["roots", "sampling", "elicitation"] }, wait],
         [{ _tag: "Open" }, ...ask("ping")]
       ]
 
-/** The conversations of a check with the server of this survey. */
-export const plan = (survey: Survey, options: Options, overHttp: boolean): ReadonlyArray<Script> => {
+/** Returns the conversations for checking the surveyed server. `isFirst` is true if no newer revision has a handshake. */
+export const plan = (survey: Survey, options: Options, overHttp: boolean, isFirst: boolean): ReadonlyArray<Script> => {
   const opened = [
     messages(survey),
     stateful(survey),
-    stateless(survey),
     lists(survey),
     tools(survey, options),
     resources(survey),
     prompts(survey),
     utilities(survey, options),
     tasks(survey, options, overHttp),
+    // After a subscription, late notifications could hide notifications that nobody asked for.
+    stateless(survey),
     overHttp ? http(survey, options) : []
   ].flat()
-  // A client that declares nothing is asked nothing.
+  // A server must not ask a client that declares nothing.
   const undeclared = calledTools(survey, options).map((tool): Commands => [{ _tag: "Open" }, call(tool), wait])
-  const all = [...opened.map((commands): Commands => [open, ...commands]), ...undeclared, ...raw, ...openings(survey)]
+  const all = [
+    ...opened.map((commands): Commands => [open, ...commands]),
+    ...undeclared,
+    ...openings(survey),
+    ...(isFirst ? unknownVersions : []),
+    unanswerable(survey),
+    ...raw
+  ]
   return all.map((commands) => ({ revision: survey.revision, commands }))
 }

@@ -1,4 +1,4 @@
-/** Plays a misbehaving server to a client, and holds what the client does against the rules. */
+/** Runs a client against a misbehaving server and judges the client's behaviour by the rules. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { ConversationResult } from "../search/Search.ts"
@@ -13,21 +13,21 @@ import type { ServerScript } from "./model/ServerScript.ts"
 
 export interface Options {
   readonly rules: ReadonlyArray<ClientRule>
-  /** How long the client may take from its start to its end, in milliseconds. Default 10000. */
+  /** Time limit for the client, from start to finish, in milliseconds. Default 10000. */
   readonly patience?: number | undefined
 }
 
-/** What became of a conversation. */
+/** The outcome of a conversation. */
 export interface ClientPlayed extends ConversationResult {
   readonly ending: Ending
   readonly milliseconds: number
-  /** The methods of the requests that came. */
+  /** Methods that the client requested. */
   readonly methods: ReadonlySet<string>
 }
 
-const hung: Ending = { kind: "hung", how: "did not end" }
+const hung: Ending = { kind: "hung", how: "did not exit" }
 
-/** The longest time that a client may take for an answer, in milliseconds. */
+/** Time limit for a client's answer, in milliseconds. */
 const longestAnswer = 2000
 
 export const playServer = (

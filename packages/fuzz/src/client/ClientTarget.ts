@@ -1,6 +1,4 @@
-/**
- * What is fuzzed: a client that does the same work with every server that it is given.
- */
+/** The client to fuzz, which performs the same task with every server it is given. */
 import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
@@ -15,25 +13,25 @@ import type { Process, ProcessListener } from "./LineDouble.ts"
 import type { Ending } from "./model/ClientModel.ts"
 import { type CommandLine, listen, type Startable } from "./relay.ts"
 
-/** A misbehaving server, as clients reach it. */
+/** The interfaces of a misbehaving server that clients connect to. */
 export interface Offered {
-  /** Answers a request over HTTP. */
+  /** Handles an HTTP request. */
   readonly answer: HttpHandler
-  /** Takes a process that the client started as a stdio server. */
+  /** Handles a process that the client started as a stdio server. */
   readonly start: (process: Process) => ProcessListener
 }
 
 export interface ClientTarget {
-  /** How people recognise it. */
+  /** Display name. */
   readonly name: string
   readonly transport: "http" | "stdio"
-  /** Does the work with this server. Interruption ends the client. */
+  /** Performs the task with this server. Interrupting this effect stops the client. */
   readonly run: (server: Offered, revision: Version) => Effect.Effect<Ending, TargetError>
 }
 
 export const done: Ending = { kind: "done", how: "is done" }
 
-/** How the work of a client of this process ended. */
+/** Returns how an in-process client ended. */
 const endingOf = <E, R>(work: Effect.Effect<unknown, E, R>): Effect.Effect<Ending, never, R> =>
   Effect.matchCause(work, {
     onSuccess: () => done,
@@ -43,17 +41,18 @@ const endingOf = <E, R>(work: Effect.Effect<unknown, E, R>): Effect.Effect<Endin
         : { kind: "failed", how: `says ${Cause.pretty(cause).split("\n")[0] ?? ""}` }
   })
 
-/** What a client of this process is given. */
+/** The environment of a client that runs in this process. */
 export interface Given {
   readonly url: string
   readonly revision: Version
-  /** Sends requests to the misbehaving server only; for clients that take a `fetch` of their own. */
+  /** Sends requests only to the misbehaving server. For clients that accept a custom `fetch`. */
   readonly fetch: typeof globalThis.fetch
 }
 
 /**
- * A client of this process: an effect that talks to the server at `url`. Effect's `FetchHttpClient` reaches the server by itself; other
- * clients take `fetch`. It fails where the client could not do its work; a defect counts as a crash.
+ * Creates a target from an in-process client: an effect that talks to the server at `url`. Effect's `FetchHttpClient` reaches the server
+ * without further setup; other clients should use `fetch`. The effect should fail if the client can't complete its task. A defect counts as
+ * a crash.
  */
 export const client = <R>(
   name: string,
@@ -79,20 +78,20 @@ export const client = <R>(
     })
   )
 
-/** What a client of this process is given that starts its server. */
+/** The environment of an in-process client that starts its server. */
 export interface GivenCommand extends CommandLine {
   readonly revision: Version
 }
 
-/** How long the last things that a client did to its servers may take to be seen. */
+/** How long to wait until a client's last actions on its servers have been observed. */
 const settling = "1 second"
 
-/** Once all that the client did to the processes that it started is known. */
+/** Waits until all actions of the client on its server processes have been observed. */
 export const settled = ({ ended }: Startable): Effect.Effect<void> => Effect.ignore(Effect.timeout(ended, settling))
 
 /**
- * A client of this process over stdio: an effect that starts the server by this command, as any host does, and talks to it over stdin and
- * stdout. It fails where the client could not do its work; a defect counts as a crash.
+ * Creates a target from an in-process client that uses stdio: an effect that starts the server with the given command, as any host does,
+ * and talks to it over stdin and stdout. The effect should fail if the client can't complete its task. A defect counts as a crash.
  */
 export const stdioClient = <R>(
   name: string,

@@ -1,6 +1,8 @@
 /**
- * Property tests of any MCP client: it does the same work with servers that misbehave in generated ways, and what it sends is held against
- * rules that cite the specification. What breaks one is shrunk to the server with the fewest faults.
+ * Property tests for any MCP client. The client performs the same task with servers that misbehave in generated ways, and everything it
+ * sends is checked against rules that cite the specification.
+ *
+ * When the client breaks a rule, the server is reduced to the fewest faults that still cause it.
  */
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Data from "effect/Data"
@@ -34,41 +36,41 @@ export type { ClientRule } from "./model/ClientRule.ts"
 export { confirmations } from "../search/Search.ts"
 
 export interface Options extends SearchLimits {
-  /** Default: every revision that the client speaks, over HTTP from Streamable HTTP on. */
+  /** Revisions to test. Default: every revision the client supports; over HTTP, only those with Streamable HTTP. */
   readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
-  /** Rules of a user, beside those of the specification. */
+  /** Custom rules to check in addition to the specification's. */
   readonly rules?: ReadonlyArray<ClientRule> | undefined
-  /** How long the client may take from its start to its end, in milliseconds. Default 10000. */
+  /** Time limit for the client, from start to finish, in milliseconds. Default 10000. */
   readonly patience?: number | undefined
-  /** Called at the start with a function that returns the report so far, for a search that may be interrupted. */
+  /** Called at the start with a function that returns the report so far. Use it if the search may be interrupted. */
   readonly onStart?: ((report: () => ClientReport) => void) | undefined
 }
 
 export type ClientReport = SearchOutcome<ServerScript>
 
-/** A finding as a file: all that is needed to play it again. */
+/** A finding in file format. Contains everything needed to replay it. */
 export const ClientRecording = Schema.Struct({
   key: Schema.String,
   detail: Schema.String,
-  /** What the client was told to do, where it is a program. Default `tools_call`. */
+  /** Scenario the client was told to run, if the client is a program. Default `tools_call`. */
   scenario: Schema.optionalKey(Schema.String),
-  /** How the client reached the server. Default `http`. */
+  /** Transport the client used to connect. Default `http`. */
   transport: Schema.optionalKey(Schema.Literal("stdio")),
-  /** The server that shows it. */
+  /** The server that triggers the finding. */
   server: ServerScript
 })
 export type ClientRecording = typeof ClientRecording.Type
 
-/** The client breaks rules; the message is the report. */
+/** The client breaks one or more rules. The message contains the report. */
 export class ClientRulesBroken extends Data.TaggedError("ClientRulesBroken")<{
   readonly message: string
   readonly report: ClientReport
 }> {}
 
-/** Before it, HTTP was another transport. */
+/** True if the revision has Streamable HTTP. */
 const isStreamable = ({ version }: Revision.Revision): boolean => version >= "2025-03-26"
 
-/** The work of the client with right servers, of both forms of responses; undefined where it cannot do it. */
+/** Runs the client against correct servers with both kinds of responses. Returns `undefined` if the client fails. */
 const survey = (target: ClientTarget, revision: Revision.Version, patience: number | undefined) =>
   Effect.gen(function* () {
     const script = right(revision)
@@ -85,17 +87,17 @@ const nothingDone = (
   all: ReadonlyArray<{ readonly revision: string; readonly played: ClientPlayed }>
 ) =>
   new TargetError({
-    message: `${target.name} cannot do its work with a right server: ${all
+    message: `${target.name} fails even with a correct server: ${all
       .map(({ played: { ending, methods }, revision }) => {
         const silent = ending.kind === "done" && methods.size === 0 ? ", and sent no request" : ""
         return `in ${revision} it ${ending.how}${silent}`
       })
-      .join("; ")}. Give a client that takes ${
+      .join("; ")}. Pass a client that takes ${
       target.transport === "stdio" ? "the command of the server as its last arguments" : "the URL as its last argument"
-    } and ends with exit code 0`
+    } and exits with code 0`
   })
 
-/** Searches a client for faults. Fails where it cannot do its work with a right server. */
+/** Searches a client for faults. Fails if the client can't complete its task with a correct server. */
 export const run = (target: ClientTarget, options: Options = {}): Effect.Effect<ClientReport, TargetError> =>
   Effect.gen(function* () {
     const { patience = 10_000, revisions = Revision.all } = options
@@ -117,7 +119,7 @@ export const run = (target: ClientTarget, options: Options = {}): Effect.Effect<
       scripts: (number) => generators[number % generators.length],
       candidates: simplerServers,
       play: (script, { hasty, left }) => {
-        // A client that may wait as long as it likes is not waited for.
+        // Some faults let a client wait forever, so don't wait for it to end.
         const enough = script.faults.some(isEndless) ? Math.min(patience, 3 * usual + 1000) : patience
         return playServer(target, script, { rules, patience: Math.min(left, hasty ? enough : 2 * enough) })
       }
@@ -126,7 +128,7 @@ export const run = (target: ClientTarget, options: Options = {}): Effect.Effect<
   })
 
 /**
- * `run` as a test: fails with the report if the client breaks a rule.
+ * Runs the fuzzer as a test. Fails with the report if the client breaks a rule.
  *
  * @example
  * ```ts
@@ -156,7 +158,7 @@ export const check = (
       : Effect.succeed(report)
   )
 
-/** Plays a recorded finding again, `confirmations` times. */
+/** Replays a recorded finding `confirmations` times. */
 export const replay = (
   target: ClientTarget,
   { key, server }: ClientRecording,

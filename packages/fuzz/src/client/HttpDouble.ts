@@ -17,12 +17,12 @@ const json = (body: string, status = 200, headers: Record<string, string> = {}):
 const refusal = (status: number, code: number, message: string): Response =>
   json(JSON.stringify({ jsonrpc: "2.0", error: { code, message } }), status)
 
-/** What can only be done on a stream. */
+/** Acts that need a stream. */
 const onStream = new Set<Act["_tag"]>(["Tell", "Ask", "Text", "Cut", "Twice", "Pieces"])
 
 export class HttpDouble {
   private readonly server: ServerDouble
-  /** What the client gets that resumes a stream, by the id of its last event. */
+  /** The rest of each cut stream, by the last event id before the cut, for clients that resume. */
   private readonly rests = new Map<string, string>()
 
   constructor(server: ServerDouble) {
@@ -44,7 +44,7 @@ export class HttpDouble {
     return response
   }
 
-  /** What is said to a request of a session that is none. */
+  /** Returns the response to a request whose session does not exist. */
   private refused({ headers }: Sent, parsed: unknown): Response | undefined {
     const { model } = this.server
     const given = headers["mcp-session-id"]
@@ -128,7 +128,7 @@ export class HttpDouble {
     return json(text, 200, headers)
   }
 
-  /** A stream without events. Node sends headers with the first byte of the body: here an empty line. */
+  /** Opens a stream without events. It starts with an empty line, because Node sends the headers with the first byte of the body. */
   private readonly silence = ({ write }: MessageOutlet): Promise<void> => {
     write(Uint8Array.of(0x0a))
     return this.server.ended

@@ -1,10 +1,10 @@
-/** A misbehaving server over stdio: one process of it, as the relay sees it that the client has started. */
+/** One process of a misbehaving stdio server. The client has started it, and the relay reports its events. */
 import { linesOf } from "../model/lines.ts"
 import type { Sent, ServerProcess } from "./model/ClientModel.ts"
 import type { MessageOutlet, ServerDouble } from "./ServerDouble.ts"
 import { parse } from "../model/json.ts"
 
-/** What the server lets its process do. */
+/** Controls the process that the server runs in. */
 export interface Process {
   /** Writes to stdout. */
   readonly write: (bytes: Uint8Array) => void
@@ -13,14 +13,14 @@ export interface Process {
   readonly exit: (code: number) => void
 }
 
-/** What happens to the process. */
+/** An event of the process. */
 export type ProcessEvent =
   | { readonly _tag: "Input"; readonly text: string }
   | { readonly _tag: "InputEnded" }
   | { readonly _tag: "Signal"; readonly signal: string }
   | { readonly _tag: "Gone" }
 
-/** Takes what happens to one process. */
+/** Receives the events of one process. */
 export type ProcessListener = (event: ProcessEvent) => void
 
 class LineDouble {
@@ -98,6 +98,6 @@ class LineDouble {
   }
 }
 
-/** What a server does in a process that the client has started. */
+/** Runs a server in a process that the client started. */
 export const lines = (server: ServerDouble, process: Process): ProcessListener =>
   new LineDouble(server, process).receive

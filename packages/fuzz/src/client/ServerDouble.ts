@@ -1,6 +1,4 @@
-/**
- * The misbehaving server of one conversation, whatever it is reached over. It tells what it observes, and judges nothing.
- */
+/** A misbehaving server for one conversation, independent of the transport. It reports its observations but doesn't judge them. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -11,31 +9,31 @@ import { isList, resultOf } from "./offer.ts"
 import type { Act, ServerScript } from "./model/ServerScript.ts"
 import { at } from "../model/json.ts"
 
-/** Requests of one list after which the server has no more pages, whatever its script says. */
+/** Number of pages after which a list ends, regardless of the script. */
 const mostPages = 120
-/** Between the pieces of a message, in milliseconds. */
+/** Pause between the pieces of a message, in milliseconds. */
 const pause = 2
 
-/** The request by which a client finds out whether there are sessions. */
+/** The request with which a client finds out the server's era. */
 const probe = "server/discover"
 
 const keyOf = (id: unknown): string => JSON.stringify(id) ?? ""
 const encoder = new TextEncoder()
 
-/** Where the messages about one request go: a stream of events, or stdout. */
+/** Where the messages about a request are written: an event stream, or stdout. */
 export interface MessageOutlet {
-  /** How a message is delimited there. */
+  /** Frames a message for this outlet. */
   readonly frame: (text: string) => string
   readonly write: (bytes: Uint8Array) => void
-  /** Writes to stderr, where there is one. */
+  /** Writes to stderr, if there is a stderr. */
   readonly log: (text: string) => void
-  /** Closes it before the response. */
+  /** Closes the outlet before the response. */
   readonly cut: (act: Extract<Act, { _tag: "Cut" }>, text: string) => void
 }
 
 export interface Options {
   readonly script: ServerScript
-  /** How the client reaches it. */
+  /** The transport that the client uses. */
   readonly transport: ClientModel["transport"]
   readonly observe: (observation: ClientObservation) => void
   readonly now: () => number
@@ -43,7 +41,7 @@ export interface Options {
   readonly patience: number
 }
 
-/** What a message of the client asks for; `none` where it needs no response. */
+/** Result of handling a client's message. `None` means that it needs no response. */
 export type Heard =
   | { readonly _tag: "Asked"; readonly asked: ClientRequest }
   | { readonly _tag: "Invalid"; readonly reason: string }
@@ -70,7 +68,7 @@ export class ServerDouble {
     }
   }
 
-  /** The client is gone: ends all that is open. */
+  /** Ends everything that is still open. Call it when the client is gone. */
   close(): void {
     this.ending.abort()
   }
@@ -79,12 +77,12 @@ export class ServerDouble {
     this.lines.push({ from, text, at: this.options.now() })
   }
 
-  /** A number that no other place of this conversation has. */
+  /** Returns a number that is unique in this conversation. */
   fresh(): number {
     return ++this.next
   }
 
-  /** Takes one message of the client. */
+  /** Handles a message from the client. */
   hear(parsed: unknown, sent: Sent): Heard {
     const { observe } = this.options
     const message = JsonRpc.classify(parsed)
@@ -123,7 +121,7 @@ export class ServerDouble {
     if (isList(method)) model.pages++
   }
 
-  /** Once the client is gone. */
+  /** Resolves when the client is gone. */
   get ended(): Promise<void> {
     const { signal } = this.ending
     return new Promise((resolve) => {
@@ -132,14 +130,14 @@ export class ServerDouble {
     })
   }
 
-  /** Some milliseconds, or until the client is gone. */
+  /** Sleeps for this many milliseconds, or until the client is gone. */
   sleep(milliseconds: number): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined
     const slept = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)))
     return Promise.race([slept, this.ended]).finally(() => clearTimeout(timer))
   }
 
-  /** Returns the faults of the next request of this method. Nothing is asked on a probe: its revision has no requests of servers. */
+  /** Returns the faults of the next request with this method. A probe gets no questions: its revision has no requests from servers. */
   actsOn(method: string): ReadonlyArray<Act> {
     const count = this.counts.get(method) ?? 0
     this.counts.set(method, count + 1)
@@ -150,7 +148,7 @@ export class ServerDouble {
       .filter(({ _tag }) => method !== probe || _tag !== "Ask")
   }
 
-  /** The message that answers a request, which the client may know from now on. */
+  /** Returns the response to a request, and records that the client may know its content. */
   answer(asked: ClientRequest, acts: ReadonlyArray<Act>): JsonObject {
     const response = this.responseOf(asked, acts)
     this.given(asked, response)
@@ -160,7 +158,7 @@ export class ServerDouble {
 
   private responseOf({ id, method, params }: ClientRequest, acts: ReadonlyArray<Act>): JsonObject {
     const cursor = at(params, "cursor")
-    // A cursor that only a fault gave away leads to the first page.
+    // A cursor that came from a fault leads to the first page.
     const isOdd = typeof cursor === "string" && this.model.cursors.has(cursor) && !this.script.pages.includes(cursor)
     const result = resultOf(method, isOdd ? {} : params, this.script)
     const found = { jsonrpc: "2.0", id, result }
@@ -169,7 +167,7 @@ export class ServerDouble {
     return acts.reduce<JsonObject>((response, act) => changed(response, act), right)
   }
 
-  /** What the client may know from now on. */
+  /** Records the cursors and questions in a response. */
   private given({ id, method, params }: ClientRequest, response: JsonObject): void {
     const { model } = this
     const { result } = response
@@ -191,7 +189,7 @@ export class ServerDouble {
     model.impossible = typeof model.agreed !== "string" || /^(?:19|99)/.test(model.agreed)
   }
 
-  /** The response of a request is given, or given up. */
+  /** Records that the response was sent or abandoned. */
   done(asked: ClientRequest): void {
     asked.over = true
     if (this.model.agreed !== undefined && asked.method === "initialize" && this.model.phase === "opening") {
@@ -199,7 +197,7 @@ export class ServerDouble {
     }
   }
 
-  /** Does what is wrong with a request, then writes its response. */
+  /** Performs the faults of a request, then writes its response. */
   async perform(acts: ReadonlyArray<Act>, asked: ClientRequest, text: string, outlet: MessageOutlet): Promise<void> {
     const tell = (message: string) => this.write(outlet, outlet.frame(message))
     for (const act of acts) {
@@ -210,7 +208,7 @@ export class ServerDouble {
       if (act._tag === "Never") return this.ended
       if (act._tag === "Ask") await this.ask(act, tell)
       if (act._tag === "Cut") {
-        // A version that was never told binds no later request.
+        // The client never learns the version, so later requests need not follow it.
         if (asked.method === "initialize" && !act.resumable) this.model.impossible = true
         this.done(asked)
         return outlet.cut(act, text)
@@ -238,7 +236,7 @@ export class ServerDouble {
     }
   }
 
-  /** Waits until the client has answered, or the patience is over. */
+  /** Asks a question, and waits until the client has answered or the patience is over. */
   private async ask(
     { id, method, params }: Extract<Act, { _tag: "Ask" }>,
     tell: (text: string) => void
@@ -254,7 +252,7 @@ export class ServerDouble {
     this.model.questions.push(question)
     const replied = new Promise<void>((resolve) => this.replies.set(keyOf(question.id), resolve))
     tell(JSON.stringify({ jsonrpc: "2.0", id: question.id, method, params }))
-    // In 2026-07-28 a client must not answer: it has the rest soon.
+    // In 2026-07-28 a client must not answer, so wait only briefly.
     await Promise.race([replied, this.sleep(this.model.stateless ? 50 : this.options.patience)])
     if (!question.answered && !this.ending.signal.aborted) this.options.observe({ _tag: "Unanswered", question })
   }
@@ -280,7 +278,7 @@ const changed = (response: JsonObject, act: Act): JsonObject => {
   }
 }
 
-/** Whether a tool has an annotation of a header that no client may accept (2026-07-28). */
+/** True if a tool has a header annotation that clients must reject (2026-07-28). */
 const isHeaderWrong = (tool: unknown): boolean =>
   Object.values(Object(at(tool, "inputSchema", "properties"))).some((property) => {
     const header = at(property, "x-mcp-header")

@@ -1,4 +1,4 @@
-/** Misbehaving servers: one to three faults at the requests that the client is known to make. */
+/** Generates misbehaving servers, with one to three faults in requests that the client is known to send. */
 import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Arbitrary from "effect/Arbitrary"
 import type * as Schema from "effect/Schema"
@@ -40,7 +40,7 @@ const texts: ReadonlyArray<Act> = [
   text(`: ${"x".repeat(100_000)}\n\n`)
 ]
 
-/** What servers write to stdout beside messages. */
+/** Text that servers write to stdout between messages. */
 const written: ReadonlyArray<Act> = [
   text("\n"),
   text("\r\n"),
@@ -65,7 +65,7 @@ const lingering: ReadonlyArray<ServerFault> = [false, true].map((signals) => ({
   act: { _tag: "Linger", signals }
 }))
 
-/** Only over HTTP. */
+/** True if the fault exists only over HTTP. */
 const isOfHttp = ({ _tag }: Act): boolean => _tag === "Status" || _tag === "Expire"
 
 const form: Schema.Json = { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
@@ -123,7 +123,7 @@ const results: ReadonlyArray<Act> = [
   exit
 ]
 
-/** Only where the revision has them. */
+/** Faults that only some revisions have. */
 const dated = (revision: Version, overHttp: boolean): ReadonlyArray<readonly [on: string | undefined, Act]> =>
   revision >= "2026"
     ? [
@@ -195,7 +195,7 @@ const wrongTools: ReadonlyArray<ReadonlyArray<Schema.Json>> = [
   ]
 ]
 
-/** Servers for a client that makes these requests. */
+/** Generates servers for a client that sends these requests. */
 export const servers = (
   revision: Version,
   methods: ReadonlySet<string>,
@@ -251,7 +251,7 @@ export const servers = (
   }))
 }
 
-/** Simpler servers: without a fault, without what is odd. */
+/** Yields simpler servers for shrinking: without a fault or an unusual setting, or with a fault moved to the first request. */
 export function* simplerServers(script: ServerScript): Iterable<ServerScript> {
   for (const index of script.faults.keys()) yield { ...script, faults: script.faults.toSpliced(index, 1) }
   if (script.pages.length > 0) yield { ...script, pages: [] }

@@ -1,4 +1,4 @@
-/** A client that is a program, started for each conversation. */
+/** A client program, started once per conversation. */
 import { inheritedEnvironment } from "@effect-mcp/client/Stdio"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
@@ -20,15 +20,15 @@ import { listen } from "./relay.ts"
 
 export interface CommandOptions {
   readonly command: string
-  /** What reaches the server is added at the end. */
+  /** Arguments of the program. The server's URL or command is appended. */
   readonly args?: ReadonlyArray<string> | undefined
   readonly env?: { readonly [name: string]: string } | undefined
   readonly cwd?: string | undefined
-  /** What the client is told to do. Default `tools_call`: it lists tools and calls `add_numbers`. */
+  /** The scenario to run. Default `tools_call`: lists the tools and calls `add_numbers`. */
   readonly scenario?: string | undefined
 }
 
-/** Signals that only a program's own fault sends, with their numbers. */
+/** Signals that a program receives because of a bug in its code, with their numbers. */
 const faults = new Map([
   ["SIGILL", 4],
   ["SIGTRAP", 5],
@@ -39,19 +39,19 @@ const faults = new Map([
   ["SIGSYS", 31]
 ])
 
-/** As a shell says that such a signal ended a program, and Windows that an exception did. */
+/** True for the exit codes of such a signal in a shell, and of an exception on Windows. */
 const isFault = (code: number): boolean => code >= 0xc0000000 || [...faults.values()].includes(code - 128)
 
 const endingOf = (code: number): Ending =>
-  code === 0 ? done : { kind: isFault(code) ? "crashed" : "failed", how: `ended with code ${code}` }
+  code === 0 ? done : { kind: isFault(code) ? "crashed" : "failed", how: `exited with code ${code}` }
 
 const endingBySignal = (error: PlatformError): Ending => {
   const signal = signalOf(error)
   if (signal === undefined) return { kind: "failed", how: error.message }
-  return { kind: faults.has(signal) ? "crashed" : "failed", how: `was ended by ${signal}` }
+  return { kind: faults.has(signal) ? "crashed" : "failed", how: `was stopped by ${signal}` }
 }
 
-/** Runs the client once, with these arguments behind its own. */
+/** Runs the client once, with these additional arguments. */
 type Start = (
   words: ReadonlyArray<string>,
   revision: Version,
@@ -91,8 +91,9 @@ const starting = (options: CommandOptions): Effect.Effect<Start, never, ChildPro
   })
 
 /**
- * A client that is a program and keeps the convention of the official conformance suite: the URL is its last argument, and
- * `MCP_CONFORMANCE_SCENARIO` and `MCP_CONFORMANCE_PROTOCOL_VERSION` say what to do in which revision. It is started for each conversation.
+ * Creates a target from a client program that follows the official conformance suite's convention. The URL is the last argument, and the
+ * environment variables `MCP_CONFORMANCE_SCENARIO` and `MCP_CONFORMANCE_PROTOCOL_VERSION` contain the scenario and the revision. The
+ * program is started once per conversation.
  */
 export const command = (
   options: CommandOptions
@@ -102,7 +103,7 @@ export const command = (
     const { address } = yield* HttpServer.HttpServer
     const port = address._tag === "UnixPathAddress" ? 0 : address.port
     const handlers = new Map<string, HttpHandler>()
-    // Each conversation has a path of its own.
+    // Each conversation has a separate path.
     const app = Effect.gen(function* () {
       const { url } = yield* HttpServerRequest.HttpServerRequest
       const handler = handlers.get(url.split("/")[1] ?? "")
@@ -128,8 +129,9 @@ export const command = (
   })
 
 /**
- * A client that is a program and starts its server over stdio. The command of the server is its last arguments, and in
- * `MCP_SERVER_COMMAND` as a JSON array; `MCP_CONFORMANCE_SCENARIO` and `MCP_CONFORMANCE_PROTOCOL_VERSION` are those of `command`.
+ * Creates a target from a client program that starts its server over stdio. The server's command is appended to the arguments and is also
+ * available in `MCP_SERVER_COMMAND`, as a JSON array. `MCP_CONFORMANCE_SCENARIO` and `MCP_CONFORMANCE_PROTOCOL_VERSION` are set as for
+ * `command`.
  */
 export const stdioCommand = (
   options: CommandOptions

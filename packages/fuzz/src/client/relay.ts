@@ -1,6 +1,6 @@
 /**
- * Programs that a client can start as a stdio server. Each relays what happens to it to this process, where the misbehaving server is, over
- * a socket of this machine.
+ * Programs a client can start as a stdio server. Each one relays everything that happens to it over a local socket to this process, where
+ * the misbehaving server runs.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ import { linesOf } from "../model/lines.ts"
 import { TargetError } from "../target/Target.ts"
 import type { Process, ProcessEvent, ProcessListener } from "./LineDouble.ts"
 
-/** A line of JSON for each thing that happens, and for each thing to do. It needs no package. */
+/** Sends a line of JSON for each event and receives a line for each command. Imports no packages. */
 const program = `
 import { connect } from "node:net"
 const [port, key] = process.argv.slice(2)
@@ -55,18 +55,18 @@ export interface CommandLine {
   readonly args: ReadonlyArray<string>
 }
 
-/** A program that the client may start, as often as it likes. */
+/** A program that the client may start any number of times. */
 export interface Startable extends CommandLine {
-  /** Once no process of it is left. */
+  /** Completes when none of its processes is left. */
   readonly ended: Effect.Effect<void>
 }
 
 interface Relay {
-  /** A program that is the server of one conversation, while the scope is open. */
+  /** Creates the server program of one conversation. It works until the scope closes. */
   readonly offer: (start: (process: Process) => ProcessListener) => Effect.Effect<Startable, never, Scope.Scope>
 }
 
-/** Texts of pieces that may end within a character. */
+/** Decodes chunks that may end in the middle of a character. */
 const decoding = () => {
   const decoder = new TextDecoder()
   return (base64: unknown): string => {
@@ -82,16 +82,16 @@ const eventOf = (said: unknown, decoded: (base64: unknown) => string): ProcessEv
   return said["ended"] === true ? { _tag: "InputEnded" } : undefined
 }
 
-/** A process, as its conversation has it. */
+/** A process, as seen from this side of the relay. */
 interface Relayed extends Process {
-  /** Closes its connection: then it exits at once, though what it has to write is not read. */
+  /** Closes the connection. The process then exits at once, even if nobody reads its output. */
   readonly end: () => void
 }
 
 class Offer {
   readonly start: (process: Process) => ProcessListener
   readonly none = Latch.makeUnsafe(true)
-  /** Whether the conversation is over. */
+  /** True once the conversation is over. */
   isOver = false
   private readonly running = new Set<Relayed>()
 
@@ -109,7 +109,7 @@ class Offer {
     if (this.running.size === 0) this.none.openUnsafe()
   }
 
-  /** No process outlives the conversation. */
+  /** Ends all processes of the conversation. */
   close(): void {
     this.isOver = true
     for (const { end } of this.running) end()
@@ -142,7 +142,7 @@ const serve = (offers: ReadonlyMap<string, Offer>, socket: Socket.Socket) =>
         const event = eventOf(said, decoded)
         return event && receive?.(event)
       }
-      // The first line has the key. A program of a conversation that is over ends, and so does a stranger's connection.
+      // The first line has the key. Without an open conversation for it, the connection is closed, which ends the program.
       const key = at(said, "key")
       offer = typeof key === "string" ? offers.get(key) : undefined
       if (offer === undefined) return process.end()
@@ -179,7 +179,7 @@ export const listen: Effect.Effect<
       Effect.map(
         Effect.acquireRelease(
           Effect.sync(() => {
-            // Not to be guessed by other users of this machine.
+            // Random, so that other users of this machine can't guess it.
             const [key, offer] = [globalThis.crypto.randomUUID(), new Offer(start)]
             offers.set(key, offer)
             return { key, offer }

@@ -1,7 +1,7 @@
 /**
- * The same generated conversations with two servers, or with two versions of one: what differs.
+ * Runs the same generated conversations against two servers, or two versions of one server, and reports the differences.
  *
- * Times, UUIDs, cursors, states and the names of the servers do not count, nor does what differs between two runs of the same server.
+ * Ignores times, UUIDs, cursors, states and server names, along with anything that also differs between two runs of the same server.
  */
 import * as Effect from "effect/Effect"
 import * as Generator from "../generator/Generator.ts"
@@ -26,21 +26,21 @@ import { type Target, TargetError } from "../target/Target.ts"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import { compare, type Difference, keyOf, told } from "./compare.ts"
 
-/** What every difference breaks. */
-const same: Statement = { name: "same", level: "difference", text: "Both servers say the same." }
+/** The rule that every difference breaks. */
+const same: Statement = { name: "same", level: "difference", text: "Both servers give the same answers." }
 
 export interface Options extends Generator.Options, SearchLimits {
-  /** Default: every revision that both speak. */
+  /** Revisions to compare. Default: every revision both servers support. */
   readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
-  /** How long a request may take, in milliseconds. Default 5000. */
+  /** Time limit for a request, in milliseconds. Default 5000. */
   readonly patience?: number | undefined
-  /** Paths that do not count, such as `result.structuredContent.now` or `tools/call time`. */
+  /** Paths to ignore, such as `result.structuredContent.now` or `tools/call time`. */
   readonly ignore?: ReadonlyArray<string> | undefined
-  /** Called at the start with a function that returns the report so far, for a comparison that may be interrupted. */
+  /** Called at the start with a function that returns the report so far. Use it if the comparison may be interrupted. */
   readonly onStart?: ((report: () => Compared) => void) | undefined
 }
 
-/** Whether a difference is at a path that does not count, or below it. */
+/** True if a difference is at or below an ignored path. */
 const isIgnored = ({ path, what }: Difference, ignore: ReadonlyArray<string>): boolean =>
   ignore.some((wanted) =>
     [path, `${what} ${path}`].some(
@@ -48,7 +48,7 @@ const isIgnored = ({ path, what }: Difference, ignore: ReadonlyArray<string>): b
     )
   )
 
-/** Each request is answered before the next one is sent, so that the order is that of the conversation. */
+/** Waits for each answer before sending the next request, which keeps the order of the conversation. */
 const paced = ({ commands, revision }: Script): Script => ({
   revision,
   commands: commands.flatMap((command): ReadonlyArray<Command> =>
@@ -57,7 +57,7 @@ const paced = ({ commands, revision }: Script): Script => ({
 })
 
 class Both {
-  /** What differs between two runs of one server. */
+  /** Paths that differ between two runs of one server. */
   readonly unstable = new Set<string>()
   private readonly first: Target
   private readonly second: Target
@@ -102,7 +102,7 @@ class Both {
       return { found, counts: new Map([[same.name, count]]), lines: first.lines }
     })
 
-  /** Notes what differs when each server is asked once more. */
+  /** Repeats the conversation and records the paths that differ between two runs of the same server. */
   private readonly again = Effect.fnUntraced(function* (
     this: Both,
     script: Script,
@@ -118,15 +118,15 @@ class Both {
   })
 }
 
-/** What a comparison gives. */
+/** The result of a comparison. */
 export interface Compared extends SearchOutcome<Script> {
   readonly surveys: ReadonlyArray<Survey>
   readonly command: "diff"
-  /** What differs between two runs of the same server, and does not count. */
+  /** Paths that also differ between two runs of the same server, and are therefore ignored. */
   readonly unstable: ReadonlyArray<string>
 }
 
-/** Has the same conversations with both, in the revisions that both speak, and with what the first one offers. */
+/** Runs the same conversations against both servers, in every revision both support. The conversations use the first server's features. */
 export const run = Effect.fnUntraced(function* (
   first: Target,
   second: Target,

@@ -1,32 +1,32 @@
-/** What two servers say in the same conversation, compared: by request, without what differs from run to run. */
+/** Compares the messages of two servers in the same conversation, request by request. Ignores values that change from run to run. */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Line, Played } from "../play/Played.ts"
 import { show } from "../rules/judge.ts"
 import { at } from "../model/json.ts"
 
-/** A place where they differ. */
+/** A difference between two servers. */
 export interface Difference {
   /** The request or notification, such as `tools/call add`. */
   readonly what: string
-  /** Where in it, such as `result.content[].text`. */
+  /** Location in the message, such as `result.content[].text`. */
   readonly path: string
   readonly first: unknown
   readonly second: unknown
 }
 
-/** What is left of values that are of one run only. */
+/** Patterns of values that occur in one run only, and their replacements. */
 const volatile: ReadonlyArray<readonly [pattern: RegExp, name: string]> = [
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?/g, "<time>"],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "<uuid>"],
   [/\b1[5-9]\d{11}\b/g, "<time>"]
 ]
-/** Members that are of one run only, or that name the server. */
+/** Members that differ between runs, or that name the server. */
 const opaque = new Set(["nextCursor", "requestState", "serverInfo", "io.modelcontextprotocol/serverInfo", "taskId"])
 
-/** What is nested deeper is not compared. */
+/** Values nested deeper than this are not compared. */
 const deepest = 100
 
-/** JSON without times, UUIDs, cursors, states and the names of servers. */
+/** Replaces times, UUIDs, cursors, states and server names in a JSON value. */
 export const stable = (json: unknown, depth = 0): unknown => {
   if (depth > deepest) return "<deep>"
   if (typeof json === "string") return volatile.reduce((text, [pattern, name]) => text.replace(pattern, name), json)
@@ -38,7 +38,7 @@ export const stable = (json: unknown, depth = 0): unknown => {
   )
 }
 
-/** The places where two values differ. Places in a list are one: the first of them. */
+/** Returns the paths at which two values differ. Differences in the items of a list count as one. */
 const places = (first: unknown, second: unknown, path: string): ReadonlyArray<Omit<Difference, "what">> => {
   if (Array.isArray(first) && Array.isArray(second) && first.length === second.length) {
     return first.flatMap((member: unknown, index) => places(member, second[index], `${path}[]`))
@@ -52,7 +52,7 @@ const places = (first: unknown, second: unknown, path: string): ReadonlyArray<Om
 
 const messagesOf = (lines: ReadonlyArray<Line>, side: Line["from"]): ReadonlyArray<unknown> =>
   lines.flatMap(({ beside, from, text }): ReadonlyArray<unknown> => {
-    // Over HTTP, what a client sends has its method before it.
+    // Over HTTP, a client's lines start with the HTTP method.
     const start = text.search(/[[{]/)
     if (from !== side || beside === true || start === -1) return []
     try {
@@ -69,7 +69,7 @@ const nameOf = (message: unknown): string => {
   return what === "tools/call" && typeof name === "string" ? `${what} ${name.slice(0, 60)}` : what
 }
 
-/** What a server said: its responses by the place of their requests, and the rest by method, in no order. */
+/** A server's messages: responses by the position of their requests, the rest by method in any order. */
 const said = ({ ended, lines }: Played) => {
   const requests = messagesOf(lines, "client").filter(
     (message) => at(message, "id") !== undefined && at(message, "method") !== undefined
@@ -97,7 +97,7 @@ const body = (answer: unknown): unknown => {
   return answer.error === undefined ? { result: answer.result } : { error: answer.error }
 }
 
-/** How two servers differ in one conversation. */
+/** Returns the differences between two servers in one conversation. */
 export const compare = (first: Played, second: Played): ReadonlyArray<Difference> => {
   const [a, b] = [said(first), said(second)]
   const ended =

@@ -1,6 +1,4 @@
-/**
- * Conversations of a server: made of what it says of itself, right, almost right and wrong, in any order.
- */
+/** Generates conversations with a server from its survey: correct, almost correct and wrong messages, in any order. */
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Arbitrary from "effect/Arbitrary"
@@ -15,22 +13,22 @@ import { almost, choose, oneOf, valid, type Values } from "./Values.ts"
 
 export type { Move } from "./Move.ts"
 export interface Options {
-  /** Calls tools that say that they destroy. Default false. */
+  /** Whether to call tools that are marked as destructive. Default false. */
   readonly allowDestructive?: boolean | undefined
-  /** Arguments of a tool, by its name; `never`: it is not called. Default: made from its input schema. */
+  /** Arguments by tool name. Use `never` to prevent a tool from being called. Default: generated from the tool's input schema. */
   readonly args?: { readonly [tool: string]: Values | "never" } | undefined
-  /** The moves of a conversation at most. Default 12. */
+  /** Maximum number of moves per conversation. Default 12. */
   readonly moves?: number | undefined
-  /** The requests of a flood. Default 50; 0: there are none. */
+  /** Number of requests in a flood. Default 50; 0 disables floods. */
   readonly flood?: number | undefined
-  /** Commands of a user, beside the others. */
+  /** Custom commands to use in addition to the built-in ones. */
   readonly commands?: ReadonlyArray<Move> | undefined
 }
 
 const isJson = Schema.is(Schema.Json)
 const json = (value: unknown): Schema.Json => (isJson(value) ? value : null)
 
-/** A request whose params are drawn; undefined leaves them out. */
+/** Generates a request with random params. If `undefined` is drawn, the request has no params. */
 export const request = (method: string, params: Values): Arbitrary.Arbitrary<Command> =>
   Arbitrary.map(params, (value): Command =>
     value === undefined ? { _tag: "Request", method } : { _tag: "Request", method, params: json(value) }
@@ -44,17 +42,14 @@ const notify = (method: string, ...params: ReadonlyArray<unknown>): Arbitrary.Ar
 const commands = (...all: ReadonlyArray<Command>): Arbitrary.Arbitrary<Command> => oneOf(...all)
 
 const tokens = oneOf<unknown>(undefined, undefined, "p", 7, 0, "")
-/** Adds a progress token now and then. */
+/** Sometimes adds a progress token. */
 const withToken = (params: Values): Values =>
   Arbitrary.map(Arbitrary.all([params, tokens]), ([params, token]) =>
     token === undefined ? params : { ...Object(params), _meta: { progressToken: token } }
   )
 
 const unknownNames = oneOf("fuzz-no-such-name", "", "constructor", "__proto__", "toString")
-export const paginated = Object.entries(MethodInfo.clientRequests).flatMap(
-  ([method, info]: readonly [string, MethodInfo.ClientRequestInfo]) =>
-    info.paginated === true ? [{ method, capability: info.capability ?? "" }] : []
-)
+export const paginated = Object.values(MethodInfo.lists)
 
 export const junk = [
   "{",
@@ -84,7 +79,7 @@ const cancels = commands(
 export const declared = ({ capabilities }: Survey, capability: string): boolean =>
   capabilities[capability] !== undefined
 
-/** What any server must cope with. */
+/** Moves that every server must handle. */
 const general = (survey: Survey): ReadonlyArray<Move> => {
   const someMethod = paginated.find(({ capability }) => declared(survey, capability))?.method ?? "ping"
   const raw = (text: string): Command => ({ _tag: "Raw", text })
@@ -101,7 +96,7 @@ const general = (survey: Survey): ReadonlyArray<Move> => {
         })
       )
     ],
-    // The same id twice, most likely at once.
+    // The same id twice, probably at the same time.
     [1, commands({ _tag: "Request", method: "ping", id: "twin" }, { _tag: "Request", method: someMethod, id: "twin" })],
     [3, request(someMethod, oneOf<unknown>([], "x", 7, null, { cursor: 7 }, { _meta: 1 }))],
     [2, request("fuzz/unknown", oneOf<unknown>(undefined, {}))],
@@ -142,7 +137,7 @@ const callOf = (tool: SurveyedTool, values: Values): Arbitrary.Arbitrary<Command
     )
   )
 
-/** The tools that may be called, with right arguments. */
+/** The tools that may be called, with valid arguments. */
 export const callable = (survey: Survey, { allowDestructive = false, args = {} }: Options) =>
   survey.tools.flatMap((tool): ReadonlyArray<Callable> => {
     const own = args[tool.name]
@@ -151,7 +146,7 @@ export const callable = (survey: Survey, { allowDestructive = false, args = {} }
     return destroys && !allowDestructive && own === undefined ? [] : [{ tool, values: own ?? valid(tool.inputSchema) }]
   })
 
-/** What is right: it reaches the code of the server's own. */
+/** Correct requests, which reach the code of the server's author. */
 const right = (survey: Survey, options: Options): ReadonlyArray<Move> => [
   ...(declared(survey, "tools") ? callable(survey, options) : []).map(({ tool, values }): Move => [
     3,
@@ -252,7 +247,7 @@ const utilities = (survey: Survey): ReadonlyArray<Move> => {
   return survey.revision >= "2026" ? [completion] : [completion, [1, request("logging/setLevel", levels)]]
 }
 
-/** What only 2025-03-26 has: several messages in one array, right ones and some that no member is right of. */
+/** Batches, which only 2025-03-26 has, with and without correct messages. */
 const batches = (survey: Survey): ReadonlyArray<Move> => {
   if (survey.revision !== "2025-03-26") return []
   const ping = { _tag: "Request", method: "ping" } as const
@@ -274,7 +269,7 @@ const batches = (survey: Survey): ReadonlyArray<Move> => {
   ]
 }
 
-/** What only 2026-07-28 has: declarations that are wrong, rounds of input, subscriptions. */
+/** Moves that only 2026-07-28 has: wrong declarations, rounds of input, subscriptions. */
 const rounds = (survey: Survey): ReadonlyArray<Move> => {
   if (survey.revision < "2026") return []
   const resumes = commands(
@@ -327,18 +322,18 @@ const opening = (survey: Survey): Arbitrary.Arbitrary<ReadonlyArray<Command>> =>
     [{ _tag: "Open", silent: true }],
     [{ _tag: "Open" }, { _tag: "Open" }]
   )
-  // Most of what there is to find lies behind an orderly handshake.
+  // Most bugs only show after a correct handshake.
   return choose(orderly, orderly, orderly, orderly, orderly, orderly, orderly, orderly, odd)
 }
 
 const weighted = (moves: ReadonlyArray<Move>): ReadonlyArray<Arbitrary.Arbitrary<Command>> =>
   moves.flatMap(([weight, move]) => Array.from({ length: weight }, () => move))
 
-/** Conversations with the server of this survey. */
+/** Generates conversations with the surveyed server. */
 export const conversations = (
   survey: Survey,
   options: Options & {
-    /** Whether they are held over HTTP. Default false. */
+    /** Whether to generate moves for HTTP. Default false. */
     readonly overHttp?: boolean | undefined
   } = {}
 ): Arbitrary.Arbitrary<Script> => {
@@ -354,21 +349,21 @@ export const conversations = (
     aboutTasks,
     options.overHttp === true ? http(survey) : []
   ]
-  // Each feature has its share, however many tools there are. What any server must cope with is the most varied.
+  // Each group of moves has a fixed share, however many tools there are. The general moves count twice, because they vary most.
   const open = opening(survey)
   const common = general(survey)
   const groups = [common, common, ...offers, options.commands ?? []].filter(({ length }) => length > 0)
   const any = choose(...groups.map((group) => oneOf(...weighted(group))))
   const script = (move: Arbitrary.Arbitrary<Command>, least = 1) => scriptOf({ survey, options, open, move, least })
   const all = script(Arbitrary.flatMap(any, (move) => move))
-  // A few moves again and again: what depends on two of them is soon seen.
+  // Repeats a few moves, which soon shows bugs that depend on two of them.
   const few = Arbitrary.flatMap(Arbitrary.array(any, { minLength: 2, maxLength: 4 }), (moves) =>
     script(choose(...moves))
   )
   const work = right(survey, options)
   const own = aboutTasks.length > 0 ? [script(choose(...weighted(aboutTasks)), 4)] : []
   const mixed = [all, all, all, few, few, few, ...own, ...floods(survey, open, options.flood)]
-  // Right calls only, one on top of the other: races of the server's own code.
+  // Only correct calls, overlapping, to find races in the author's code.
   const races = work.length > 0 ? [script(choose(...weighted([...work, [1, cancels]])), 4)] : []
   return choose(...mixed, ...races, ...races, ...races)
 }
@@ -384,10 +379,10 @@ const scriptOf = ({
   readonly options: Options
   readonly open: Arbitrary.Arbitrary<ReadonlyArray<Command>>
   readonly move: Arbitrary.Arbitrary<Command>
-  /** The moves at least. */
+  /** Minimum number of moves. */
   readonly least: number
 }): Arbitrary.Arbitrary<Script> => {
-  // Half of them wait for the answer before the next one.
+  // Half of the commands wait for their answer.
   const paced = Arbitrary.map(Arbitrary.all([move, oneOf(true, false)]), ([command, waits]): ReadonlyArray<Command> =>
     waits && command._tag === "Request" ? [command, { _tag: "Wait" }] : [command]
   )

@@ -1,5 +1,5 @@
 import type * as Arbitrary from "effect/Arbitrary"
 import type { Command } from "../model/Script.ts"
 
-/** A command, and how often it is drawn. */
+/** Commands, and the weight with which they are drawn. */
 export type Move = readonly [weight: number, move: Arbitrary.Arbitrary<Command>]

@@ -1,6 +1,4 @@
-/**
- * Values of JSON Schemas: those that fit, and those that almost do. Sizes and numbers are small, so that no call asks for much.
- */
+/** Generates values from JSON Schemas: valid ones and almost valid ones. Sizes and numbers are kept small, so that no call is expensive. */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
@@ -8,14 +6,17 @@ import { example } from "./example.ts"
 
 export type Values = Arbitrary.Arbitrary<unknown>
 
-/** The indices of so many; one each as often as another, which integers of a range are not. */
+/** Uniform indices, by the number of choices. Effect's integers are not uniform. */
 const indices: Array<Arbitrary.Arbitrary<number> | undefined> = []
 const below = (count: number): Arbitrary.Arbitrary<number> =>
   (indices[count] ??= Arbitrary.schema(Schema.Literals(Array.from({ length: count }, (_, index) => index)), {
     shrink: (index) => Array.from({ length: index }, (_, smaller) => smaller)
   }))
 
-/** One of these, of which there is at least one, each as often as another. Earlier ones are simpler: shrinking leads to them. */
+/**
+ * Picks one of the given arbitraries, all with equal probability. At least one is required. Shrinking prefers earlier ones, so list the
+ * simplest first.
+ */
 export const choose = <A>(...arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>): Arbitrary.Arbitrary<A> => {
   const [first] = arbitraries
   if (first === undefined) throw new Error("There is nothing to choose from")
@@ -23,7 +24,7 @@ export const choose = <A>(...arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>)
   return Arbitrary.flatMap(below(arbitraries.length), (index) => arbitraries[index] ?? first)
 }
 
-/** One of these values, of which there is at least one. */
+/** Picks one of the given values. At least one is required. */
 export const oneOf = <const A>(...values: ReadonlyArray<A>): Arbitrary.Arbitrary<A> => {
   const boxes = values.map((value) => ({ value }))
   const [first] = boxes
@@ -32,14 +33,14 @@ export const oneOf = <const A>(...values: ReadonlyArray<A>): Arbitrary.Arbitrary
   return Arbitrary.map(below(boxes.length), (index) => (boxes[index] ?? first).value)
 }
 
-/** Deeper than this, only the smallest value is made. */
+/** Below this depth, only the smallest values are generated. */
 const maxDepth = 5
 const texts = oneOf("a", "", "fuzz", "é\u2028😀", "0", "null", "__proto__", " ", "x".repeat(300))
 const anything: Values = oneOf<unknown>(null, "", 0, false, [], {}, "fuzz", 1.5, [[]], { a: { b: null } })
-/** Values of every type, to be put where another type is due. */
+/** Values of all types, for use where another type is expected. */
 const wrong: Values = oneOf<unknown>({ wrong: true }, [1], null, "wrong", -1.5, true)
 
-/** Values that fit the schema, as far as it is understood: `pattern`, `not`, `allOf` and conditions are not. */
+/** Generates values that match the schema, as far as it is supported. `pattern`, `not`, `allOf` and conditions are ignored. */
 export const valid = (schema: unknown): Values => of(schema, schema, 0)
 
 const resolve = (reference: string, root: unknown): unknown =>
@@ -125,7 +126,7 @@ const members = (schema: JsonObject, root: unknown, depth: number): Values => {
   )
 }
 
-/** Values with one fault: a member is missing, of another type or unknown, or the whole is no object. */
+/** Generates values with a single mistake: a property is missing, has the wrong type or is unknown, or the value isn't an object at all. */
 export const almost = (schema: unknown): Values => {
   const names = isJsonObject(schema) && isJsonObject(schema.properties) ? Object.keys(schema.properties) : []
   const whole = oneOf<unknown>({}, [], "wrong", null)

@@ -1,9 +1,7 @@
-/**
- * The smallest value of a JSON Schema: what a client answers to a form without a user.
- */
+/** Returns the smallest value of a JSON Schema, which a client without a user submits as a form's answer. */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 
-/** One value that most likely fits. Refuses nothing: a schema that it does not understand gets a text. */
+/** Returns a value that most likely matches the schema. If a schema isn't understood, returns a string. */
 export const example = (schema: unknown, depth = 0): unknown => {
   if (!isJsonObject(schema) || depth > 8) return "fuzz"
   if ("default" in schema) return schema.default

@@ -1,21 +1,18 @@
-/** Many small requests at once: each is to be answered exactly once. */
+/** Generates many small requests at once. Each must receive exactly one response. */
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Arbitrary from "effect/Arbitrary"
 import type { Command, Script } from "../model/Script.ts"
 import type { Survey } from "../model/Survey.ts"
 import { oneOf } from "./Values.ts"
 
-const lists = Object.entries(MethodInfo.clientRequests).flatMap(
-  ([method, info]: readonly [string, MethodInfo.ClientRequestInfo]) =>
-    info.paginated === true ? [{ method, capability: info.capability ?? "" }] : []
-)
+const lists = Object.values(MethodInfo.lists)
 
 const wait: Command = { _tag: "Wait" }
-/** No handshake shows that the process has started: a flood before that would measure its start. */
+/** Waits for the start of the process, because there is no handshake. Otherwise the flood would include the startup time. */
 const started: ReadonlyArray<Command> = [{ _tag: "Request", method: "server/discover" }, wait]
 
 /**
- * An opening, one flood, and the wait for its answers: several floods one on top of the other would measure the machine. None where the
+ * Generates conversations with a single flood, because overlapping floods would only measure the machine. Returns no conversation if the
  * count is 0.
  */
 export const floods = (

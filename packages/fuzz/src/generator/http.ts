@@ -1,4 +1,4 @@
-/** What a client does over HTTP beside its messages: streams and sessions, right and wrong headers, another client beside. */
+/** Moves over HTTP: streams and sessions, correct and wrong headers, and a second client. */
 import { parse as headerParams } from "@effect-mcp/protocol/HeaderParams"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
@@ -9,7 +9,7 @@ import type { Survey } from "../model/Survey.ts"
 import type { Move } from "./Move.ts"
 import { oneOf } from "./Values.ts"
 
-/** Each is wrong or odd for a message of any revision. */
+/** Deviations that are wrong or unusual in every revision. */
 const odd: ReadonlyArray<Deviation> = [
   { headers: { origin: "https://fuzz.invalid" } },
   { headers: { origin: "null" } },
@@ -52,31 +52,31 @@ const names = (name: string): ReadonlyArray<Deviation> => [
 const request = (method: string, params?: RequestCommand["params"]): RequestCommand =>
   params === undefined ? { _tag: "Request", method } : { _tag: "Request", method, params }
 
-/** Wrong or odd headers of a message. */
+/** Returns wrong or unusual headers for a message. */
 export const deviationsOf = ({ revision }: Survey): ReadonlyArray<Deviation> =>
   revision >= "2026" ? mirrored : ofSessions
 
-/** A request that every server answers with a result. */
+/** Returns a request that every server answers with a result. */
 export const plain = (survey: Survey): RequestCommand => request(survey.revision >= "2026" ? "server/discover" : "ping")
 
 const listsOf = ({ capabilities }: Survey): ReadonlyArray<RequestCommand> =>
-  Object.entries(MethodInfo.clientRequests).flatMap(([method, info]: readonly [string, MethodInfo.ClientRequestInfo]) =>
-    info.paginated === true && capabilities[info.capability ?? ""] !== undefined ? [request(method)] : []
+  Object.values(MethodInfo.lists).flatMap(({ capability, method }) =>
+    capabilities[capability] === undefined ? [] : [request(method)]
   )
 
-/** Requests that name what the server has, with headers that say so or not. */
+/** Returns requests that name features of the server, with and without the matching headers. */
 export const named = (survey: Survey): ReadonlyArray<Command> => {
   const [uri] = survey.resources
   const tool = survey.tools.find(({ annotations }) => annotations?.destructiveHint !== true)
   const requests = [
     ...(uri === undefined ? [] : [[request("resources/read", { uri }), uri] as const]),
-    // Its arguments are missing: a wrong header is noticed before them, and nothing is done by a server that does not.
+    // Without arguments, so that a server that misses the wrong header rejects the call instead of running it.
     ...(tool === undefined ? [] : [[request("tools/call", { name: tool.name, arguments: {} }), tool.name] as const])
   ]
   return requests.flatMap(([request, name]) => names(name).map((http): Command => ({ ...request, http })))
 }
 
-/** Calls whose headers do not say what their arguments say. */
+/** Returns calls whose headers differ from their arguments. */
 export const mirrors = ({ tools }: Survey): ReadonlyArray<Command> =>
   tools.flatMap(({ annotations, inputSchema, name }) => {
     const param = headerParams(inputSchema).params.find(({ path, type }) => path.length === 1 && type === "string")
@@ -92,7 +92,7 @@ export const mirrors = ({ tools }: Survey): ReadonlyArray<Command> =>
 export const beside = (survey: Survey): ReadonlyArray<Command> => {
   return [plain(survey), ...listsOf(survey)].map((request): Command => ({
     _tag: "Beside",
-    // The ids of both clients are the same: each counts its own.
+    // Both clients use the same ids, because each counts separately.
     commands: [{ _tag: "Open" }, request, { _tag: "Wait" }]
   }))
 }

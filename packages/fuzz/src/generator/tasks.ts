@@ -1,4 +1,4 @@
-/** Calls as tasks, and requests about tasks: those that the server gave, and ids that it never gave. */
+/** Calls as tasks, and requests about tasks, with ids from the server and with unknown ids. */
 import * as Arbitrary from "effect/Arbitrary"
 import { at } from "../model/json.ts"
 import type { Command } from "../model/Script.ts"
@@ -7,7 +7,7 @@ import { extension, withTasks } from "../model/TaskBook.ts"
 import type { Move } from "./Move.ts"
 import { oneOf, type Values } from "./Values.ts"
 
-/** A tool that may be called, with right arguments. */
+/** A tool that may be called, with valid arguments. */
 export interface Callable {
   readonly tool: SurveyedTool
   readonly values: Values
@@ -86,7 +86,7 @@ const extended = (survey: Survey, tools: ReadonlyArray<Callable>): ReadonlyArray
 
 type Step = Extract<Command, { readonly _tag: "Beside" }>["commands"][number]
 
-/** Over HTTP: another client, of another principal or of the same one, asks about the tasks of the first. */
+/** Lets a second client, with another principal or the same one, ask about the tasks of the first (HTTP). */
 export const besideCommands = (survey: Survey): ReadonlyArray<Command> => {
   const isCore = survey.revision < "2026"
   const verbs: ReadonlyArray<Verb> = ["tasks/get", isCore ? "tasks/result" : "tasks/update", "tasks/cancel"]
@@ -101,7 +101,7 @@ export const besideCommands = (survey: Survey): ReadonlyArray<Command> => {
   ]
 }
 
-/** Moves with tasks; none where the server declares none. */
+/** Returns moves with tasks, or none if the server declares no tasks. */
 export const tasks = (
   survey: Survey,
   tools: ReadonlyArray<Callable>,

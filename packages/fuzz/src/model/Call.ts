@@ -1,15 +1,13 @@
-/**
- * HTTP requests of a conversation, and what is known of their responses.
- */
+/** HTTP requests of a conversation, and their responses. */
 import type { ObservedExchange } from "./Exchange.ts"
 
-/** Names are lower-case. */
+/** Headers by their lower-case names. */
 export type CallHeaders = { readonly [name: string]: string | undefined }
 
 /** An event of an SSE stream. */
 export interface StreamEvent {
   readonly id: string | undefined
-  /** Its type. */
+  /** Type of the event. */
   readonly event: string
   readonly data: string
 }
@@ -17,39 +15,39 @@ export interface StreamEvent {
 /** One HTTP request. */
 export interface Call {
   readonly method: "POST" | "GET" | "DELETE"
-  /** As sent. */
+  /** Headers of the request. */
   readonly headers: CallHeaders
-  /** What the body is by its shape. */
+  /** The kind of body, judged by its shape. */
   readonly carries: "request" | "notification" | "response" | "batch" | "other" | "nothing"
-  /** The request in its body, where that is one. */
+  /** The request in its body, if it is one. */
   readonly exchange: ObservedExchange | undefined
   /** All requests in its body. */
   readonly exchanges: ReadonlyArray<ObservedExchange>
-  /** Whether its session id is that of the conversation; `ended`: that was, before a DELETE. */
+  /** Which session the request names. `ended` is the conversation's own session after a DELETE. */
   readonly session: "own" | "none" | "unknown" | "ended"
-  /** Whether the server gave a session id. */
+  /** True if the server issued a session id before. */
   readonly needsSession: boolean
-  /** Whether the server had answered `initialize` when it was sent. */
+  /** True if the server had answered `initialize` before the request was sent. */
   readonly isOpen: boolean
-  /** Whether its headers are those of a right client. */
+  /** True if a correct client could send its headers. */
   readonly right: boolean
   /** The call whose stream a GET with `Last-Event-ID` resumes. */
   readonly resumes: Call | undefined
-  /** The place in the script of the command that sent it. */
+  /** Index of the script command that sent the request. */
   readonly command: number
-  /** Whether a DELETE of its session was sent before its response began: the server may have ended the session first. */
+  /** True if a DELETE of the session was sent before the response began. The server may have handled the DELETE first. */
   overtaken: boolean
-  /** Undefined until the response begins. */
+  /** Status of the response, or `undefined` until it begins. */
   status: number | undefined
   answered: CallHeaders
-  /** The whole body, unless it is a stream of events. */
+  /** Complete body of the response, unless it is an event stream. */
   body: string
-  /** How many events came. */
+  /** Number of events so far. */
   events: number
   lastEventId: string | undefined
   /** The newest `retry`, in milliseconds. */
   retry: number | undefined
-  /** Which side ended it; undefined as long as it is open. */
+  /** The side that ended the response, or `undefined` while it is open. */
   ended: "client" | "server" | undefined
 }
 
@@ -59,5 +57,5 @@ export const typeOf = ({ answered }: Pick<Call, "answered">): string =>
 
 export const isStream = (call: Pick<Call, "answered">): boolean => typeOf(call) === "text/event-stream"
 
-/** Whether the response says that the request was taken. */
+/** True if the response's status accepts the request. */
 export const isTaken = ({ status = 0 }: Pick<Call, "status">): boolean => status >= 200 && status < 300

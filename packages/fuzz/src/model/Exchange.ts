@@ -7,37 +7,37 @@ export type ResponseContent =
   | { readonly _tag: "Result"; readonly result: unknown }
   | { readonly _tag: "Error"; readonly code: number; readonly message: string; readonly data: unknown }
 
-/** A request of the client, and what became of it. */
+/** A request of the client, with its outcome. */
 export interface ObservedExchange {
-  /** As sent: any JSON. */
+  /** The id that was sent, which can be any JSON. */
   readonly id: unknown
   readonly method: string
-  /** As sent: any JSON; undefined where absent. */
+  /** The params that were sent, which can be any JSON, or `undefined` if absent. */
   readonly params: unknown
-  /** Whether it is a valid JSON-RPC request by the rules of MCP. Another one may be answered by an error without its id. */
+  /** True if it is a valid JSON-RPC request by the rules of MCP. The error for an invalid one may lack the id. */
   readonly wellFormed: boolean
-  /** Whether the conversation was open when it was sent: `initialize` answered, or in 2026-07-28 always. */
+  /** True if the request was sent after the answer to `initialize`. Always true in 2026-07-28. */
   readonly open: boolean
-  /** The client's declaration that is valid for it. */
+  /** The client's declaration that applies to the request. */
   readonly declares: JsonObject
   readonly token: string | number | undefined
-  /** The terminal status of the task that it asks about, where the server had told it before. */
+  /** Terminal status of the task that the request asks about, if the server had already reported it. */
   readonly taskEnded: string | undefined
-  /** The place in the script of the command that sent it. */
+  /** Index of the script command that sent the request. */
   readonly command: number
-  /** Whether no other request has been open at the same time so far: what it sees is not in the middle of a change. */
+  /** True if no other request was open at the same time, so the handler saw no unfinished changes. */
   alone: boolean
   answer: ResponseContent | undefined
   cancelled: boolean
-  /** Whether it was sent in a batch (2025-03-26). */
+  /** True if it was sent in a batch (2025-03-26). */
   readonly inBatch: boolean
-  /** Whether HTTP refused it without a response of its own. */
+  /** True if HTTP rejected it without a JSON-RPC response. */
   refused: boolean
-  /** The newest progress that was reported. */
+  /** The last reported progress. */
   progress: number | undefined
-  /** How many more requests were sent with its id while it was open. */
+  /** Number of further requests that were sent with the same id while this one was open. */
   copies: number
-  /** Whether it is such a request: its answer counts as another one to the first of them. */
+  /** True if it repeats an earlier id. Its answer counts as another answer to the first request. */
   isCopy: boolean
   /** 2026-07-28: whether a `subscriptions/listen` was acknowledged. */
   acknowledged: boolean
@@ -50,22 +50,22 @@ export interface ServerQuestion {
   readonly params: JsonObject
 }
 
-/** Whether it is answered, with its id or without, or is a subscription that was given up. The first request answers for its copies. */
+/** True if the request was answered, with or without an id, or is a cancelled subscription. Copies are settled with the first request. */
 export const isSettled = ({ acknowledged, answer, cancelled, copies, isCopy, wellFormed }: ObservedExchange): boolean =>
   copies === 0 && (isCopy || answer !== undefined || (cancelled && (acknowledged || !wellFormed)))
 
-/** Whether it has no answer, and may get one: also where it was given up. */
+/** True if an answer may still arrive, even after a cancellation. */
 export const mayBeAnswered = ({ answer, refused }: ObservedExchange): boolean => answer === undefined && !refused
 
-/** Whether it is neither answered nor given up. */
+/** True until the request is answered or cancelled. */
 export const isOpen = ({ answer, cancelled, refused }: ObservedExchange): boolean =>
   answer === undefined && !cancelled && !refused
 
-/** Whether the client still waits for its answer. A subscription is answered when it ends, and acknowledged before. */
+/** True while the client waits for an answer. For a subscription, it only waits for the acknowledgement. */
 export const isWaiting = (exchange: ObservedExchange): boolean =>
   isOpen(exchange) &&
   !exchange.acknowledged &&
   (exchange.wellFormed || (exchange.method !== "" && JsonRpc.isId(exchange.id)))
 
-/** Whether it is a subscription that is open. */
+/** True for an open subscription. */
 export const isSubscribed = (exchange: ObservedExchange): boolean => exchange.acknowledged && isOpen(exchange)

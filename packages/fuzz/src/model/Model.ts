@@ -1,7 +1,6 @@
 /**
- * The model of one conversation: what the client has sent, what it may expect, and what the server has said of itself.
- *
- * `sent` and `received` turn texts into observations and never judge; rules judge. The model knows no transport and no clock.
+ * The model of one conversation: the client's messages, the responses it may expect, and the server's self-description. Turns text into
+ * observations but leaves judging them to the rules. Doesn't depend on a transport or a clock.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -28,23 +27,23 @@ const answerOf = (response: JsonRpc.Response): Answer =>
     ? { _tag: "Error", code: response.error.code, message: response.error.message, data: response.error.data }
     : { _tag: "Result", result: response.result }
 
-// Most conversations need no sets of their own: a model that is made costs as much as a message.
+// Shared by conversations that need no set, because creating a model should not cost more than a message.
 const noTexts: ReadonlySet<string> = new Set()
 const noExchanges: ReadonlyMap<string, Exchange> = new Map()
 
 /** The notification that opens a subscription. */
 export const acknowledged = "notifications/subscriptions/acknowledged"
 
-/** Whose conversation it is. */
+/** Options of a model. */
 export interface Options {
   /**
-   * Whether a client that is not the fuzzer speaks: it may know more of the server than the model does. Where there are no
-   * sessions, several clients with the same ids may speak at once. Default false.
+   * Whether to model a client other than the fuzzer. Such a client may know more about the server than the model does. Without sessions,
+   * several clients may also use the same IDs at the same time. Default false.
    */
   readonly observed?: boolean | undefined
 }
 
-/** Exchanges that are kept of a client that is observed: a conversation may last for days. */
+/** Maximum number of exchanges to keep in observed traffic, because a conversation may last for days. */
 const keptExchanges = 1000
 
 export class Model {
@@ -52,7 +51,7 @@ export class Model {
   readonly exchanges: Array<Exchange> = []
   private readonly byId = new Map<string, Exchange>()
   readonly tasks = new TaskBook()
-  /** Undefined where it is the first client of its conversation. */
+  /** Tasks of the first client, or `undefined` if this is the first client. */
   foreign: ForeignTasks | undefined
   private lazyTokens: Map<string, Exchange> | undefined
   private lazyAmbiguous: Set<string> | undefined
@@ -62,25 +61,25 @@ export class Model {
   readonly next = new Map<string, string>()
   private lazyCursors: Set<string> | undefined
   phase: "new" | "opening" | "open" | "ready" = "new"
-  /** What `initialize` or `server/discover` said. */
+  /** Capabilities from `initialize` or `server/discover`. */
   capabilities: JsonObject
   declares: JsonObject = none
   server: Survey.Survey["server"]
-  /** The version that the server chose; undefined before. */
+  /** The version that the server chose, or `undefined` before the handshake. */
   agreed: string | undefined
-  /** The version that the server is known to speak, because it chose it before. */
+  /** A version that the server supports, because it chose it in an earlier conversation. */
   readonly known: string | undefined
   level: string | undefined
-  /** Whether a resource was ever subscribed to. */
+  /** True if a resource was ever subscribed to. */
   subscribed = false
   private offers: Offers.Offers
-  /** The place in the script of the command that runs. */
+  /** Index of the running script command. */
   command = 0
-  /** Texts that were sent and may be answered by an error without an id. */
+  /** Number of sent texts whose error may lack an id. */
   unreadable = 0
 
   readonly observed: boolean
-  /** What was learnt in whole: `capabilities`, and lists that were read to their end since they last changed. */
+  /** Completely known features: `capabilities`, and lists that were read to the end after their last change. */
   private readonly whole: Set<string> | undefined
   private readonly begun: Set<string> | undefined
 
@@ -88,7 +87,7 @@ export class Model {
     this.observed = observed
     this.whole = observed ? new Set() : undefined
     this.begun = observed ? new Set() : undefined
-    // The schema of a survey admits known versions only.
+    // A survey's schema only allows known versions.
     this.revision = Revision.get(survey.revision) ?? Revision.latestStateful
     this.capabilities = this.revision.era === "stateless" ? survey.capabilities : none
     if (this.revision.era === "stateless") this.phase = "ready"
@@ -117,7 +116,7 @@ export class Model {
     return this.lazyTokens ?? noExchanges
   }
 
-  /** Tokens that two requests had at the same time: their progress cannot be told apart. */
+  /** Tokens that two requests used at the same time. Their progress cannot be attributed. */
   get ambiguous(): ReadonlySet<string> {
     return this.lazyAmbiguous ?? noTexts
   }
@@ -127,23 +126,23 @@ export class Model {
     return this.lazyAsked ?? noTexts
   }
 
-  /** Those of them that the client has not answered: what the server does may wait for it. */
+  /** Ids of questions that the client has not answered. The server may be waiting for the answers. */
   get unanswered(): ReadonlySet<string> {
     return this.lazyUnanswered ?? noTexts
   }
 
-  /** All cursors that were ever handed out. */
+  /** All cursors that the server has issued. */
   get cursors(): ReadonlySet<string> {
     return this.lazyCursors ?? noTexts
   }
 
-  /** Another session begins: ids of requests are of one session. */
+  /** Forgets the ids of the server's requests, which are unique only within a session. Call it when a session begins. */
   forgetAsked(): void {
     this.lazyAsked = undefined
     this.lazyUnanswered = undefined
   }
 
-  /** Whether the model has all of it. Resources need not be listed to exist, and cursors outlive an observation. */
+  /** True if the model is complete in this respect. Unlisted resources may exist, and cursors may predate the observation. */
   knows(what: "capabilities" | "tools" | "prompts" | "resources" | "cursors"): boolean {
     if (!this.observed) return true
     return what === "cursors"
@@ -151,12 +150,12 @@ export class Model {
       : what !== "resources" && this.whole?.has(what) === true
   }
 
-  /** What was learnt, for later conversations. */
+  /** Returns the known facts about the server, for later conversations. */
   survey(): Survey.Survey {
     return {
       revision: this.revision.version,
       ...(this.server === undefined ? undefined : { server: this.server }),
-      // Parsed JSON holds JSON values only.
+      // The round trip narrows the type to JSON values.
       capabilities: JSON.parse(JSON.stringify(this.capabilities)),
       tools: [...this.tools.values()],
       prompts: [...this.prompts.values()],
@@ -165,12 +164,12 @@ export class Model {
     }
   }
 
-  /** The newest exchange that satisfies the predicate. */
+  /** Returns the newest exchange that satisfies the predicate. */
   newest(predicate: (exchange: Exchange) => boolean): Exchange | undefined {
     return this.exchanges.findLast(predicate)
   }
 
-  /** `right`: whether it is sent as the transport wants it. `json`: what the text says, where that is known. */
+  /** Records a text from the client. `right` is false if no correct client sends it this way. `json` is the parsed text. */
   sent(text: string, right = true, json: unknown = parse(text)): void {
     if (this.revision.rules.batches && Array.isArray(json) && json.length > 0) {
       const before = this.exchanges.length
@@ -186,7 +185,7 @@ export class Model {
     const message = JsonRpc.classify(json)
     const invalid = JsonRpc.isInvalid(message)
     const method = at(json, "method")
-    // A server may answer it without the id, which it did not read.
+    // A server that failed to read the id answers without it.
     if (invalid) this.unreadable++
     if (!invalid && !JsonRpc.isRequest(message)) {
       if (typeof method === "string") this.sentNotification(method, at(json, "params"))
@@ -221,8 +220,8 @@ export class Model {
     }
     this.exchanges.push(exchange)
     if (this.observed && this.exchanges.length > keptExchanges) this.forget()
-    // The second request with the id of an open one breaks the rules itself: only the first is followed, until all of them are answered.
-    // The answer to a cancelled one may be on its way, or never come.
+    // A second request with the id of an open request breaks the rules itself, so only the first is followed until all are answered.
+    // The answer to a cancelled request may be on its way or never come.
     const before = this.byId.get(keyOf(exchange.id))
     const isTaken = before !== undefined && (mayBeAnswered(before) || before.copies > 0)
     if (!isTaken || (this.observed && stateless)) this.byId.set(keyOf(exchange.id), exchange)
@@ -238,7 +237,7 @@ export class Model {
     if (method === "resources/subscribe") this.subscribed = true
   }
 
-  /** Drops the older half of what is kept. */
+  /** Drops the older half of the exchanges. */
   private forget(): void {
     for (const exchange of this.exchanges.splice(0, keptExchanges / 2)) {
       const [id, token] = [keyOf(exchange.id), keyOf(exchange.token ?? null)]
@@ -261,8 +260,8 @@ export class Model {
   }
 
   /**
-   * What a text of the server is; `learn` takes over what it changes, once it is judged. `carrier`: the request on whose own stream it
-   * came, where requests have one.
+   * Returns the observations in a text from the server. Call `learn` with each of them after judging it. `carrier` is the request on whose
+   * stream the text arrived, if requests have streams.
    */
   received(text: string, carrier?: Exchange): ReadonlyArray<Observation> {
     const json = parse(text)
@@ -295,7 +294,7 @@ export class Model {
     return { _tag: "AnsweredAgain", exchange, answer, expected: exchange.copies-- > 0 }
   }
 
-  /** Takes over what an observation changes. */
+  /** Updates the model with an observation. */
   learn(observation: Observation): void {
     switch (observation._tag) {
       case "Answered":
@@ -316,7 +315,7 @@ export class Model {
     }
   }
 
-  /** The error is taken for the oldest request that was malformed. */
+  /** Attributes an error without an id to the oldest malformed request. */
   private learnAnonymous(): void {
     this.unreadable--
     const exchange = this.exchanges.find((exchange) => !exchange.wellFormed && isOpen(exchange))
@@ -353,7 +352,7 @@ export class Model {
     this.offers = Offers.without(this.offers, list)
   }
 
-  /** Takes over whether a list is read from its first page to its last one. */
+  /** Records whether a list was read from its first page to its last. */
   private learnPage(method: string, cursor: unknown, isLast: boolean): void {
     if (this.whole === undefined || this.begun === undefined) return
     const [, list] = /^(tools|prompts)\/list$/.exec(method) ?? []
@@ -362,7 +361,7 @@ export class Model {
     if (isLast && this.begun.has(list)) this.whole.add(list)
   }
 
-  /** The request that opened the subscription which a notification names. */
+  /** Returns the request that opened the notification's subscription. */
   subscription(params: JsonObject): Exchange | undefined {
     return this.byId.get(keyOf(at(params, "_meta", Meta.subscriptionId) ?? null))
   }

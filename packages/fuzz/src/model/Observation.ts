@@ -1,59 +1,57 @@
-/**
- * What a conversation consists of for its rules: every event on the wire, told in terms of the protocol.
- */
+/** The observations that rules judge: every event on the wire, expressed in protocol terms. */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Call, StreamEvent } from "./Call.ts"
 import type { ResponseContent, ObservedExchange, ServerQuestion } from "./Exchange.ts"
 
 export type { ResponseContent as Answer, ObservedExchange as Exchange, ServerQuestion as Question } from "./Exchange.ts"
 
-/** What is observed, by the name that rules use. */
+/** Events that rules can observe, by name. */
 export interface Observations {
-  /** A text that is no JSON. */
+  /** Text that is not JSON. */
   readonly Unreadable: { readonly text: string }
-  /** JSON that is no message. */
+  /** JSON that is not a message. */
   readonly Invalid: { readonly json: unknown; readonly reason: string }
   /** The first response to a request. */
   readonly Answered: { readonly exchange: ObservedExchange; readonly answer: ResponseContent }
-  /** Another response to the same request; expected where the client used its id again. */
+  /** Another response to the same request. Expected if the client has reused its ID. */
   readonly AnsweredAgain: {
     readonly exchange: ObservedExchange
     readonly answer: ResponseContent
     readonly expected: boolean
   }
-  /** A response with an id that no request had. */
+  /** A response whose ID doesn't belong to any request. */
   readonly Stray: { readonly id: unknown; readonly answer: ResponseContent }
-  /** An error without id, and how many it could belong to. */
+  /** An error without an ID, and the number of requests it could belong to. */
   readonly Anonymous: { readonly code: number; readonly expected: number }
   readonly Asked: { readonly question: ServerQuestion }
   readonly Told: { readonly method: string; readonly params: JsonObject }
-  /** A request that was not answered within the patience. */
+  /** A request that was not answered in time. */
   readonly Unanswered: { readonly exchange: ObservedExchange }
-  /** All that was sent is answered or given up, and the server still reads. */
+  /** Every request has been answered or given up, and the server is still reading. */
   readonly Alive: { readonly answered: boolean }
-  /** The server ended the conversation by itself. */
+  /** The server ended the conversation on its own. */
   readonly Gone: {
     readonly how: string
-    /** Whether its client was silent, and had all answers. Default false. */
+    /** True if the client was silent and had received all answers. Default false. */
     readonly isIdle?: boolean | undefined
   }
-  /** The input of the server was ended; whether it exited then. */
+  /** The server's input was closed. `exited` is true if the server then exited. */
   readonly Closed: { readonly exited: boolean }
   /** 2025-03-26: an array of responses. */
   readonly Batch: { readonly members: number }
-  /** HTTP: the response begins. `isNewId`: whether the session id that it gives was never given before. */
+  /** HTTP: the head of a response. `isNewId` is true if its session id is new. */
   readonly Responded: { readonly call: Call; readonly isNewId: boolean }
-  /** HTTP: an event of a stream. */
+  /** HTTP: an event on a stream. */
   readonly Streamed: {
     readonly call: Call
     readonly event: StreamEvent
-    /** The call on whose stream the same event id came before, and the one with the same data. */
+    /** The call on whose stream the same event id arrived earlier, and the call with the same data. */
     readonly sameId: Call | undefined
     readonly sameData: Call | undefined
   }
-  /** HTTP: the response ended, and not because the client cut it. */
+  /** HTTP: the end of a response that the client did not cut. */
   readonly Finished: { readonly call: Call }
-  /** HTTP: at the end of the conversation the response still runs. */
+  /** HTTP: a response that is still open at the end of the conversation. */
   readonly Running: { readonly call: Call }
 }
 

@@ -1,4 +1,5 @@
-/** What a server lists, as one conversation knows it: shared between conversations until one of them learns more. */
+/** A server's lists, as known in one conversation. Conversations share them until they learn more. */
+import { memoize } from "effect/Function"
 import * as Schema from "effect/Schema"
 import { at } from "./json.ts"
 import * as Survey from "./Survey.ts"
@@ -6,7 +7,7 @@ import * as Survey from "./Survey.ts"
 export interface Offers {
   readonly tools: ReadonlyMap<string, Survey.SurveyedTool>
   readonly prompts: ReadonlyMap<string, Survey.SurveyedPrompt>
-  /** Their URIs. */
+  /** URIs of the resources. */
   readonly resources: ReadonlySet<string>
   /** URI templates. */
   readonly templates: ReadonlySet<string>
@@ -19,31 +20,22 @@ const isTemplate = Schema.is(Survey.SurveyedTemplate)
 const listOf = <A>(json: unknown, is: (u: unknown) => u is A): ReadonlyArray<A> =>
   Array.isArray(json) ? json.filter(is) : []
 
-/** With these in the place of those that have the same names. */
+/** Adds items, replacing items with the same names. */
 const named = <A extends { readonly name: string }>(all: ReadonlyMap<string, A>, more: ReadonlyArray<A>) => {
   const made = new Map(all)
   for (const each of more) made.set(each.name, each)
   return made
 }
 
-const made = new WeakMap<Survey.Survey, Offers>()
+/** Returns the lists in a survey, always the same object for the same survey. */
+export const ofSurvey = memoize(({ prompts, resources, templates, tools }: Survey.Survey): Offers => ({
+  tools: named(new Map(), tools),
+  prompts: named(new Map(), prompts),
+  resources: new Set(resources),
+  templates: new Set(templates)
+}))
 
-/** What a survey lists; the same object for the same survey. */
-export const ofSurvey = (survey: Survey.Survey): Offers => {
-  const known = made.get(survey)
-  if (known !== undefined) return known
-  const { prompts, resources, templates, tools } = survey
-  const offers: Offers = {
-    tools: named(new Map(), tools),
-    prompts: named(new Map(), prompts),
-    resources: new Set(resources),
-    templates: new Set(templates)
-  }
-  made.set(survey, offers)
-  return offers
-}
-
-/** With what a result lists; the same object where it lists nothing. */
+/** Adds the lists in a result. Returns the same object if the result has no list. */
 export const learnt = (offers: Offers, result: unknown): Offers => {
   const tools = listOf(at(result, "tools"), isTool)
   const prompts = listOf(at(result, "prompts"), isPrompt)
@@ -58,5 +50,5 @@ export const learnt = (offers: Offers, result: unknown): Offers => {
   }
 }
 
-/** Without the tools, or the prompts. */
+/** Removes the tools or the prompts. */
 export const without = (offers: Offers, list: "tools" | "prompts"): Offers => ({ ...offers, [list]: new Map() })

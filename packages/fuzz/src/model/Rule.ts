@@ -1,85 +1,86 @@
 /**
- * Rules: statements about a server that every observation is held against.
+ * Rules that are checked against everything observed about a server.
  *
- * A rule judges what is observed, never what the generator meant: it holds for conversations of any origin. It cites the statement of the
- * specification that it checks by its id in the ledger of requirements; one without such an id is about robustness.
+ * A rule judges only what is observed, not the generator's intent, so it works for conversations from any source. It cites the
+ * requirement it checks by its ID in the ledger of requirements. A rule without such an ID is about robustness.
  */
 import type { Version } from "@effect-mcp/protocol/Revision"
+import { memoize } from "effect/Function"
 import type { Model } from "./Model.ts"
 import { type Name, names, type Observation, type Observations } from "./Observation.ts"
 
 /**
- * `robustness`: no statement of the specification, but a server that does this breaks its callers. `difference`: two servers do not do the
- * same, of which neither need be wrong.
+ * `robustness`: the specification doesn't mention it, but a server that does this breaks its callers. `difference`: two servers behave
+ * differently, though neither has to be wrong.
  */
 export type Level = "MUST" | "SHOULD" | "robustness" | "difference"
 
-/** `pass`: the rule was exercised and kept. */
+/** `pass`: the rule was exercised and followed. */
 export interface Violation {
-  /** What was observed, in one sentence. */
+  /** The observed behavior, in one sentence. */
   readonly detail: string
-  /** What tells this violation from others of the same rule: a method, a tool. */
+  /** Tells violations of the same rule apart, for example by method or tool. */
   readonly about?: string | undefined
 }
 
-/** Undefined: the rule was not exercised. */
+/** The outcome, or `undefined` if the rule was not exercised. */
 export type Verdict = "pass" | Violation | undefined
 
-/** What a rule says of each observation that concerns it. The model is as it was before the observation. */
+/** A rule's verdict on each kind of observation. The model reflects the state before the observation. */
 export type RuleHandlers = {
   readonly [N in Name]?: (observation: Observations[N], model: Model) => Verdict
 }
 
-/** What a rule says, whichever side it judges. */
+/** A rule for servers or clients, without its check. */
 export interface Statement {
-  /** Names the rule in reports and in lists of known violations. */
+  /** Name of the rule in reports and lists of known violations. */
   readonly name: string
   readonly level: Level
-  /** The id in the ledger of requirements; undefined for robustness and for rules of users. */
+  /** ID in the ledger of requirements, or `undefined` for robustness rules and custom rules. */
   readonly requirement?: string | undefined
-  /** The section of the specification, such as `server/tools#error-handling`. */
+  /** Section of the specification, such as `server/tools#error-handling`. */
   readonly section?: string | undefined
-  /** What a server, or a client, that keeps the rule does. */
+  /** How a server or client that follows the rule behaves. */
   readonly text: string
-  /** Where it holds. Default: every revision. */
+  /** First revision the rule applies to. Default: every revision. */
   readonly since?: Version | undefined
   readonly until?: Version | undefined
-  /** The newest revision in which a MUST is only a SHOULD. */
+  /** Newest revision in which this MUST is only a SHOULD. */
   readonly softerUntil?: Version | undefined
-  /** Where it can be observed. Default: every transport. */
+  /** Transport on which the rule can be observed. Default: every transport. */
   readonly transport?: "stdio" | "http" | undefined
 }
 
-/** A rule about servers. */
+/** A rule for servers. */
 export interface Rule extends Statement {
   readonly on: RuleHandlers
 }
 
-/** Whether the rule holds in this revision. Versions are dates, so they compare as texts. */
+/** True if the rule applies to this revision. Versions are dates, so they can be compared as strings. */
 export const holdsIn = ({ since, until }: Statement, version: Version): boolean =>
   (since === undefined || since <= version) && (until === undefined || version <= until)
 
-/** The level of the rule in this revision. */
+/** Returns the rule's level in this revision. */
 export const levelIn = ({ level, softerUntil }: Statement, version: Version): Level =>
   softerUntil !== undefined && version <= softerUntil ? "SHOULD" : level
 
-/** How often a rule was kept and broken; neither where it was not exercised. */
+/** Number of times a rule was followed and broken. Both are 0 if it was never exercised. */
 export interface Count {
   kept: number
   broken: number
 }
 
-/** A violation, with the rule that says so. */
+/** A violation and the rule it breaks. */
 export interface Found extends Violation {
   readonly rule: Statement
-  /** The place in the script of the command that it comes from, most likely. */
+  /** Index of the script command that most likely caused it. */
   readonly command: number
 }
 
-/** What tells violations apart: the name of the rule, and what it is about. */
+/** Identifies a violation by the rule's name and the violation's subject. */
 export const keyOf = ({ about, rule }: Found): string => (about === undefined ? rule.name : `${rule.name} ${about}`)
 
-/** A rule that concerns an observation, and what it says of it. */
+/** A rule and its verdict on one kind of observation. */
 interface Concern<N extends Name> {
   readonly rule: Rule
   readonly verdict: NonNullable<RuleHandlers[N]>
@@ -88,17 +89,16 @@ interface Concern<N extends Name> {
 /** The rules that concern an observation, by its name. */
 export type Concerned = { readonly [N in Name]?: ReadonlyArray<Concern<N>> }
 
-/** Rules as conversations need them, for every revision and transport: made once for a search. */
-const sorted = new WeakMap<ReadonlyArray<Rule>, Map<string, Concerned>>()
+/** Rules by revision and transport, grouped once per search. */
+const sorted = memoize<ReadonlyArray<Rule>, Map<string, Concerned>>(() => new Map())
 
-/** The rules that can be observed in this revision over this transport. */
+/** Returns the rules that can be observed in this revision over this transport. */
 export const concerned = (
   rules: ReadonlyArray<Rule>,
   version: Version,
   transport: "stdio" | "http" | "memory" | "sse"
 ): Concerned => {
-  const of = sorted.get(rules) ?? new Map<string, Concerned>()
-  sorted.set(rules, of)
+  const of = sorted(rules)
   const key = `${version} ${transport}`
   const known = of.get(key)
   if (known !== undefined) return known
@@ -115,7 +115,7 @@ export const concerned = (
   return made
 }
 
-/** Holds observations of one conversation against rules. */
+/** Checks the observations of one conversation against rules. */
 export class Judge {
   readonly counts = new Map<string, Count>()
   readonly found: Array<Found> = []
@@ -147,7 +147,7 @@ export class Judge {
     }
   }
 
-  /** Takes over what was found in a part of the conversation: all of it comes from this command. */
+  /** Adds the results for a part of the conversation, attributed to this command. */
   include({ counts, found }: Judge, command: number): void {
     for (const [name, { broken, kept }] of counts) {
       const counted = count(this.counts, name)
@@ -158,7 +158,7 @@ export class Judge {
   }
 }
 
-/** The count of a rule, which is made with its first use. */
+/** Returns a rule's count, and creates it on first use. */
 export const count = (counts: Map<string, Count>, name: string): Count => {
   const known = counts.get(name)
   if (known !== undefined) return known

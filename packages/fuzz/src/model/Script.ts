@@ -1,27 +1,27 @@
 /**
- * A conversation as data: what a client does, step by step. It is generated, stored as JSON, played, replayed and shrunk.
+ * A conversation as data: the client's actions, step by step. It can be generated, stored as JSON, played, replayed and shrunk.
  *
- * A step that refers to another one does so symbolically, such as `Cancel` to the newest open request: it stays meaningful when steps
- * before it are taken out. A step without a referent does nothing.
+ * Steps refer to each other symbolically. `Cancel`, for example, refers to the newest open request, so it still makes sense when earlier
+ * steps are removed. A step whose target doesn't exist does nothing.
  */
 import { all } from "@effect-mcp/protocol/Revision"
 import * as Schema from "effect/Schema"
 
-/** HTTP: how a message differs from what a right client sends. Other transports ignore it. */
+/** HTTP only: ways in which a request differs from a correct client's request. Other transports ignore this. */
 export const Deviation = Schema.Struct({
-  /** Headers that are added, replaced or, by null, left out. Names are lower-case. */
+  /** Headers to add or replace, or to remove if the value is null. Names are lower-case. */
   headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.NullOr(Schema.String))),
   session: Schema.optionalKey(Schema.Literals(["none", "unknown"]))
 })
 export type Deviation = typeof Deviation.Type
 
-/** Sends a request. A `params` that is absent is not sent. */
+/** Sends a request, with `params` if present. */
 const RequestCommand = Schema.TaggedStruct("Request", {
   method: Schema.String,
   params: Schema.optionalKey(Schema.Json),
-  /** Default: a fresh string. Any JSON value, right or wrong. */
+  /** Request ID, which may be any JSON value, valid or not. Default: a new string. */
   id: Schema.optionalKey(Schema.Json),
-  /** 2026-07-28: leaves out the declaration in `_meta` that the player otherwise adds. Default false. */
+  /** 2026-07-28: whether to omit the declaration the player normally adds to `_meta`. Default false. */
   bare: Schema.optionalKey(Schema.Boolean),
   http: Schema.optionalKey(Deviation)
 })
@@ -33,77 +33,80 @@ const Notify = Schema.TaggedStruct("Notify", {
   http: Schema.optionalKey(Deviation)
 })
 
-/** How the client answers what the server asks. */
+/** How the client answers the server's questions. */
 export const Answering = Schema.Literals(["accept", "decline", "error", "malformed", "never"])
 export type Answering = typeof Answering.Type
 
 const Step = Schema.Union([
-  /** Stateful: `initialize`, and `notifications/initialized` unless `silent`. In 2026-07-28 it only says what is declared. */
+  /** Stateful: `initialize`, and `notifications/initialized` unless `silent`. In 2026-07-28 it only sets the client's declaration. */
   Schema.TaggedStruct("Open", {
-    /** Default: the version of the script. */
+    /** Version to offer. Default: the script's version. */
     offer: Schema.optionalKey(Schema.String),
-    /** What the client declares. Default: nothing. */
+    /** Capabilities to declare. Default: none. */
     declares: Schema.optionalKey(Schema.Array(Schema.Literals(["roots", "sampling", "elicitation"]))),
-    /** Default `accept`. */
+    /** How to answer questions. Default `accept`. */
     answers: Schema.optionalKey(Answering),
     silent: Schema.optionalKey(Schema.Boolean),
-    /** Stateful: the session that is open is continued, and only how the client answers is set. Default false. */
+    /** Stateful revisions: whether to continue the open session and only change how the client answers. Default false. */
     continues: Schema.optionalKey(Schema.Boolean)
   }),
   RequestCommand,
   Notify,
-  /** One line, unchanged. */
+  /** Sends a line unchanged. */
   Schema.TaggedStruct("Raw", { text: Schema.String }),
-  /** Cancels a request: the newest or oldest that is open, or one that is answered; or every subscription (2026-07-28). */
+  /**
+   * Cancels a request: the newest or oldest one that is still open, or one that has already been answered. Can also cancel all
+   * subscriptions (2026-07-28).
+   */
   Schema.TaggedStruct("Cancel", { which: Schema.Literals(["newest", "oldest", "answered", "subscriptions"]) }),
-  /** Asks for the page after the newest one of this list. */
+  /** Requests the page after the most recent page of this list. */
   Schema.TaggedStruct("NextPage", { method: Schema.String }),
-  /** 2025-03-26: several messages in one array. */
+  /** 2025-03-26: sends several messages in one array. */
   Schema.TaggedStruct("Batch", { members: Schema.Array(Schema.Union([RequestCommand, Notify])) }),
-  /** 2026-07-28: sends the newest request that was answered with questions again, with answers. */
+  /** 2026-07-28: resends the newest request whose result asked questions, along with answers. */
   Schema.TaggedStruct("Resume", { how: Schema.Literals(["answer", "omit", "wrong", "tamper"]) }),
   /**
-   * Asks about a task that the server gave: the newest, the oldest, or the newest that is known to have ended. An update answers the
-   * questions that are known (2026-07-28).
+   * Sends a request about a task the server created: the newest one, the oldest one, or the newest one known to have ended. An update
+   * answers the task's known questions (2026-07-28).
    */
   Schema.TaggedStruct("Task", {
     method: Schema.Literals(["tasks/get", "tasks/result", "tasks/update", "tasks/cancel"]),
     which: Schema.Literals(["newest", "oldest", "ended"])
   }),
-  /** The same request many times, one on top of the other. */
+  /** Sends the same request many times without waiting. */
   Schema.TaggedStruct("Flood", {
     count: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000 })),
     request: RequestCommand
   }),
-  /** Waits until every open request is answered, or the patience is over. */
+  /** Waits until every open request has been answered or `patience` runs out. */
   Schema.TaggedStruct("Wait", {}),
-  /** Is silent for two seconds, in which a server that ended between two conversations ends again. */
+  /** Stays silent for two seconds, long enough for a server that exited between two conversations to exit again. */
   Schema.TaggedStruct("Idle", {}),
-  /** HTTP: a GET for what the server sends by itself. */
+  /** HTTP: sends a GET request to receive messages the server sends on its own initiative. */
   Schema.TaggedStruct("Listen", { http: Schema.optionalKey(Deviation) }),
-  /** HTTP: closes the connection of the newest stream that is open. In 2026-07-28 that cancels its request. */
+  /** HTTP: closes the connection of the newest open stream. In 2026-07-28, this cancels the stream's request. */
   Schema.TaggedStruct("Cut", {}),
-  /** HTTP: resumes the newest stream by a GET with `Last-Event-ID`; its connection is closed before that. */
+  /** HTTP: closes the newest stream's connection and resumes it with a GET request that has `Last-Event-ID`. */
   Schema.TaggedStruct("Reconnect", {}),
-  /** HTTP: ends the session by a DELETE. */
+  /** HTTP: ends the session with a DELETE request. */
   Schema.TaggedStruct("Delete", { http: Schema.optionalKey(Deviation) })
 ])
 
 export const Command = Schema.Union([
   ...Step.members,
   /**
-   * HTTP: another client of the same server, from its first message to its last one. Over stdio each has a server of its own. Its `Task`
-   * is one of the first client's where it has none.
+   * HTTP: runs a second client of the same server, from its first message to its last. Over stdio, every client has a separate server. If
+   * the second client has no task, its `Task` commands refer to one created by the first client.
    */
   Schema.TaggedStruct("Beside", {
     commands: Schema.Array(Step),
-    /** Whether it has the credentials of another principal; without such the command does nothing. Default false. */
+    /** Whether to use the credentials of another user. Does nothing if there are none. Default false. */
     stranger: Schema.optionalKey(Schema.Boolean)
   })
 ])
 export type Command = typeof Command.Type
 
-/** A conversation in one revision. */
+/** A conversation in a single revision. */
 export const Script = Schema.Struct({
   revision: Schema.Literals(all.map(({ version }) => version)),
   commands: Schema.Array(Command)

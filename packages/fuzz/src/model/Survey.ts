@@ -1,12 +1,10 @@
-/**
- * What a server says of itself: its capabilities and what it lists. Conversations are generated from it.
- */
+/** A server's self-description: its capabilities and the items it lists. Conversations are generated from it. */
 import { all } from "@effect-mcp/protocol/Revision"
 import * as Schema from "effect/Schema"
 
 const Named = Schema.Struct({ name: Schema.String })
 
-/** The fields of a tool that conversations are made of. */
+/** The tool fields used to generate conversations. */
 export const SurveyedTool = Schema.Struct({
   name: Schema.String,
   inputSchema: Schema.Record(Schema.String, Schema.Json),
@@ -32,22 +30,22 @@ export type SurveyedPrompt = typeof SurveyedPrompt.Type
 export const SurveyedResource = Schema.Struct({ uri: Schema.String })
 export const SurveyedTemplate = Schema.Struct({ uriTemplate: Schema.String })
 
-/** A server in one revision. */
+/** A server's features in one revision. */
 export const Survey = Schema.Struct({
   revision: Schema.Literals(all.map(({ version }) => version)),
-  /** Absent where the server does not say its name. */
+  /** Missing if the server doesn't report its name. */
   server: Schema.optionalKey(Schema.Struct({ ...Named.fields, version: Schema.String })),
   capabilities: Schema.Record(Schema.String, Schema.Json),
   tools: Schema.Array(SurveyedTool),
   prompts: Schema.Array(SurveyedPrompt),
-  /** Their URIs. */
+  /** URIs of the resources. */
   resources: Schema.Array(Schema.String),
   /** URI templates. */
   templates: Schema.Array(Schema.String)
 })
 export type Survey = typeof Survey.Type
 
-/** A server of which nothing is known yet. */
+/** A server about which nothing is known yet. */
 export const unknown = (revision: Survey["revision"]): Survey => ({
   revision,
   capabilities: {},

@@ -1,11 +1,11 @@
-/** How often each rule was kept and broken, in each revision. */
+/** Counts how often each rule was followed and broken, per revision. */
 import type { Version } from "@effect-mcp/protocol/Revision"
 import { type Count, count, type Statement } from "./Rule.ts"
 
-/** A rule, and how often it was kept and broken. */
+/** A rule, and how often it was followed and broken. */
 export interface RuleCount extends Readonly<Count> {
   readonly rule: Statement
-  /** The same by revision. A revision in which the rule was not exercised is missing. */
+  /** Counts by revision. Revisions in which the rule was not exercised are missing. */
   readonly revisions: { readonly [revision: string]: Readonly<Count> }
 }
 

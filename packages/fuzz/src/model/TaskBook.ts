@@ -1,10 +1,11 @@
-/** The tasks that a server named in one conversation, of 2025-11-25 and of the extension. */
+/** The tasks that a server mentioned in a conversation, in 2025-11-25 or with the extension. */
+import { BoundedMap } from "@effect-mcp/core/internal/inFlight"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { ObservedExchange } from "./Exchange.ts"
 import { at } from "./json.ts"
 
-/** The name of the extension of 2026-07-28. */
+/** ID of the extension (2026-07-28). */
 export const extension = "io.modelcontextprotocol/tasks"
 
 /** The part of `_meta` that declares the extension. */
@@ -14,25 +15,25 @@ const terminal: ReadonlySet<unknown> = new Set(["completed", "failed", "cancelle
 
 export interface KnownTask {
   readonly id: string
-  /** The tool whose call it is; undefined where only a list named it. */
+  /** The tool that was called, or `undefined` if only a list named the task. */
   tool: string | undefined
-  /** The terminal status that the server told first. */
+  /** The first terminal status that the server reported. */
   ended: string | undefined
-  /** The keys of its questions and the questions themselves (2026-07-28), as they were told last. */
+  /** The task's questions by key, as last reported (2026-07-28). */
   questions: JsonObject
 }
 
-/** The tasks of the client that another one is beside. */
+/** The first client's tasks, as seen by a second client. */
 export interface ForeignTasks {
   readonly tasks: TaskBook
-  /** How the two are told apart: they are different principals, one and the same, or neither has credentials. */
+  /** How the two clients relate: different principals, the same principal, or no credentials. */
   readonly callers: "different" | "same" | "anonymous"
 }
 
-/** Tasks that are kept: a client that is observed may speak for days. */
+/** Maximum number of tasks to keep, because observed traffic may last for days. */
 const kept = 1000
 
-/** The task that a call became, as its result says; undefined where the call became none. */
+/** Returns the task that a call became according to its result, or `undefined` if it became none. */
 export const taskOfCall = ({ method, params }: ObservedExchange, result: unknown): unknown => {
   if (method !== "tools/call") return undefined
   if (at(result, "resultType") === "task") return result
@@ -43,26 +44,26 @@ export class TaskBook {
   private lazyById: Map<string, KnownTask> | undefined
 
   private get byId(): Map<string, KnownTask> {
-    return (this.lazyById ??= new Map())
+    return (this.lazyById ??= new BoundedMap(kept))
   }
 
   get(id: unknown): KnownTask | undefined {
     return typeof id === "string" ? this.lazyById?.get(id) : undefined
   }
 
-  /** The ids of tasks that calls of this client became. */
+  /** Ids of the tasks that this client's calls created. */
   get made(): ReadonlyArray<string> {
     return [...this.byId.values()].flatMap(({ id, tool }) => (tool === undefined ? [] : [id]))
   }
 
-  /** The task that a command means. */
+  /** Returns the task that a command refers to. */
   find(which: "newest" | "oldest" | "ended"): KnownTask | undefined {
     const all = [...this.byId.values()]
     if (which === "oldest") return all[0]
     return all.findLast(({ ended }) => which === "newest" || ended !== undefined)
   }
 
-  /** Takes over what a result says of tasks. */
+  /** Records the tasks in a result. */
   answered(exchange: ObservedExchange, result: unknown): void {
     const { method, params } = exchange
     const made = taskOfCall(exchange, result)
@@ -72,7 +73,7 @@ export class TaskBook {
     if (Array.isArray(list)) for (const task of list) this.told(task)
   }
 
-  /** Takes over what is said of one task. */
+  /** Records the server's description of a task. */
   told(task: unknown, tool?: unknown): void {
     const [id, status, questions] = [at(task, "taskId"), at(task, "status"), at(task, "inputRequests")]
     if (typeof id !== "string") return
@@ -80,8 +81,6 @@ export class TaskBook {
     if (typeof tool === "string") known.tool = tool
     if (typeof status === "string" && terminal.has(status)) known.ended ??= status
     known.questions = isJsonObject(questions) ? questions : {}
-    this.byId.set(id, known)
-    const [oldest] = this.byId.keys()
-    if (this.byId.size > kept && oldest !== undefined) this.byId.delete(oldest)
+    if (!this.byId.has(id)) this.byId.set(id, known)
   }
 }

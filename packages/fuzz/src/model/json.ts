@@ -1,4 +1,4 @@
-/** JSON of a peer, which may be anything. */
+/** Helpers for untrusted JSON. */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import { withoutStack } from "@effect-mcp/protocol/internal/stack"
 
@@ -10,11 +10,11 @@ const tryParse = (text: string): unknown => {
   }
 }
 
-/** The JSON of a text; undefined where it is none. A text that ends as an object most likely is one: no error is expected. */
+/** Parses a text as JSON, or returns `undefined`. Skips the costly stack trace for texts that obviously are not an object. */
 export const parse = (text: string): unknown =>
   text.endsWith("}") ? tryParse(text) : withoutStack(() => tryParse(text))
 
-/** The member of a JSON object; undefined for anything else. */
+/** Returns a nested member of a JSON object, or `undefined` if there is none. */
 export const at = (json: unknown, ...path: ReadonlyArray<string>): unknown => {
   let value = json
   for (const key of path) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined

@@ -1,7 +1,7 @@
-/** The longest line that is kept, in characters: a peer that writes without an end is a fault, not a reason to fail. */
+/** Maximum length of a line, in characters, because a faulty peer may write without an end. */
 const longestLine = 16 * 1024 * 1024
 
-/** Takes texts apart into lines, without blank ones. Of a line that is too long its beginning is taken. Each character is looked at once. */
+/** Splits texts into lines, skips blank ones, and truncates lines that are too long. Looks at each character once. */
 export const linesOf = (take: (line: string) => void, longest = longestLine): ((text: string) => void) => {
   let parts: Array<string> = []
   let length = 0

@@ -1,7 +1,7 @@
 import { at, parse } from "./json.ts"
 import type { Model } from "./Model.ts"
 
-/** A text that was sent is not taken: its malformed requests get no response. */
+/** Records that the transport rejected a text, so its malformed requests get no response. */
 export const notTaken = (text: string, { exchanges }: Model): void => {
   const json = parse(text)
   const ids = (Array.isArray(json) ? json : [json]).map((member: unknown) => JSON.stringify(at(member, "id")))

@@ -1,4 +1,4 @@
-/** What the client of a conversation declares, and how it answers the server's questions. */
+/** The capabilities that a conversation's client declares, and its answers to questions. */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { example } from "../generator/example.ts"
@@ -8,7 +8,7 @@ import type { Answering, Command, RequestCommand } from "../model/Script.ts"
 import { withTasks } from "../model/TaskBook.ts"
 import { at } from "../model/json.ts"
 
-/** What a client declares that has the capability. */
+/** The client's declaration of each capability. */
 const capabilities: { readonly [name: string]: JsonObject } = {
   roots: { listChanged: true },
   sampling: {},
@@ -21,14 +21,14 @@ const answers: { readonly [method: string]: (params: JsonObject) => JsonObject }
   "elicitation/create": ({ requestedSchema }) => ({ action: "accept", content: example(requestedSchema) })
 }
 
-/** The client's answer to a question, as a result; an error where it cannot answer. */
+/** Returns the client's answer to a question, or `undefined` if the client responds with an error. */
 const answerTo = (method: string, params: JsonObject, how: Answering): JsonObject | undefined => {
   if (how === "malformed") return { nonsense: true }
   if (how === "decline" && method === "elicitation/create") return { action: "decline" }
   return how === "accept" ? answers[method]?.(params) : undefined
 }
 
-/** The client's answers to questions, by their keys. */
+/** Returns the client's answers by the keys of their questions. */
 const answersTo = (questions: ReadonlyArray<readonly [string, unknown]>, how: Answering): JsonObject =>
   Object.fromEntries(
     questions.flatMap(([key, question]) => {
@@ -38,11 +38,11 @@ const answersTo = (questions: ReadonlyArray<readonly [string, unknown]>, how: An
     })
   )
 
-/** What a client declares that has these capabilities. */
+/** Returns the declaration of these capabilities. */
 export const declared = (names: ReadonlyArray<string>): JsonObject =>
   Object.fromEntries(names.map((name) => [name, capabilities[name] ?? {}]))
 
-/** The client's answer to a question, as a message; undefined where it never answers. */
+/** Returns the client's answer to a question as a message, or `undefined` if it never answers. */
 export const replyTo = ({ id, method, params }: Question, how: Answering): JsonObject | undefined => {
   if (method === "ping") return { jsonrpc: "2.0", id, result: {} }
   if (how === "never") return undefined
@@ -60,14 +60,14 @@ export const opening = (version: string, declares: JsonObject): JsonObject => ({
   clientInfo
 })
 
-/** 2026-07-28: what each request says of the client. */
+/** The `_meta` of each request in 2026-07-28. */
 const metaOf = (version: string, declares: JsonObject): JsonObject => ({
   [Meta.protocolVersion]: version,
   [Meta.clientInfo]: clientInfo,
   [Meta.clientCapabilities]: declares
 })
 
-/** The message of a request, for a client that declares this. */
+/** Returns the message of a request from a client with these capabilities. */
 export const requestOf = (
   { bare, method, params }: RequestCommand,
   id: unknown,
@@ -84,7 +84,7 @@ export const requestOf = (
 export const notificationOf = (method: string, params: unknown): JsonObject =>
   params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params }
 
-/** Returns the request for the next page, or `undefined` if the list has no other one. */
+/** Returns the request for the next page, or `undefined` if there is none. */
 export const nextPage = (
   { next }: Model,
   { method }: Extract<Command, { readonly _tag: "NextPage" }>
@@ -93,7 +93,7 @@ export const nextPage = (
   return cursor === undefined ? undefined : { _tag: "Request", method, params: { cursor } }
 }
 
-/** A request about a task that the server gave; undefined where there is none. */
+/** Returns a request about one of the server's tasks, or `undefined` if there is none. */
 export const taskRequest = (
   { foreign, revision, tasks }: Model,
   { method, which }: Extract<Command, { readonly _tag: "Task" }>,
@@ -105,11 +105,11 @@ export const taskRequest = (
     method === "tasks/update" ? { inputResponses: answersTo(Object.entries(task.questions), client) } : {}
   const meta = revision.era === "stateless" ? { _meta: withTasks } : {}
   const params = { taskId: task.id, ...responses, ...meta }
-  // Parsed JSON holds JSON values only.
+  // The round trip narrows the type to JSON values.
   return { _tag: "Request", method, params: JSON.parse(JSON.stringify(params)) }
 }
 
-/** 2026-07-28: the newest request that was answered with questions, with answers; undefined where there is none. */
+/** Returns the next round of the newest request with open questions (2026-07-28), or `undefined` if there is none. */
 export const nextRound = (
   model: Model,
   how: Extract<Command, { readonly _tag: "Resume" }>["how"],

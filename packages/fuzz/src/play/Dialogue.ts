@@ -1,7 +1,7 @@
 /**
- * The client's side of a conversation over HTTP: a POST for each message, the session, streams that are opened, cut and resumed.
+ * The client's side of a conversation over HTTP: sends a POST for each message, tracks the session, and opens, cuts and resumes streams.
  *
- * It turns what comes into observations and messages; the player judges. Timers are the player's.
+ * Turns responses into observations and messages. The player judges them and has all timers.
  */
 import { type HeaderParam, parse as headerParams } from "@effect-mcp/protocol/HeaderParams"
 import * as MirrorHeaders from "@effect-mcp/protocol/Headers"
@@ -16,7 +16,7 @@ import { at, parse } from "../model/json.ts"
 const unknownSession = "fuzz-0000-no-such-session"
 const accepts = "application/json, text/event-stream"
 
-/** What is sent, before its headers. */
+/** A message before headers are added. */
 type Message = Pick<Call, "method" | "carries" | "exchange" | "exchanges" | "resumes"> & {
   readonly body: string | undefined
 }
@@ -25,7 +25,7 @@ export class Dialogue {
   readonly calls: Array<Call> = []
   private readonly cuts = new Map<Call, () => void>()
   private readonly receiver: MessageReceiver
-  /** Whether what crosses the wire belongs to the conversation no more. */
+  /** True once traffic is no longer part of the conversation. */
   private isQuiet = false
   private readonly wire: HttpWire
   private readonly model: Model
@@ -38,12 +38,12 @@ export class Dialogue {
     this.receiver = new MessageReceiver({ model, to: this.to, isNewId: wire.isNewId })
   }
 
-  /** Whether the session was ended by a DELETE. */
+  /** True if a DELETE ended the session. */
   get isEnded(): boolean {
     return this.receiver.isEnded
   }
 
-  /** Whether a response has not even begun. */
+  /** True while some response has not begun. */
   get isPending(): boolean {
     return this.calls.some(
       ({ ended, method, status }) => status === undefined && ended === undefined && method !== "GET"
@@ -72,7 +72,7 @@ export class Dialogue {
     )
   }
 
-  /** Opens a stream of what the server sends by itself. */
+  /** Opens a stream for messages that the server sends on its own. */
   listen(deviation?: Deviation): void {
     this.get(undefined, {}, deviation)
   }
@@ -84,7 +84,7 @@ export class Dialogue {
     this.send({ ...opening, exchanges: [], body: undefined }, this.version(), deviation)
   }
 
-  /** Closes the connection of a stream; default: the newest that is open. */
+  /** Closes the connection of a stream. Default: the newest open stream. */
   cut(call = this.calls.findLast((call) => call.ended === undefined && isStream(call))): void {
     if (call === undefined || call.ended !== undefined) return
     call.ended = "client"
@@ -93,7 +93,7 @@ export class Dialogue {
     if (call.exchange !== undefined) call.exchange.cancelled = true
   }
 
-  /** Resumes a stream; default: the newest that can be resumed. An open one is cut. */
+  /** Resumes a stream, after closing its connection if it is open. Default: the newest stream that can be resumed. */
   reconnect(given?: Call): void {
     const call = given ?? this.calls.findLast((call) => call.ended !== "server" && call.lastEventId !== undefined)
     if (call?.lastEventId === undefined) return
@@ -101,7 +101,7 @@ export class Dialogue {
     this.get(call.resumes ?? call, { "last-event-id": call.lastEventId })
   }
 
-  /** Streams that ended without the response of their request, and may be asked for the rest of it. */
+  /** Streams that ended before the response to their request, and can be resumed. */
   get unfinished(): ReadonlyArray<Call> {
     const resumed = new Set(this.calls.map(({ resumes }) => resumes))
     return this.calls.filter(
@@ -135,7 +135,7 @@ export class Dialogue {
     return {
       ...this.version(),
       ...MirrorHeaders.of(message, this.params(message)),
-      // The methods of the extension are none of the protocol, whose table says what they name.
+      // The table of methods does not cover extensions, so the name is encoded here.
       ...(typeof task === "string" ? { [MirrorHeaders.name]: MirrorHeaders.encode(task) } : undefined)
     }
   }

@@ -6,28 +6,28 @@ import type { Wire } from "../target/Target.ts"
 
 export interface Options {
   readonly rules: ReadonlyArray<Rule>
-  /** How long a request may take before it counts as never answered, in milliseconds. Default 5000. */
+  /** How long a request may take before it counts as unanswered, in milliseconds. Default 5000. */
   readonly patience?: number | undefined
-  /** How long a process may take to start: its first message can arrive this late, in milliseconds. Default: `patience`. */
+  /** Time limit for a process's first message, which includes its startup, in milliseconds. Default: `patience`. */
   readonly firstPatience?: number | undefined
-  /** How long the server may take to exit once its input has ended, in milliseconds. Default 5000. */
+  /** How long the server may take to exit after its input is closed, in milliseconds. Default 5000. */
   readonly exitPatience?: number | undefined
-  /** Whether an exchange is worth waiting for. Default: all are. */
+  /** Returns true if the exchange's response is worth waiting for. Default: always true. */
   readonly hopeful?: ((exchange: Exchange) => boolean) | undefined
-  /** Whether to see if the server exits when its input ends, which can take the patience. Default true. */
+  /** Whether to check that the server exits when its input is closed. This may take as long as `patience`. Default true. */
   readonly closing?: boolean | undefined
-  /** Whether a server that broke a rule may have another conversation. Default false. */
+  /** Whether to reuse a server after it broke a rule. Default false. */
   readonly keepsBroken?: boolean | undefined
 }
 
-/** How long code of the server's own may take: a call is then cancelled, and counts as no violation. */
+/** How long a handler may take, in milliseconds. After that the call is cancelled, which is not a violation. */
 export const handlerPatience = 1000
-/** How long a silent client waits for a server that ends by itself, in milliseconds. */
+/** How long a silent client waits for the server to exit by itself, in milliseconds. */
 export const idleTime = 2000
-/** A process may take long to start, in milliseconds. */
+/** Minimum time allowed for the response to `initialize`, in milliseconds, because a process may start slowly. */
 export const startPatience = 20_000
 
-/** Milliseconds to wait for the first message of a process, or `undefined` if it has had a conversation or a handshake. */
+/** Milliseconds to wait for the first message of a process, or `undefined` if it is known to be running. */
 export const patienceForStart = (
   { firstPatience }: Options,
   wire: Wire | undefined,

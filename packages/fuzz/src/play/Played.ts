@@ -1,4 +1,4 @@
-/** What became of a conversation. */
+/** The outcome of a conversation. */
 import type { Count, Found } from "../model/Rule.ts"
 import type { Script } from "../model/Script.ts"
 import type { Survey } from "../model/Survey.ts"
@@ -7,24 +7,24 @@ import type { Survey } from "../model/Survey.ts"
 export interface Line {
   readonly from: "client" | "server"
   readonly text: string
-  /** Whether it belongs to another client beside. */
+  /** True if the line belongs to the second client. */
   readonly beside?: true | undefined
   /** Milliseconds since the conversation began. */
   readonly at: number
 }
 
-/** A conversation that was played. */
+/** The record of a played conversation. */
 export interface Played {
   readonly script: Script
   readonly found: ReadonlyArray<Found>
   readonly counts: ReadonlyMap<string, Count>
   readonly lines: ReadonlyArray<Line>
-  /** How the server ended, where it did so by itself or with its input. */
+  /** How the server exited, if it did so by itself or when its input was closed. */
   readonly ended: string | undefined
-  /** The conversations that the same server had before, oldest first. */
+  /** Earlier conversations with the same server, oldest first. */
   readonly before: ReadonlyArray<Script>
-  /** What is known of the server afterwards. */
+  /** Returns the facts learned about the server. */
   readonly survey: () => Survey
-  /** The version that the server chose; undefined where it was not asked. */
+  /** The version that the server chose, or `undefined` if there was no handshake. */
   readonly agreed: string | undefined
 }

@@ -1,6 +1,4 @@
-/**
- * Plays a conversation against a target, holds all that is observed against the rules, and writes down what crossed the wire.
- */
+/** Plays a conversation with a target, checks all observations against the rules, and records the messages. */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -41,7 +39,7 @@ class Player {
   private readonly options: Options
   private readonly now: () => number
   private readonly patience: number
-  /** For what may take as long as it likes. */
+  /** How long to wait for responses that may take any time, such as a handler's. */
   private readonly short: number
 
   constructor(target: Target, survey: Survey, script: Script, options: Options, now: () => number) {
@@ -66,7 +64,7 @@ class Player {
       const { target } = this
       if (target.transport === "http") this.dialogue = this.speak(yield* target.open)
       else this.enter(yield* target.open(this.receive, this.script))
-      // No id is used twice on one wire.
+      // Skips the ids of earlier conversations on this wire.
       this.next = 1000 * (this.wire?.before?.length ?? 0)
       const { commands } = this.script
       for (let index = 0; index < commands.length && !this.ended; index++) {
@@ -142,12 +140,12 @@ class Player {
     this.waiting.tell()
   }
 
-  /** Waits until it is so, the server is gone, or as long as the patience lasts. */
+  /** Waits until `isDone` returns true, the server is gone, or the patience is over. */
   private until(isDone: () => boolean, patience = this.patience): Effect.Effect<void> {
     return this.waiting.until(() => this.ended || isDone(), patience)
   }
 
-  /** Waits until a process has started. In revisions with sessions the handshake waits for it. */
+  /** Waits until a process has started. With sessions, the handshake waits for that. */
   private started(): Effect.Effect<void> {
     const patience = patienceForStart(this.options, this.wire, this.model.revision)
     const isIdle = !this.model.exchanges.some((one) => this.isHopeful(one))
@@ -155,12 +153,12 @@ class Player {
     return patience === undefined ? Effect.void : this.until(isDone, patience)
   }
 
-  /** HTTP: every response has begun. */
+  /** Waits until every response has begun (HTTP). */
   private begun(): Effect.Effect<void> {
     return this.dialogue === undefined ? Effect.void : this.until(() => this.dialogue?.isPending !== true)
   }
 
-  /** Waits for all that is worth it. What is late by then is not waited for again. */
+  /** Waits for all responses that may still arrive. Those that are late are not waited for again. */
   private settle(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const { dialogue, model } = this
@@ -174,12 +172,12 @@ class Player {
     })
   }
 
-  /** Whether it is worth to wait for its answer. */
+  /** True if the response may still arrive. */
   private isHopeful(exchange: Exchange): boolean {
     return isWaiting(exchange) && !this.late.has(exchange) && this.options.hopeful?.(exchange) !== false
   }
 
-  /** Asks for the rest of streams whose connection the server closed before their end. */
+  /** Resumes streams whose connection the server closed early. */
   private poll(dialogue: Dialogue, isDone: () => boolean): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       yield* this.begun()
@@ -234,7 +232,7 @@ class Player {
     this.send(notificationOf("notifications/cancelled", { requestId: exchange.id, reason: "fuzz" }))
   }
 
-  /** Runs a command; gives what is to be waited for. */
+  /** Runs a command. Returns an effect to wait for, if any. */
   private run(command: Command): Effect.Effect<void, TargetError> | undefined {
     switch (command._tag) {
       case "Open":
@@ -254,7 +252,7 @@ class Player {
     }
   }
 
-  /** Another client has a conversation with the same server, while this one stays open. */
+  /** Lets a second client talk to the same server while this conversation stays open. */
   private beside({
     commands,
     stranger = false
@@ -306,13 +304,13 @@ class Player {
     }
   }
 
-  /** Sends the newest request that was answered with questions again. */
+  /** Sends the newest request that was answered with questions again, with answers. */
   private resume(how: Extract<Command, { readonly _tag: "Resume" }>["how"]): void {
     const again = nextRound(this.model, how, this.answering)
     if (again !== undefined) this.send({ jsonrpc: "2.0", id: `r${++this.next}`, ...again })
   }
 
-  /** The end of the conversation: all is answered or given up, the server still answers, and exits with its input. */
+  /** Ends the conversation: waits for responses, cancels late requests, checks that the server still responds, and closes its input. */
   private finish(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       yield* this.settle()
@@ -327,7 +325,7 @@ class Player {
     })
   }
 
-  /** Whether nothing of the conversation can come any more, and nothing was wrong. */
+  /** True if nothing was wrong and no more messages can arrive. */
   private get isInOrder(): boolean {
     const { exchanges, unreadable } = this.model
     const isRight = this.judge.found.length === 0 || this.options.keepsBroken === true
@@ -347,7 +345,7 @@ class Player {
     })
   }
 
-  /** Streams whose request is answered have ended by now; sessions are ended. */
+  /** Checks that streams end once their request is answered, and ends the sessions. */
   private leave(dialogue: Dialogue): Effect.Effect<void> {
     const running = () =>
       dialogue.calls.filter(
@@ -373,7 +371,7 @@ class Player {
   }
 }
 
-/** Plays a script against a fresh connection. `survey` is what is known of the server in this revision. */
+/** Plays a script over a new connection. `survey` has the known facts about the server in this revision. */
 export const play = (
   target: Target,
   survey: Survey,

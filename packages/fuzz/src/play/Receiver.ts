@@ -1,8 +1,9 @@
 /**
- * What comes in response to HTTP requests of one client: its session, and the events of its streams, as observations and messages.
+ * Turns the responses to one client's HTTP requests into observations and messages. Tracks the client's session and its event streams.
  *
- * The requests may be those of the player, or of any client that is listened to.
+ * The requests may come from the player or from any client whose traffic is observed.
  */
+import { BoundedMap } from "@effect-mcp/core/internal/inFlight"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { type Call, type StreamEvent, type CallHeaders, isStream, isTaken } from "../model/Call.ts"
 import { type Model } from "../model/Model.ts"
@@ -10,23 +11,23 @@ import type { Exchange, Observation } from "../model/Observation.ts"
 import type { HttpEvent } from "../target/Target.ts"
 import { at, parse } from "../model/json.ts"
 
-/** What is done with what comes. */
+/** Receives the parsed events. */
 export interface ReceiverListener {
   readonly observe: (observation: Observation) => void
-  /** A message of the server; `carrier`: the request on whose stream it came. */
+  /** Receives a message from the server. `carrier` is the request on whose stream it arrived. */
   readonly hear: (text: string, carrier: Exchange | undefined) => void
-  /** Writes down what crossed the wire. */
+  /** Records a line of the wire. */
   readonly note: (from: "client" | "server", text: string) => void
-  /** There was no response at all. */
+  /** Called if the connection failed. `why` is empty if a response had begun. */
   readonly lost: (why: string) => void
 }
 
-/** Events that are remembered of a session. */
+/** Maximum number of remembered events per session. */
 const mostEvents = 10_000
 
 export const sessionHeader = "mcp-session-id"
 
-/** What a body is by its shape. */
+/** Returns the kind of a body, judged by its shape. */
 export const carried = (json: unknown): Call["carries"] => {
   if (Array.isArray(json)) {
     const members = json.map((member: unknown) => carried(member))
@@ -39,7 +40,7 @@ export const carried = (json: unknown): Call["carries"] => {
   return JsonRpc.isRequest(message) ? "request" : JsonRpc.isNotification(message) ? "notification" : "response"
 }
 
-/** The part of a call that its response does not change. */
+/** The fields of a call that are known before its response. */
 export type Opening = Omit<
   Call,
   | "overtaken"
@@ -58,21 +59,21 @@ export type Opening = Omit<
 export interface Options {
   readonly model: Model
   readonly to: ReceiverListener
-  /** Whether a session id was never given before. */
+  /** Returns true if the session id is new. */
   readonly isNewId: (id: string) => boolean
 }
 
 export class MessageReceiver {
-  /** Of the session, given by the server. */
+  /** The session id that the server issued. */
   id: string | undefined
-  /** Whether the session was ended by a DELETE. */
+  /** True if a DELETE ended the session. */
   isEnded = false
-  /** Of sessions that are not ended yet. */
+  /** Ids of open sessions. */
   readonly ids = new Set<string>()
-  /** Of sessions whose DELETE was sent and not refused. */
+  /** Ids of sessions whose DELETE was sent and not rejected. */
   private readonly ending = new Set<string>()
-  private readonly byEventId = new Map<string, Call>()
-  private readonly byData = new Map<string, Call>()
+  private readonly byEventId = new BoundedMap<string, Call>(mostEvents)
+  private readonly byData = new BoundedMap<string, Call>(mostEvents)
   private readonly model: Model
   private readonly to: ReceiverListener
   private readonly isNewId: (id: string) => boolean
@@ -83,7 +84,7 @@ export class MessageReceiver {
     this.isNewId = isNewId
   }
 
-  /** The call of a request that is sent now. */
+  /** Creates the record of a request that is about to be sent. */
   begin(opening: Opening): Call {
     const given = opening.headers[sessionHeader]
     if (opening.method === "DELETE" && given !== undefined) this.ending.add(given)
@@ -103,12 +104,12 @@ export class MessageReceiver {
     }
   }
 
-  /** The call on whose stream the event came. */
+  /** Returns the call on whose stream the event arrived. */
   callOf(eventId: string): Call | undefined {
     return this.byEventId.get(eventId)
   }
 
-  /** Takes what comes in response to a call. */
+  /** Handles a part of the response to a call. */
   receive(call: Call, event: HttpEvent): void {
     switch (event._tag) {
       case "Head":
@@ -144,7 +145,7 @@ export class MessageReceiver {
     this.to.observe({ _tag: "Responded", call, isNewId })
   }
 
-  /** Ids of events and requests are of one session. */
+  /** Starts a session. Forgets the event ids and request ids of the previous one. */
   private enter(id: string): void {
     this.id = id
     this.ids.add(id)
@@ -157,26 +158,17 @@ export class MessageReceiver {
   private event(call: Call, event: StreamEvent): void {
     const { data, id } = event
     call.events++
-    // An id that is inherited from the event before names no other event.
+    // An event without an `id` inherits the previous one, which does not identify it.
     const isOwn = id !== undefined && id !== "" && id !== call.lastEventId
     const sameId = isOwn ? this.byEventId.get(id) : undefined
     const sameData = data === "" ? undefined : this.byData.get(data)
     if (isOwn) this.byEventId.set(id, call)
     if (data !== "") this.byData.set(data, call)
-    this.forget()
     this.to.observe({ _tag: "Streamed", call, event, sameData, sameId })
     if (id !== undefined && id !== "") call.lastEventId = id
-    // A client that is observed may ask for events again that it already has.
+    // A real client may ask again for events that it already has.
     if (this.model.observed && call.resumes !== undefined && sameData !== undefined) return
     if (data !== "" && event.event === "message") this.to.hear(data, call.exchange ?? call.resumes?.exchange)
-  }
-
-  /** Events are remembered up to a bound: a session may last for days. */
-  private forget(): void {
-    for (const calls of [this.byEventId, this.byData]) {
-      const [oldest] = calls.size > mostEvents ? calls.keys() : []
-      if (oldest !== undefined) calls.delete(oldest)
-    }
   }
 
   private finish(call: Call, body: string): void {
@@ -186,11 +178,11 @@ export class MessageReceiver {
     this.to.observe({ _tag: "Finished", call })
   }
 
-  /** A body that is no stream: a message, or the reason of a refusal. */
+  /** Handles a body that is not a stream: a message, or the reason for a rejection. */
   private take(call: Call, body: string): void {
     const json = parse(body)
     const id = at(json, "id")
-    // What is refused because its session has ended is no answer of the method.
+    // A rejection of an ended session is not the method's answer.
     const isRefusal = call.overtaken || id === undefined || id === null
     const isMessage = isTaken(call) ? body !== "" && call.carries !== "nothing" : !isRefusal
     if (isMessage) this.to.hear(body, call.exchange)

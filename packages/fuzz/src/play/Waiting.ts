@@ -1,17 +1,17 @@
-/** Waits for what a server does: as long as time allows, or, in memory, until nothing more happens by itself. */
+/** Waits for the server: by the clock, or for an in-memory server until it is idle. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
-/** How often the rest of streams is asked for while the client waits. */
+/** Maximum number of streams that are resumed in one wait. */
 export const mostPolls = 5
-/** The longest time that is waited because of a `retry`, in milliseconds. */
+/** Limit on the server's `retry`, in milliseconds. */
 export const longestRetry = 1000
 
-/** How long work outside of the scheduler may take in memory, in milliseconds: the state of a round is encrypted there. */
+/** How long work outside the scheduler may take in memory, in milliseconds. Encrypting the state of a round is such work. */
 const outsidePatience = 250
 
-/** Real time passes, whatever the clock of the context is. */
+/** Waits in real time, regardless of the `Clock` in the context. */
 const outside = Effect.fnUntraced(function* (isDone: () => boolean, settle: Effect.Effect<void>) {
   const end = performance.now() + outsidePatience
   while (!isDone() && performance.now() < end) {
@@ -23,7 +23,7 @@ const outside = Effect.fnUntraced(function* (isDone: () => boolean, settle: Effe
   }
 })
 
-/** Under a TestClock time passes only when nothing else can happen. */
+/** Lets time pass on a `TestClock`, in steps, once nothing else can happen. */
 const pass = Effect.fnUntraced(function* (isDone: () => boolean, patience: number, settle: Effect.Effect<void>) {
   for (let step = 0; step < 4 && !isDone(); step++) {
     yield* TestClock.adjust(patience / 4)
@@ -32,29 +32,29 @@ const pass = Effect.fnUntraced(function* (isDone: () => boolean, patience: numbe
 })
 
 export interface Options {
-  /** Completes when nothing more happens by itself; undefined where only time tells. */
+  /** Completes when the server is idle. `undefined` if that cannot be observed. */
   readonly settle: Effect.Effect<void> | undefined
-  /** Whether the server works outside of the scheduler. */
+  /** True if the server also does work outside the scheduler. */
   readonly outside: boolean
 }
 
 export class Waiting {
   private readonly checks = new Set<() => void>()
   private readonly options: Options
-  /** Whether anything has happened since the server settled: without it, the server has nothing to do. */
+  /** True if anything happened since the server was last idle. */
   private moved = true
 
   constructor(options: Options) {
     this.options = options
   }
 
-  /** Called when anything has happened. */
+  /** Checks all pending waits. Call it after each event. */
   readonly tell = (): void => {
     this.moved = true
     for (const check of Array.from(this.checks)) check()
   }
 
-  /** Waits until it is so, or as long as the patience lasts, in milliseconds. */
+  /** Waits until `isDone` returns true, for at most `patience` milliseconds. */
   until(isDone: () => boolean, patience: number): Effect.Effect<void> {
     const { settle } = this.options
     if (settle === undefined) return isDone() ? Effect.void : this.timed(isDone, patience)
@@ -83,7 +83,7 @@ export class Waiting {
     return Effect.asVoid(Effect.timeoutOption(told, patience))
   }
 
-  /** What the server does not do by itself at once: work outside of the scheduler, and what waits for a time. */
+  /** Waits for work outside the scheduler, and for work that depends on time. */
   private later(isDone: () => boolean, patience: number, settle: Effect.Effect<void>): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       if (this.options.outside) yield* outside(isDone, settle)

@@ -1,6 +1,4 @@
-/**
- * Reports of a search, for people and for machines: text, JSON, JUnit, and Markdown for the summary of a job.
- */
+/** Search reports for people and for machines: text, JSON, JUnit, and Markdown for a job summary. */
 import * as Schema from "effect/Schema"
 import { Script } from "../model/Script.ts"
 import { Survey } from "../model/Survey.ts"
@@ -9,20 +7,21 @@ import type { RuleCount } from "../model/Tally.ts"
 import type { Line } from "../play/Played.ts"
 import { confirmations, type Finding, type SearchOutcome } from "../search/Search.ts"
 import { cell, columns, cut, safe, xml } from "./Escaping.ts"
+import { advice, sdkOf, split } from "./Baseline.ts"
 import { applies, standingOf } from "./Standing.ts"
 import type { Report } from "../search/ServerSearch.ts"
 
 export { quoted } from "./Escaping.ts"
 
-/** A finding as a file: all that is needed to play it again. */
+/** A finding in file format. Contains everything needed to replay it. */
 export const Recording = Schema.Struct({
-  /** What tells the finding from others. */
+  /** Identifies the finding. */
   key: Schema.String,
   detail: Schema.String,
-  /** The server that showed it, as people recognise it. */
+  /** Display name of the server that showed the finding. */
   target: Schema.String,
   script: Script,
-  /** What was known of the server. */
+  /** Survey of the server at that time. */
   survey: Survey
 })
 export type Recording = typeof Recording.Type
@@ -35,7 +34,7 @@ export const recording = (
   return survey && { key, detail, target: report.target, script, survey }
 }
 
-/** A name for the file of each recording: all are different, on any file system, and none leads out of a folder. */
+/** Returns a distinct file name for each recording. The names are safe on every file system and can't escape the directory. */
 export const fileNames = (recordings: ReadonlyArray<Pick<Recording, "key">>): ReadonlyArray<string> => {
   const taken = new Set<string>()
   return recordings.map(({ key }) => {
@@ -49,11 +48,12 @@ export const fileNames = (recordings: ReadonlyArray<Pick<Recording, "key">>): Re
 
 const levels: ReadonlyArray<string> = ["MUST", "SHOULD", "robustness"]
 
-/** Whether a search found what a run of CI should fail for: by default every confirmed violation. */
+/** True if CI should fail. By default, it fails for every confirmed violation that isn't a known SDK fault. */
 export const fails = (report: Searched, level: "MUST" | "SHOULD" | "robustness" = "robustness"): boolean =>
-  report.lost !== undefined || report.findings.some((finding) => levels.indexOf(finding.level) <= levels.indexOf(level))
+  report.lost !== undefined ||
+  split(report.findings, report).own.some((finding) => levels.indexOf(finding.level) <= levels.indexOf(level))
 
-/** Findings with the strongest level first, then the newest revision. */
+/** Sorts findings by level, strongest first, then by revision, newest first. */
 export const ordered = <F extends AnyFinding>(findings: ReadonlyArray<F>): ReadonlyArray<F> =>
   findings.toSorted(
     (one, two) =>
@@ -63,13 +63,13 @@ export const ordered = <F extends AnyFinding>(findings: ReadonlyArray<F>): Reado
 
 export type AnyFinding = Finding<{ readonly revision: string }>
 
-/** A conversation, one line of the wire per line. Control characters are escaped. */
+/** Formats a conversation with one message per line. Control characters are escaped. */
 export const conversation = (lines: ReadonlyArray<Line>): string =>
   lines
     .map(({ beside, from, text }) => `${(from === "client" ? ">" : "<").repeat(beside ? 2 : 1)} ${safe(cut(text))}`)
     .join("\n")
 
-/** The address of a section in a revision. */
+/** Returns the URL of a specification section in a revision. */
 export const url = (section: string, version: string): string => {
   const [page = "", anchor] = section.split("#")
   return `https://modelcontextprotocol.io/specification/${version}/${page}${anchor === undefined ? "" : `#${anchor}`}`
@@ -86,9 +86,9 @@ const often = ({ again, times }: AnyFinding): string =>
       : `sometimes (${again} of ${confirmations} times)`
 
 const shownAs = ({ isCut, times }: AnyFinding): string => {
-  if (times !== undefined) return "What was said around the first one"
+  if (times !== undefined) return "The messages around the first one"
   return isCut === true
-    ? "A conversation that shows it (the time was over before all shorter ones were tried)"
+    ? "A conversation that shows it (time ran out before all shorter ones were tried)"
     : "The shortest conversation"
 }
 
@@ -96,12 +96,12 @@ const of = (count: number, noun: string): string => `${count} ${noun}${count ===
 
 const indent = (text: string, by: string): string => text.replace(/^/gm, by)
 
-/** A line about a finding, for a screen. */
+/** Formats a finding as a single line for the terminal. */
 export const headline = ({ key, level, script }: AnyFinding): string => `${level}  ${safe(key)}  (${script.revision})`
 
-/** What a report shows beside the findings. */
+/** Optional parts of a report. */
 export interface TextOptions {
-  /** The command that plays a finding again. Default: none is shown. */
+  /** Returns the command that replays a finding. Default: no command is shown. */
   readonly replay?: ((finding: AnyFinding) => string | undefined) | undefined
 }
 
@@ -117,16 +117,17 @@ const finding = (found: AnyFinding, replay: TextOptions["replay"]): string => {
       "  "
     ),
     indent(conversation(lines), "    "),
-    ...[replay?.(found)].flatMap((command) => (command === undefined ? [] : [`  Play it again: ${safe(command)}`]))
+    ...[replay?.(found)].flatMap((command) => (command === undefined ? [] : [`  Replay it: ${safe(command)}`]))
   ].join("\n")
 }
 
-/** What any search gives; that of a server has its surveys, and what was heard of real traffic the number of its messages. */
+/** The result of a search. A server search includes surveys, and a traffic check includes the number of messages. */
 export type Searched = SearchOutcome<{ readonly revision: string }> & {
   readonly surveys?: ReadonlyArray<Survey>
   readonly messages?: number
-  /** Of two servers that are compared. */
   readonly command?: "diff" | "check"
+  /** Whether to count known SDK faults as findings about the server. Default false. */
+  readonly strict?: boolean | undefined
   readonly unstable?: ReadonlyArray<string>
 }
 
@@ -135,7 +136,9 @@ const commandOf = ({ command, messages, surveys }: Searched): string =>
 
 const summary = (report: Searched): string => {
   const found = report.findings
-  const count = (level: string) => found.filter((finding) => finding.level === level).length
+  const { own } = split(found, report)
+  const count = (level: string) => own.filter((finding) => finding.level === level).length
+  const inherited = found.length === own.length ? "" : `; ${of(found.length - own.length, "known bug")} in the SDK`
   const exercised = report.rules.filter(({ broken, kept }) => broken + kept > 0)
   const [seconds, { messages }] = [(report.milliseconds / 1000).toFixed(1), report]
   const talks = of(report.conversations, "conversation")
@@ -144,10 +147,10 @@ const summary = (report: Searched): string => {
       ? `${talks} in ${seconds} s, seed ${report.seed}`
       : `${of(messages, "message")} in ${talks}, ${seconds} s`
   if (report.command === "diff") return `${per}: ${of(count("difference"), "difference")}`
-  return `${per}: ${count("MUST")} MUST, ${count("SHOULD")} SHOULD, ${count("robustness")} robustness; ${exercised.length} of ${report.rules.length} rules exercised`
+  return `${per}: ${count("MUST")} MUST, ${count("SHOULD")} SHOULD, ${count("robustness")} robustness${inherited}; ${exercised.length} of ${report.rules.length} rules exercised`
 }
 
-/** The rules that were broken, by revision: how often, of how many times that they were looked at. */
+/** Returns a table of the broken rules by revision, with the number of violations and of checks. */
 const table = ({ findings, revisions, rules }: Searched): ReadonlyArray<string> => {
   const names = new Set(findings.map(({ rule }) => rule.name))
   const broken = rules.filter(({ rule }) => names.has(rule.name))
@@ -163,13 +166,27 @@ const table = ({ findings, revisions, rules }: Searched): ReadonlyArray<string> 
   return [columns([["", "broken", ...newest], ...rows]).join("\n")]
 }
 
-/** For people. */
+/** Lists the findings that come from a server's SDK, one line per SDK. */
+export const inherited = (report: Searched): ReadonlyArray<string> =>
+  [...split(report.findings, report).sdks].map(([baseline, found]) => {
+    const names = [...new Set(ordered(found).map(({ key, level }) => `${level}  ${safe(key)}`))]
+    const lines = names.map((name) => {
+      const revisions = found.flatMap(({ key, level, script }) =>
+        name === `${level}  ${safe(key)}` ? [script.revision] : []
+      )
+      return `  ${name}  (${[...new Set(revisions)].join(", ")})`
+    })
+    return [advice(baseline), ...lines].join("\n")
+  })
+
+/** Formats the report as text. */
 export const text = (report: Searched, { replay }: TextOptions = {}): string => {
   const idle = report.rules.filter(({ broken, kept, rule }) => broken + kept === 0 && applies(rule, report))
   const unstable = report.unstable ?? []
   return [
     safe(report.about),
-    ...ordered(report.findings).map((found) => finding(found, replay)),
+    ...ordered(split(report.findings, report).own).map((found) => finding(found, replay)),
+    ...inherited(report),
     ...(report.command === "diff" ? [] : table(report)),
     summary(report),
     ...(report.lost === undefined ? [] : [`The search ended early: ${safe(report.lost)}`]),
@@ -178,14 +195,19 @@ export const text = (report: Searched, { replay }: TextOptions = {}): string => 
       : [`Seen once and not confirmed: ${report.unconfirmed.map(({ key }) => safe(key)).join(", ")}`]),
     ...(unstable.length === 0
       ? []
-      : [`Not compared, as it differs between two runs of one server: ${safe(unstable.join(", "))}`]),
+      : [`Not compared because it differs between two runs of the same server: ${safe(unstable.join(", "))}`]),
     ...(idle.length === 0 || report.messages !== undefined
       ? []
       : [`Not exercised: ${idle.map(({ rule }) => rule.name).join(", ")}`])
   ].join("\n\n")
 }
 
-/** For machines. */
+const sdkJson = (found: AnyFinding, report: Searched) => {
+  const baseline = sdkOf(found, report)
+  return baseline && { sdk: { name: baseline.sdk, seenIn: baseline.seenIn, issues: baseline.issues } }
+}
+
+/** Formats the report as JSON. */
 export const json = (report: Searched): unknown => {
   const names = new Set(report.findings.map(({ rule }) => rule.name))
   return {
@@ -202,6 +224,7 @@ export const json = (report: Searched): unknown => {
       revision: found.script.revision,
       text: found.rule.text,
       detail: found.detail,
+      ...sdkJson(found, report),
       ...(found.times === undefined
         ? {
             again: found.again,
@@ -229,14 +252,14 @@ export const json = (report: Searched): unknown => {
   }
 }
 
-/** A test case per rule: kept, broken with its findings, or skipped where it was not exercised. */
+/** Formats the report as JUnit XML, with a test case for each rule. A rule that was never exercised is skipped. */
 export const junit = (report: Searched): string => {
-  const found = report.findings
-  const names = new Set(found.map(({ rule }) => rule.name))
+  const { own, sdks } = split(report.findings, report)
+  const names = new Set(own.map(({ rule }) => rule.name))
   const cases = report.rules.map((each) => {
     const { rule } = each
     const open = `    <testcase classname="${xml(rule.level)}" name="${xml(`${rule.name}: ${rule.text}`)}"`
-    const failures = found.filter((finding) => finding.rule.name === rule.name)
+    const failures = own.filter((finding) => finding.rule.name === rule.name)
     if (failures.length > 0) {
       const told = failures.map(
         ({ detail, key, lines }) =>
@@ -244,6 +267,8 @@ export const junit = (report: Searched): string => {
       )
       return `${open}>${told.join("")}</testcase>`
     }
+    const known = [...sdks].find(([, group]) => group.some((finding) => finding.rule.name === rule.name))
+    if (known !== undefined) return `${open}><skipped message="${xml(advice(known[0]))}"/></testcase>`
     const standing = standingOf(each, report, names)
     return typeof standing === "object"
       ? `${open}><skipped message="${xml(standing.reason)}"/></testcase>`
@@ -260,7 +285,7 @@ export const junit = (report: Searched): string => {
   ].join("\n")
 }
 
-/** Markdown for the summary of a job of GitHub. */
+/** Formats the report as Markdown for a GitHub job summary. */
 export const markdown = (report: Searched): string =>
   [
     `### effect-mcp ${commandOf(report)}: ${cell(report.about)}`,
@@ -274,7 +299,7 @@ export const markdown = (report: Searched): string =>
           "| --- | --- | --- | --- | --- |",
           ...ordered(report.findings).map(
             (found) =>
-              `| ${found.level} | ${cell(found.key)} | ${found.script.revision} | ${cell(cut(found.detail))} | ${often(found)} |`
+              `| ${found.level} | ${cell(found.key)}${sdkOf(found, report) === undefined ? "" : " (a known SDK bug)"} | ${found.script.revision} | ${cell(cut(found.detail))} | ${often(found)} |`
           ),
           ""
         ])

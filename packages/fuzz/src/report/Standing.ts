@@ -1,4 +1,4 @@
-/** What became of each rule: kept, broken, or not applicable to this server. */
+/** The verdict on each rule: kept, broken, or not applicable to this server. */
 import type { Version } from "@effect-mcp/protocol/Revision"
 import { holdsIn, type Statement } from "../model/Rule.ts"
 import type { Survey } from "../model/Survey.ts"
@@ -14,7 +14,7 @@ export interface Scope {
   readonly surveys?: ReadonlyArray<Survey> | undefined
 }
 
-/** Whether the rule can be observed over the transport, in one of the revisions. */
+/** True if the rule is observable over the transport in one of the revisions. */
 export const applies = (rule: Statement, { revisions, transport }: Scope): boolean =>
   (rule.transport === undefined || transport === undefined || rule.transport === transport) &&
   (revisions === undefined || revisions.some((version) => holdsIn(rule, version)))
@@ -23,7 +23,7 @@ const dates = ({ since, until }: Statement): string =>
   since === undefined
     ? `only up to ${until}`
     : until === undefined
-      ? `only from ${since} on`
+      ? `only since ${since}`
       : since === until
         ? `only in ${since}`
         : `only from ${since} to ${until}`
@@ -34,7 +34,7 @@ const declaring =
   ({ capabilities }: Survey) =>
     capabilities[name] !== undefined
 
-/** What a server needs to have for a rule to apply, by the rule's name or section. */
+/** Features that a server needs for a rule to apply, by the rule's name or section. */
 const needs: ReadonlyArray<Needs> = [
   [
     /^task(?!.*server\/tools)/,
@@ -67,27 +67,27 @@ const needs: ReadonlyArray<Needs> = [
 const absent: ReadonlyArray<readonly [rule: RegExp, words: string]> = [
   [/^progress-/, "no call reported progress"],
   [/^(?:input-|caching-not-interim)/, "no call asked for input"],
-  [/^(?:client-capabilities|nothing-before|request-id)/, "the server asked the client nothing"],
+  [/^(?:client-capabilities|nothing-before|request-id)/, "the server asked no questions"],
   [/^server-capabilities/, "the server sent no notification"],
   [/^(?:log-)/, "the server sent no log message"],
-  [/^update-/, "the server sent no update of a resource"],
+  [/^update-/, "the server sent no resource updates"],
   [/^listen-/, "the server sent nothing on a subscription"],
-  [/^http-session/, "the server gives no session id"],
+  [/^http-session/, "the server issues no session id"],
   [
     /^(?:http-event|http-resume|http-stream|http-one|http-not-buffered|http-get-silent|sse-)/,
-    "no stream of the server shows it"
+    "no stream from the server shows it"
   ],
   [/^null-id/, "the server did not answer it"],
   [/^http-not-accepted/, "the server accepted every notification"],
   [/^http-missing-capability/, "no request lacked a capability"],
-  [/^http-headers-decoded/, "nothing of the server has a name for the header"],
-  [/^task-(?:foreign|list|caller|id)/, "no task was made, or there is no second user (--stranger-header)"],
+  [/^http-headers-decoded/, "nothing on the server has a name to send in the header"],
+  [/^task-(?:foreign|list|caller|id)/, "no task was created, or there is no second user (--stranger-header)"],
   [/^task/, "no call became a task"],
-  [/^tool-input/, "no tool that may be called has arguments to get wrong"],
+  [/^tool-input/, "no tool that may be called has arguments"],
   [/^tool-structured/, "no tool with an output schema may be called"],
-  [/^error-/, "the server answered with no error"],
+  [/^error-/, "the server returned no error"],
   [/^resource/, "the server has no resource to tell it from"],
-  [/^completion/, "no completion was given"]
+  [/^completion/, "no completion was returned"]
 ]
 
 /** Why a rule was not exercised. */
@@ -100,8 +100,8 @@ const reasonOf = (rule: Statement, scope: Scope, isCut: boolean): string => {
   const text = `${rule.name} ${rule.section ?? ""}`
   const lacking = needs.find(([wanted, has]) => wanted.test(text) && !fitting.some((survey) => has(survey)))
   if (lacking !== undefined) return lacking[2]
-  if (isCut) return "the time was over"
-  return absent.find(([wanted]) => wanted.test(rule.name))?.[1] ?? "nothing that the server did concerns it"
+  if (isCut) return "time ran out"
+  return absent.find(([wanted]) => wanted.test(rule.name))?.[1] ?? "nothing the server did concerns it"
 }
 
 export type Standing = "kept" | "broken" | { readonly reason: string }

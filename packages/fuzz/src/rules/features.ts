@@ -1,7 +1,8 @@
-/** Rules of tools, prompts, resources and lists, in every revision. */
+/** Rules about tools, prompts, resources and lists, in every revision. */
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { memoize } from "effect/Function"
 import * as Result from "effect/Result"
 import { type Model } from "../model/Model.ts"
 import type { Answer, Exchange } from "../model/Observation.ts"
@@ -13,7 +14,7 @@ import { taskOfCall } from "../model/TaskBook.ts"
 
 const declared = (model: Model, capability: string): boolean => at(model.capabilities, capability) !== undefined
 
-/** The tool that is called, where it is known. */
+/** Returns the called tool, if the survey found it. */
 export const toolOf = ({ params }: Exchange, { tools }: Model): SurveyedTool | undefined => {
   const name = at(params, "name")
   return typeof name === "string" ? tools.get(name) : undefined
@@ -21,7 +22,10 @@ export const toolOf = ({ params }: Exchange, { tools }: Model): SurveyedTool | u
 
 const typeOf = (json: unknown): string => (Array.isArray(json) ? "array" : json === null ? "null" : typeof json)
 
-/** Servers convert some values on purpose: a list of one number to the number, anything to a boolean. Those are not called wrong. */
+/**
+ * True if no server would accept the value for the schema. Some servers convert values on purpose, such as a list of one number to the
+ * number, or any value to a boolean. Such values don't count as wrong.
+ */
 const wrongType = (schema: unknown, value: unknown): boolean => {
   const type = at(schema, "type")
   const given = typeOf(value)
@@ -30,7 +34,7 @@ const wrongType = (schema: unknown, value: unknown): boolean => {
   return (type === "string" || type === "number" || type === "integer") && given === "object"
 }
 
-/** Why the arguments of a call certainly do not fit the tool's schema; undefined where that is open to debate. */
+/** Describes how the arguments violate the tool's schema, or returns `undefined` if that is debatable. */
 const wrongArguments = (tool: SurveyedTool, args: unknown): string | undefined => {
   if (args !== undefined && !isJsonObject(args)) return undefined
   const required = at(tool.inputSchema, "required")
@@ -44,51 +48,47 @@ const wrongArguments = (tool: SurveyedTool, args: unknown): string | undefined =
   return wrong === undefined ? undefined : `with the ${typeOf(wrong[1])} ${show(wrong[1])} for ${show(wrong[0])}`
 }
 
-type Validator = ReturnType<typeof JsonSchemaValidator.compile>
-const validators = new WeakMap<object, Validator>()
+/** Cached, because most conversations use the tools of the same survey. */
+const compiled = memoize((schema: object) => JsonSchemaValidator.compile(schema))
+const validatorOf = (schema: unknown) => (isJsonObject(schema) ? compiled(schema) : JsonSchemaValidator.compile(schema))
 
-/** Most conversations are with the tools of one survey. */
-const validatorOf = (schema: unknown): Validator => {
-  if (!isJsonObject(schema)) return JsonSchemaValidator.compile(schema)
-  const known = validators.get(schema) ?? JsonSchemaValidator.compile(schema)
-  validators.set(schema, known)
-  return known
-}
-
-/** Why the structured content of a tool's result does not fit its output schema. */
+/** Judges whether the structured content of a tool's result matches its output schema. */
 export const structured = (value: unknown, tool: SurveyedTool, model: Model): Verdict => {
   if (tool.outputSchema === undefined || !model.revision.rules.structuredOutput || at(value, "isError") === true)
     return undefined
-  // Questions instead of a result (2026-07-28).
+  // The result carries questions instead (2026-07-28).
   if ((at(value, "resultType") ?? "complete") !== "complete") return undefined
   const content = at(value, "structuredContent")
   if (content === undefined)
-    return violated(`${tool.name} has an output schema, and its result ${show(value)} no structured content`, tool.name)
+    return violated(
+      `${tool.name} has an output schema, but its result ${show(value)} has no structured content`,
+      tool.name
+    )
   const validator = validatorOf(tool.outputSchema)
   if (Result.isFailure(validator)) return undefined
   const [first] = validator.success(content)
   return first === undefined
     ? "pass"
     : violated(
-        `The structured content ${show(content)} of ${tool.name} does not fit its output schema: ${first.path} ${first.message}`,
+        `The structured content ${show(content)} of ${tool.name} does not match its output schema: ${first.path} ${first.message}`,
         tool.name
       )
 }
 
-/** Whether the server says that it has no such method. */
+/** True if the server answers that the method does not exist. */
 const isMissing = (answer: Answer): boolean => answer._tag === "Error" && answer.code === McpError.MethodNotFound
 
-/** Whether -32601 can only mean the method: other methods name what may be unknown. */
-const isListed = (method: string): boolean => infoOf(method)?.paginated === true
+/** True if -32601 can only be about the method. The params of other methods may name something unknown. */
+const isListed = (method: string): boolean => infoOf(method)?.list !== undefined
 
 const invalidCursor = (exchange: Exchange, answer: Answer, model: Model): Verdict => {
   const cursor = at(exchange.params, "cursor")
   const info = infoOf(exchange.method)
-  if (info?.paginated !== true || typeof cursor !== "string" || cursor === "" || model.cursors.has(cursor))
+  if (info?.list === undefined || typeof cursor !== "string" || cursor === "" || model.cursors.has(cursor))
     return undefined
   if (!model.knows("cursors")) return undefined
   if (!exchange.wellFormed || !exchange.open || !declared(model, info.capability ?? "")) return undefined
-  // The feature is not there at all: see `declared-there`.
+  // The rule `declared-there` covers a missing feature.
   if (isMissing(answer)) return undefined
   return refused(
     answer,
@@ -98,16 +98,16 @@ const invalidCursor = (exchange: Exchange, answer: Answer, model: Model): Verdic
   )
 }
 
-/** Lists that are not declared and yet have members. */
+/** Judges lists whose capability is not declared: they must be empty. */
 const undeclaredList = ({ method }: Exchange, answer: Answer, model: Model): Verdict => {
   const info = infoOf(method)
   const capability = info?.capability
-  if (info?.paginated !== true || capability === undefined || answer._tag === "Error") return undefined
+  if (info?.list === undefined || capability === undefined || answer._tag === "Error") return undefined
   if (!model.knows("capabilities")) return undefined
   if (declared(model, capability)) return "pass"
   const lists = Object.values(Object(answer.result)).filter(Array.isArray)
   return lists.some(({ length }) => length > 0)
-    ? violated(`${method} has members, and ${capability} is not declared`, capability)
+    ? violated(`${method} has members, but ${capability} is not declared`, capability)
     : undefined
 }
 
@@ -133,7 +133,7 @@ const toolNames = (check: (names: ReadonlyArray<string>) => string | undefined) 
     return wrong === undefined ? "pass" : violated(`The name ${show(wrong)}`, wrong.slice(0, 40))
   })
 
-/** A read of a resource that certainly does not exist is answered with this error. */
+/** Requires this error code for reading a resource that certainly does not exist. */
 const unknownResource = (code: number) =>
   answered("resources/read", ({ params }, answer, model) => {
     const uri = at(params, "uri")
@@ -151,14 +151,14 @@ export const features: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "lifecycle.operation.version-respected",
     section: "basic/lifecycle#operation",
-    text: "A result has the shape that the negotiated revision gives it.",
+    text: "A result has the shape that the negotiated revision defines.",
     until: "2025-11-25",
     softerUntil: "2025-03-26",
     on: {
       Answered: ({ answer, exchange }, model) => {
         if (!exchange.open || answer._tag === "Error" || infoOf(exchange.method) === undefined) return undefined
         if (taskOfCall(exchange, answer.result) !== undefined) return undefined
-        // A result that is no object breaks the message, whatever the revision: see `result-object`.
+        // In every revision, a result must be an object: see `result-object`.
         if (!isJsonObject(answer.result)) return undefined
         const wrong = wrongResult(exchange.method, answer.result, model)
         return wrong === undefined
@@ -170,7 +170,7 @@ export const features: ReadonlyArray<Rule> = [
   {
     name: "result-object",
     level: "robustness",
-    text: "A result is an object, as the schema of each revision has it.",
+    text: "A result is an object, as the schema of each revision requires.",
     on: {
       Answered: ({ answer, exchange }) => {
         if (answer._tag === "Error" || !exchange.wellFormed) return undefined
@@ -191,7 +191,7 @@ export const features: ReadonlyArray<Rule> = [
         if (!isListed(exchange.method) || !declared(model, capability)) return undefined
         return isMissing(answer)
           ? violated(
-              `${capability} is declared, and ${exchange.method} is answered with ${showAnswer(answer)}`,
+              `${capability} is declared, but ${exchange.method} is answered with ${showAnswer(answer)}`,
               capability
             )
           : "pass"
@@ -208,7 +208,7 @@ export const features: ReadonlyArray<Rule> = [
       const tool = toolOf(exchange, model)
       const wrong = tool && wrongArguments(tool, at(exchange.params, "arguments"))
       if (tool === undefined || wrong === undefined) return undefined
-      // The task fails then.
+      // The call became a task, and the task may fail instead.
       if (answer._tag === "Result" && taskOfCall(exchange, answer.result) !== undefined) return undefined
       return answer._tag === "Error" || at(answer.result, "isError") === true
         ? "pass"
@@ -232,16 +232,16 @@ export const features: ReadonlyArray<Rule> = [
     level: "SHOULD",
     requirement: "tools.call.unknown-tool",
     section: "server/tools#error-handling",
-    text: "A call of an unknown tool is answered with a JSON-RPC error.",
+    text: "A call to an unknown tool is answered with a JSON-RPC error.",
     on: answered("tools/call", (exchange, answer, model) => {
       const name = at(exchange.params, "name")
       if (typeof name !== "string" || model.tools.has(name) || !declared(model, "tools")) return undefined
       if (!model.knows("tools")) return undefined
-      // A tool that is not listed may exist.
+      // In observed traffic, a tool may exist without being listed.
       if (model.observed && answer._tag === "Result" && at(answer.result, "isError") !== true) return undefined
       return answer._tag === "Error"
         ? "pass"
-        : violated(`A call of ${show(name)} is answered with ${showAnswer(answer)}`)
+        : violated(`A call to ${show(name)} is answered with ${showAnswer(answer)}`)
     })
   },
   {
@@ -249,7 +249,7 @@ export const features: ReadonlyArray<Rule> = [
     level: "SHOULD",
     requirement: "tools.name.length",
     section: "server/tools#tool-names",
-    text: "The name of a tool has 1 to 128 characters.",
+    text: "A tool name has 1 to 128 characters.",
     since: "2025-11-25",
     on: toolNames((names) => names.find(({ length }) => length < 1 || length > 128))
   },
@@ -258,7 +258,7 @@ export const features: ReadonlyArray<Rule> = [
     level: "SHOULD",
     requirement: "tools.name.characters",
     section: "server/tools#tool-names",
-    text: "The name of a tool consists of ASCII letters, digits, underscores, hyphens and dots only.",
+    text: "A tool name only contains ASCII letters, digits, underscores, hyphens and dots.",
     since: "2025-11-25",
     on: toolNames((names) => names.find((name) => !/^[A-Za-z0-9_.-]*$/.test(name)))
   },
@@ -267,7 +267,7 @@ export const features: ReadonlyArray<Rule> = [
     level: "SHOULD",
     requirement: "tools.name.unique",
     section: "server/tools#tool-names",
-    text: "The name of a tool is unique within its server.",
+    text: "A tool name is unique within its server.",
     since: "2025-11-25",
     on: toolNames((names) => names.find((name, index) => names.indexOf(name) !== index))
   },
@@ -289,7 +289,7 @@ export const features: ReadonlyArray<Rule> = [
     level: "SHOULD",
     requirement: "prompts.get.missing-argument",
     section: "server/prompts#error-handling",
-    text: "A missing required argument of a prompt is answered with error -32602.",
+    text: "A missing required prompt argument is answered with error -32602.",
     on: answered("prompts/get", (exchange, answer, model) => {
       const name = at(exchange.params, "name")
       const prompt = typeof name === "string" ? model.prompts.get(name) : undefined

@@ -1,4 +1,4 @@
-/** Rules of Streamable HTTP that hold in every revision that has it. */
+/** Rules of Streamable HTTP for every revision that has it. */
 import { type Call, isStream, isTaken, typeOf } from "../model/Call.ts"
 import type { Observations } from "../model/Observation.ts"
 import type { RuleHandlers, Rule, Verdict } from "../model/Rule.ts"
@@ -8,19 +8,19 @@ import { at, parse } from "../model/json.ts"
 const since = "2025-03-26"
 const transport = "http"
 
-/** Whole responses. */
+/** Judges complete responses. */
 export const finished = (check: (call: Call) => Verdict): RuleHandlers => ({ Finished: ({ call }) => check(call) })
-/** Responses that begin. */
+/** Judges responses as soon as their head has arrived. */
 export const responded = (check: (call: Call, isNewId: boolean) => Verdict): RuleHandlers => ({
   Responded: ({ call, isNewId }) => check(call, isNewId)
 })
 export const streamed = (check: (streamed: Observations["Streamed"]) => Verdict): RuleHandlers => ({ Streamed: check })
 
-/** Whether the page that a request says to come from certainly belongs to no server. */
+/** True if the request's `Origin` certainly belongs to another site. */
 export const isForeign = ({ headers: { origin } }: Call): boolean =>
   origin === "null" || (origin !== undefined && /^https?:\/\/[^/]*\.invalid(?::\d+)?$/.test(origin))
 
-/** A request as people write it down. */
+/** Describes a request in a report. */
 export const told = ({ exchange, headers, method }: Call): string => {
   const origin = headers["origin"] === undefined ? "" : ` from ${headers["origin"]}`
   return `${method}${exchange === undefined ? "" : ` of ${exchange.method}`}${origin}`
@@ -54,7 +54,7 @@ const messages: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "http.post.not-accepted",
     section: "basic/transports#sending-messages-to-the-server",
-    text: "A message without response that is not accepted gets an HTTP error status.",
+    text: "A rejected message that needs no response gets an HTTP error status.",
     since,
     transport,
     on: finished(({ body, carries, status }) => {
@@ -88,7 +88,7 @@ const messages: ReadonlyArray<Rule> = [
     level: "SHOULD",
     requirement: "http.post-stream.closes-after-response",
     section: "basic/transports#sending-messages-to-the-server",
-    text: "The stream of a POST ends once its responses are sent.",
+    text: "A POST's stream ends once its responses are sent.",
     since,
     transport,
     on: {
@@ -103,7 +103,7 @@ const messages: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "http.post-stream.related",
     section: "basic/transports#sending-messages-to-the-server",
-    text: "What precedes the response on the stream of a POST relates to the request of that POST.",
+    text: "Messages before the response on a POST's stream relate to the POST's request.",
     since,
     softerUntil: "2025-11-25",
     transport,
@@ -132,7 +132,7 @@ const messages: ReadonlyArray<Rule> = [
     transport,
     on: streamed(({ call, event, sameData }) => {
       const json = parse(event.data)
-      // Notifications may be the same twice, and responses where the client uses an id again.
+      // Two notifications may be equal, and so may two responses if the client reuses an id.
       if (at(json, "id") === undefined || (call.exchange !== undefined && isResponse(json))) return undefined
       return sameData === undefined || sameData === call || call.resumes !== undefined
         ? "pass"
@@ -145,7 +145,7 @@ const robust: ReadonlyArray<Rule> = [
   {
     name: "http-no-failure",
     level: "robustness",
-    text: "No request is answered with a status of 500 or more: they say that the server failed.",
+    text: "No request is answered with a status of 500 or above, which means that the server failed.",
     transport,
     on: responded((call) =>
       (call.status ?? 0) >= 500
@@ -169,7 +169,7 @@ const robust: ReadonlyArray<Rule> = [
   {
     name: "sse-message-events",
     level: "robustness",
-    text: "Messages are SSE events of the type `message`: clients pass over others.",
+    text: "Messages are SSE events of type `message`: clients ignore other types.",
     transport,
     on: streamed(({ call, event: { data, event } }) =>
       event === "message"

@@ -1,4 +1,4 @@
-/** Rules of Streamable HTTP about headers of 2026-07-28, which mirror the request, and about its status codes. */
+/** Rules of 2026-07-28 over Streamable HTTP: the headers that mirror the request, and status codes. */
 import { parse as headerParams } from "@effect-mcp/protocol/HeaderParams"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -15,7 +15,7 @@ import { at } from "../model/json.ts"
 const common = { since: "2026-07-28", transport: "http" } as const
 const page = "basic/transports/streamable-http"
 
-/** What a request of a known method is answered with, in the revision that it declares. */
+/** Judges responses to valid requests with a known method. */
 const answered = (check: (call: Call, answer: Answer | undefined, model: Model) => Verdict): RuleHandlers => ({
   Finished: ({ call }, model) => {
     const { exchange } = call
@@ -33,19 +33,19 @@ const tell = ({ status }: Call, answer: Answer | undefined): string =>
 const refused = (call: Call, answer: Answer | undefined, code: number): boolean =>
   call.status === 400 && answer?._tag === "Error" && answer.code === code
 
-/** How the headers that mirror method and name disagree with the body. */
+/** Explains how the headers that mirror the method and the name differ from the body. */
 const disagreement = ({ body, headers }: { readonly body: unknown; readonly headers: Headers.Headers }) => {
   const message = JsonRpc.classify(body)
   if (JsonRpc.isInvalid(message) || !JsonRpc.isRequest(message)) return undefined
   const meta = at(message.params, "_meta", Meta.protocolVersion)
-  // The version has rules of its own.
+  // Separate rules check the version.
   return typeof meta === "string" ? Headers.mismatch({ ...headers, [Headers.version]: meta }, message) : undefined
 }
 
 const sentBody = ({ exchange }: Call): unknown =>
   exchange && { jsonrpc: "2.0", id: exchange.id, method: exchange.method, params: exchange.params }
 
-/** Requests whose method or name headers are wrong. */
+/** Judges requests whose method or name header is wrong. */
 const disagreeing = (check: (call: Call, answer: Answer | undefined, wrong: string) => Verdict): RuleHandlers =>
   answered((call, answer) => {
     if (call.headers[Headers.version] !== declared(call)) return undefined
@@ -81,10 +81,10 @@ const versions: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "http.version.unsupported",
     section: `${page}#protocol-version-header`,
-    text: "A version that the server does not speak gets 400 and error -32022.",
+    text: "A version that the server does not support gets 400 and error -32022.",
     on: answered((call, answer) => {
       const version = declared(call)
-      // No revision has these dates.
+      // Only dates that no revision has.
       if (typeof version !== "string" || !/^(?:19|99)/.test(version) || call.headers[Headers.version] !== version)
         return undefined
       return refused(call, answer, McpError.UnsupportedProtocolVersion)
@@ -98,10 +98,10 @@ const versions: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "http.version.missing",
     section: `${page}#protocol-version-header`,
-    text: "A request without version header is refused, unless the server also speaks a version that had none.",
+    text: "A request without a version header is rejected, unless the server also supports a version without one.",
     on: answered((call, answer, { revision }) => {
       if (call.headers[Headers.version] !== undefined || declared(call) !== revision.version) return undefined
-      // The result of an older version has no type.
+      // Results of older versions have no `resultType`.
       return answer?._tag === "Result" && at(answer.result, "resultType") !== undefined
         ? violated(`${told(call)} without the header gets ${tell(call, answer)}`)
         : "pass"
@@ -116,7 +116,7 @@ const mirrors: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "http.headers.validated",
     section: `${page}#server-validation`,
-    text: "Headers that differ from the body are refused.",
+    text: "Headers that differ from the body are rejected.",
     on: disagreeing((call, answer, wrong) =>
       answer?._tag === "Result" ? violated(`${told(call)}: ${wrong}; it gets ${tell(call, answer)}`) : "pass"
     )
@@ -166,8 +166,8 @@ const mirrors: ReadonlyArray<Rule> = [
         headerParams(tool.inputSchema).params,
         at(exchange?.params, "arguments")
       )
-      // Of a header without its argument the specification says nothing.
-      if (wrong === undefined || wrong.endsWith("but not the argument")) return undefined
+      // The specification does not cover headers without an argument.
+      if (wrong === undefined || wrong.endsWith("but the argument is missing")) return undefined
       return refused(call, answer, McpError.HeaderMismatch)
         ? "pass"
         : violated(`A call of ${tool.name}: ${wrong}; it gets ${tell(call, answer)}`, tool.name)
@@ -188,7 +188,7 @@ const statuses: ReadonlyArray<Rule> = [
         const { exchange, right } = call
         if (exchange === undefined || !exchange.wellFormed || !right || exchange.cancelled) return undefined
         const { answer, method } = exchange
-        // No server has these.
+        // Only methods that no server has.
         if (!method.startsWith("fuzz/") && method !== "constructor") return undefined
         return call.status === 404 && answer?._tag === "Error" && answer.code === McpError.MethodNotFound
           ? "pass"

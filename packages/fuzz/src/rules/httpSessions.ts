@@ -1,4 +1,4 @@
-/** Rules of Streamable HTTP with sessions (2025-03-26 to 2025-11-25): ids, streams of a GET, resuming, the version header, origins. */
+/** Rules of Streamable HTTP with sessions (2025-03-26 to 2025-11-25): ids, GET streams, resuming, the version header, origins. */
 import { isStream, isTaken } from "../model/Call.ts"
 import type { Rule } from "../model/Rule.ts"
 import { finished, isForeign, isResponse, responded, streamed, told } from "./http.ts"
@@ -46,7 +46,7 @@ const sessions: ReadonlyArray<Rule> = [
     level: "SHOULD",
     requirement: "http.session.id-required",
     section: "basic/transports#session-management",
-    text: "A server that needs a session id answers 400 to a request without one, `initialize` excepted.",
+    text: "A server that requires a session id answers 400 to a request without one, except for `initialize`.",
     on: responded((call) => {
       const { exchange, needsSession, session, status } = call
       if (!needsSession || session !== "none" || exchange === undefined || exchange.method === "initialize")
@@ -64,7 +64,7 @@ const sessions: ReadonlyArray<Rule> = [
     section: "basic/transports#session-management",
     text: "A request with the id of a terminated session is answered with 404.",
     on: responded((call) =>
-      // A request with wrong headers, or a body that is no message, may be refused before its session is looked at.
+      // A server may reject wrong headers or an invalid body before it looks up the session.
       call.session !== "ended" || !call.right || call.carries === "other" || call.carries === "batch"
         ? undefined
         : call.status === 404
@@ -76,7 +76,7 @@ const sessions: ReadonlyArray<Rule> = [
     ...common,
     name: "http-session-unknown",
     level: "robustness",
-    text: "A request with a session id that the server never gave is refused.",
+    text: "A request with a session id that the server never issued is rejected.",
     on: responded((call) =>
       call.session !== "unknown" || !call.needsSession
         ? undefined
@@ -96,7 +96,7 @@ const streams: ReadonlyArray<Rule> = [
     section: "basic/transports#listening-for-messages-from-the-server",
     text: "A GET is answered with `text/event-stream` or with status 405.",
     on: responded((call) => {
-      // Before `initialize` a server that needs a session id refuses each request without one.
+      // Before `initialize`, a server that requires session ids rejects every request.
       if (
         call.method !== "GET" ||
         !call.right ||
@@ -117,7 +117,7 @@ const streams: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "http.get.no-response",
     section: "basic/transports#listening-for-messages-from-the-server",
-    text: "The stream of a GET carries no response unless it resumes the stream of an earlier request.",
+    text: "A GET's stream carries no response unless it resumes the stream of an earlier request.",
     on: streamed(({ call, event: { data } }) => {
       if (call.method !== "GET" || call.resumes?.method === "POST") return undefined
       const json = parse(data)
@@ -130,7 +130,7 @@ const streams: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "http.resume.event-id-unique",
     section: "basic/transports#resumability-and-redelivery",
-    text: "An event id is unique over all streams of its session, or of its client where there are no sessions.",
+    text: "An event id is unique across all streams of its session, or of its client if there are no sessions.",
     on: streamed(({ call, event: { data, id }, sameId }) =>
       id === undefined || id === ""
         ? undefined
@@ -199,7 +199,7 @@ const headers: ReadonlyArray<Rule> = [
     since: "2025-06-18",
     on: responded((call) => {
       const version = call.headers["mcp-protocol-version"]
-      // No revision has these dates.
+      // Only dates that no revision has.
       if (version === undefined || version.startsWith("20") || call.session !== "own" || call.overtaken)
         return undefined
       return call.status === 400

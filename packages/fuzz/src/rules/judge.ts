@@ -1,6 +1,4 @@
-/**
- * What rules have in common: short forms of verdicts, and questions about a request that many of them ask.
- */
+/** Helpers for rules: short verdicts, and common checks of a request. */
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type { ClientRequestInfo } from "@effect-mcp/protocol/MethodInfo"
 import type { MethodCodec } from "@effect-mcp/protocol/Revision"
@@ -8,6 +6,7 @@ import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { InvalidParams } from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { memoize } from "effect/Function"
 import * as Option from "effect/Option"
 import { type Model } from "../model/Model.ts"
 import type { Answer, Exchange } from "../model/Observation.ts"
@@ -16,7 +15,7 @@ import { at } from "../model/json.ts"
 
 export const violated = (detail: string, about?: string): Violation => ({ detail, about })
 
-/** JSON for a report: one line, cut. */
+/** Returns JSON for a report: one line, truncated. */
 export const show = (json: unknown): string => {
   const text = JSON.stringify(json) ?? "nothing"
   return text.length > 160 ? `${text.slice(0, 160)}…` : text
@@ -25,7 +24,7 @@ export const show = (json: unknown): string => {
 export const showAnswer = (answer: Answer): string =>
   answer._tag === "Result" ? `the result ${show(answer.result)}` : `error ${answer.code} ${show(answer.message)}`
 
-/** Responses to requests of one method that are well-formed and sent in an open conversation. */
+/** Judges responses to one method, if the request is well-formed and was sent after the handshake. */
 export const answered = (
   method: string,
   check: (exchange: Exchange, answer: Answer, model: Model) => Verdict
@@ -34,7 +33,7 @@ export const answered = (
     exchange.method === method && exchange.wellFormed && exchange.open ? check(exchange, answer, model) : undefined
 })
 
-/** Results of one method. */
+/** Like `answered`, but skips errors. */
 export const result = (
   method: string,
   check: (result: unknown, exchange: Exchange, model: Model) => Verdict
@@ -43,25 +42,24 @@ export const result = (
     answer._tag === "Result" ? check(answer.result, exchange, model) : undefined
   )
 
-/** The request is answered with an error of this code. */
+/** Passes if the server answers with an error of this code. `why` describes the request. */
 export const refused = (answer: Answer, code: number, why: string, about?: string): Verdict =>
   answer._tag === "Error" && answer.code === code
     ? "pass"
     : violated(`${why} is answered with ${showAnswer(answer)}; error ${code} was expected`, about)
 
-/** Whether a request about a task that the server never gave is refused. */
+/** Passes if the server rejects a request about a task that it never created. */
 export const refusedUnknown = (answer: Answer, { method }: Exchange, id: string): Verdict =>
   refused(answer, InvalidParams, `${method} of the unknown task ${show(id)}`, method)
 
-/** By revision. */
-const codecs = new WeakMap<object, ReadonlyMap<string, MethodCodec<unknown, unknown>>>()
+const codecsOf = memoize(
+  ({ clientRequests }: Model["revision"]) =>
+    new Map<string, MethodCodec<unknown, unknown>>(Object.entries(clientRequests))
+)
 
-/** The coders of a method in the revision of the model. */
+/** Returns the coders of a method in the model's revision. */
 const codersOf = ({ revision }: Model, method: string): Codecs.Coders<unknown, unknown> | undefined => {
-  const known =
-    codecs.get(revision) ?? new Map<string, MethodCodec<unknown, unknown>>(Object.entries(revision.clientRequests))
-  codecs.set(revision, known)
-  const codec = known.get(method)
+  const codec = codecsOf(revision).get(method)
   return codec && Codecs.coders(codec)
 }
 
@@ -70,19 +68,19 @@ const misfit = (coder: Codecs.Coder<unknown> | undefined, value: unknown): strin
   return exit && Option.getOrUndefined(Exit.findErrorOption(exit))
 }
 
-/** Why the params of a request do not fit its method; undefined where they do, and for methods that are not known. */
+/** Explains why the params are invalid. Returns `undefined` if they are valid or the method is unknown. */
 export const wrongParams = ({ method, params }: Exchange, model: Model): string | undefined => {
   return misfit(codersOf(model, method)?.params, params)
 }
 
-/** Why a result does not fit its method. */
+/** Explains why a result is invalid. Returns `undefined` if it is valid or the method is unknown. */
 export const wrongResult = (method: string, value: unknown, model: Model): string | undefined => {
   return misfit(codersOf(model, method)?.result, value)
 }
 
 export const infoOf = (method: string): ClientRequestInfo | undefined => MethodInfo.ofRequest(method)
 
-/** Whether what the request names is known: its answer then depends on the server's own code, which may take its time. */
+/** True if the request names an existing feature. Its answer then depends on the author's code, which may be slow. */
 export const reachesHandler = (exchange: Exchange, model: Model): boolean => {
   const { method, params } = exchange
   const name = at(params, "name")
@@ -101,13 +99,13 @@ export const reachesHandler = (exchange: Exchange, model: Model): boolean => {
   }
 }
 
-/** Whether the URI is listed, or could be one of a template. */
+/** True if the URI is listed or may match a template. */
 export const mayExist = (uri: string, model: Model): boolean =>
   !model.knows("resources") ||
   model.resources.has(uri) ||
   [...model.templates].some((template) => uri.startsWith(template.split("{")[0] ?? ""))
 
-/** Whether a capability is declared; it is dotted where it is a part of one. */
+/** True if a capability is declared. The name of a nested capability is dotted. */
 export const declares = (capabilities: unknown, capability: string): boolean => {
   const value = at(capabilities, ...capability.split("."))
   return capability.includes(".") ? value === true : value !== undefined

@@ -1,4 +1,4 @@
-/** Rules of the stateful revisions: `initialize`, ping, what was negotiated, what the server sends by itself. */
+/** Rules of the stateful revisions: `initialize`, ping, negotiation, and messages that the server sends on its own. */
 import type { ServerCapability } from "@effect-mcp/protocol/MethodInfo"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Logging from "@effect-mcp/protocol/model/Logging"
@@ -11,7 +11,7 @@ import { at } from "../model/json.ts"
 const latestStateful = "2025-11-25"
 const isLevel = Schema.is(Logging.LoggingLevel)
 
-/** The capability that a notification of the server needs and that is not declared. */
+/** Returns the capability that the notification requires, if the server did not declare it. */
 const undeclared = (method: string, model: Model): string | undefined => {
   const capability = MethodInfo.ofServerNotification(method)?.capability
   if (capability === undefined) return undefined
@@ -49,7 +49,7 @@ export const lifecycle: ReadonlyArray<Rule> = [
     on: {
       Answered: ({ answer, exchange }, model) => {
         const offer = at(exchange.params, "protocolVersion")
-        // The survey of this revision is there because the server chose it once.
+        // A survey of this revision exists only if the server chose the revision before.
         if (exchange.method !== "initialize" || exchange.open || offer !== model.revision.version) return undefined
         if (answer._tag === "Error" || model.known !== offer) return undefined
         const chosen = at(answer.result, "protocolVersion")
@@ -68,7 +68,7 @@ export const lifecycle: ReadonlyArray<Rule> = [
       Answered: ({ answer, exchange }) => {
         const offer = at(exchange.params, "protocolVersion")
         if (exchange.method !== "initialize" || exchange.open || answer._tag === "Error") return undefined
-        // No revision has these dates.
+        // Only dates that no revision has.
         if (typeof offer !== "string" || !/^(?:19|99)/.test(offer)) return undefined
         return at(answer.result, "protocolVersion") === offer ? violated(`The server agrees to ${show(offer)}`) : "pass"
       }
@@ -106,7 +106,7 @@ export const lifecycle: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "lifecycle.operation.capabilities-respected",
     section: "basic/lifecycle#operation",
-    text: "A server asks only for what the client declared.",
+    text: "A server only asks for things that the client declared.",
     until: latestStateful,
     softerUntil: "2025-03-26",
     on: {
@@ -124,7 +124,7 @@ export const lifecycle: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "lifecycle.operation.capabilities-respected",
     section: "basic/lifecycle#operation",
-    text: "A server sends only notifications whose capability it declared.",
+    text: "A server only sends notifications whose capability it declared.",
     until: latestStateful,
     softerUntil: "2025-03-26",
     on: {
@@ -140,7 +140,7 @@ export const lifecycle: ReadonlyArray<Rule> = [
     level: "SHOULD",
     requirement: "logging.level.threshold",
     section: "server/utilities/logging#setting-log-level",
-    text: "After a level was set, messages below it are not sent.",
+    text: "After a level is set, messages below it are not sent.",
     until: latestStateful,
     on: {
       Told: ({ method, params: { level } }, model) => {
@@ -156,7 +156,7 @@ export const lifecycle: ReadonlyArray<Rule> = [
     level: "SHOULD",
     requirement: "resources.updated.only-subscribed",
     section: "server/resources#subscriptions",
-    text: "An update of a resource is sent only to clients that subscribed to it.",
+    text: "A resource update is only sent to clients that subscribed to the resource.",
     until: latestStateful,
     on: {
       Told: ({ method, params }, { subscribed }) =>

@@ -1,4 +1,4 @@
-/** Rules of messages and their ids: what holds for every message, whatever its method is. */
+/** Rules for all messages and their ids, regardless of the method. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isTaken } from "../model/Call.ts"
 import { type Model } from "../model/Model.ts"
@@ -7,10 +7,10 @@ import { infoOf, reachesHandler, show, showAnswer, violated, wrongParams } from 
 import { isListen } from "./subscriptions.ts"
 import { at, parse } from "../model/json.ts"
 
-/** Longer than this, and of several lines, is no concise sentence. */
+/** An error message with several lines and more than this many characters is not concise. */
 const longMessage = 200
 
-/** Whether it is a result of a request whose id was null. */
+/** True if the result answers a request with a null id. */
 const isForNull = (json: unknown, { exchanges }: Model): boolean =>
   at(json, "id") === null && at(json, "result") !== undefined && exchanges.some(({ id }) => id === null)
 
@@ -20,10 +20,10 @@ export const messages: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "stdio.stdout.only-messages",
     section: "basic/transports#stdio",
-    text: "A server writes nothing to stdout but messages of the protocol.",
+    text: "A server writes nothing but protocol messages to stdout.",
     transport: "stdio",
     on: {
-      Unreadable: ({ text }) => violated(`stdout has ${show(text)}, which is no JSON`),
+      Unreadable: ({ text }) => violated(`stdout has ${show(text)}, which is not JSON`),
       Answered: () => "pass"
     }
   },
@@ -45,7 +45,7 @@ export const messages: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "json-rpc.request.id-not-null",
     section: "basic#requests",
-    text: "A request with a null id is refused.",
+    text: "A request with a null id is rejected.",
     on: {
       Invalid: ({ json }, model) =>
         isForNull(json, model) ? violated(`A request with the id null is answered with ${show(json)}`) : undefined,
@@ -85,7 +85,7 @@ export const messages: ReadonlyArray<Rule> = [
     section: "basic#messages",
     text: "Every request is answered.",
     on: {
-      // Handlers may take as long as they like, and a server may ask the client first, such as for its roots.
+      // Handlers may take as long as they like. A server may also wait for an answer of the client, for example about its roots.
       Unanswered: ({ exchange }, model) =>
         exchange.wellFormed &&
         !exchange.inBatch &&
@@ -138,7 +138,7 @@ export const messages: ReadonlyArray<Rule> = [
         exchange.inBatch && exchange.wellFormed && !reachesHandler(exchange, model)
           ? violated(`${exchange.method} in a batch is never answered`)
           : undefined,
-      // Where another revision is agreed on, it counts.
+      // If another revision was negotiated, its rules apply.
       Finished: ({ call }, { agreed, phase, revision }) =>
         call.exchanges.some(({ inBatch }) => inBatch) &&
         call.right &&
@@ -156,7 +156,7 @@ export const messages: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "json-rpc.message.conformant",
     section: "basic#messages",
-    text: "A request of a method that does not exist is answered with an error.",
+    text: "A request for a method that does not exist is answered with an error.",
     on: {
       Answered: ({ answer, exchange }) =>
         !exchange.wellFormed ||
@@ -190,7 +190,7 @@ export const messages: ReadonlyArray<Rule> = [
   {
     name: "error-blames-client",
     level: "robustness",
-    text: "A request with wrong params is answered -32602, not with an internal error.",
+    text: "A request with invalid params is answered with -32602, not with an internal error.",
     on: {
       Answered: ({ answer, exchange }, model) => {
         if (answer._tag === "Result" || !exchange.wellFormed || wrongParams(exchange, model) === undefined)
@@ -207,7 +207,7 @@ export const messages: ReadonlyArray<Rule> = [
   {
     name: "malformed-answered",
     level: "robustness",
-    text: "A request whose params are no object is refused with an error, so that its caller does not wait for ever.",
+    text: "A request whose params are not an object is rejected with an error, so that its caller does not wait forever.",
     on: {
       Unanswered: ({ exchange }) =>
         !exchange.wellFormed
@@ -219,12 +219,12 @@ export const messages: ReadonlyArray<Rule> = [
   {
     name: "survives",
     level: "robustness",
-    text: "The server neither ends nor stops to answer, whatever it is sent.",
+    text: "The server neither exits nor stops answering, whatever it is sent.",
     on: {
       Gone: ({ how, isIdle = false }) =>
         isIdle
-          ? violated(`The server ended by itself while its client was silent: ${how}`, "idle")
-          : violated(`The server ended by itself: ${how}`),
+          ? violated(`The server exited by itself while its client was silent: ${how}`, "idle")
+          : violated(`The server exited by itself: ${how}`),
       Alive: ({ answered }) => (answered ? "pass" : violated("A ping at the end of the conversation is never answered"))
     }
   },
@@ -233,17 +233,21 @@ export const messages: ReadonlyArray<Rule> = [
     level: "SHOULD",
     requirement: "stdio.shutdown.end-of-input",
     section: "basic/transports/stdio#shutdown",
-    text: "A server exits promptly when its stdin ends.",
+    text: "A server exits promptly when its stdin is closed.",
     since: "2026-07-28",
     transport: "stdio",
-    on: { Closed: ({ exited }) => (exited ? "pass" : violated("The server still runs after its stdin has ended")) }
+    on: {
+      Closed: ({ exited }) => (exited ? "pass" : violated("The server is still running after its stdin was closed"))
+    }
   },
   {
     name: "exits-with-input",
     level: "robustness",
-    text: "A server exits when its stdin ends.",
+    text: "A server exits when its stdin is closed.",
     until: "2025-11-25",
     transport: "stdio",
-    on: { Closed: ({ exited }) => (exited ? "pass" : violated("The server still runs after its stdin has ended")) }
+    on: {
+      Closed: ({ exited }) => (exited ? "pass" : violated("The server is still running after its stdin was closed"))
+    }
   }
 ]

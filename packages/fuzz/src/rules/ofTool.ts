@@ -1,6 +1,6 @@
-/** Rules of a user about one tool, in the types of its Tool value. */
+/** Custom rules about a single tool, with the types of its Tool value. */
 import type { Tool } from "@effect-mcp/core/Tool"
-import * as StructuredContent from "@effect-mcp/protocol/internal/StructuredContent"
+import * as StructuredContent from "@effect-mcp/protocol/StructuredContent"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -11,8 +11,8 @@ import { result } from "./judge.ts"
 import { at } from "../model/json.ts"
 
 /**
- * Judges the structured results of a tool. `exchange.alone` says that no other request was open at the same time. Results that are
- * errors, and those that do not fit the tool, are not judged.
+ * Judges the structured results of a tool. `exchange.alone` is true if no other request was open at the same time. Errors are not judged,
+ * nor are results that do not match the tool's output schema.
  *
  * @example
  * ```ts
@@ -20,12 +20,12 @@ import { at } from "../model/json.ts"
  * import { Fuzz } from "@effect-mcp/fuzz"
  * import { Schema } from "effect"
  *
- * const Stock = Tool.make("stock", { description: "What is left.", output: { left: Schema.Int } })
+ * const Stock = Tool.make("stock", { description: "Number of items left", output: { left: Schema.Int } })
  *
  * export const neverNegative: Fuzz.Rule = {
  *   name: "never-negative",
  *   level: "MUST",
- *   text: "Nothing is sold that is not there.",
+ *   text: "The number of items left is never negative.",
  *   on: Fuzz.toolResult(Stock, ({ left }) => (left < 0 ? { detail: `${left} are left` } : "pass"))
  * }
  * ```

@@ -1,4 +1,4 @@
-/** Rules of progress notifications. */
+/** Rules about progress notifications. */
 import type { Exchange, Observations } from "../model/Observation.ts"
 import type { Model } from "../model/Model.ts"
 import type { Rule, Verdict } from "../model/Rule.ts"
@@ -15,7 +15,7 @@ const progress =
     return ambiguous.has(key) ? undefined : check(tokens.get(key), token, at(params, "progress"))
   }
 
-/** The token of a call that became a task serves until the task ends. */
+/** True if the call became a task. Its progress token then stays valid until the task ends. */
 const becameTask = (exchange: Exchange): boolean =>
   exchange.answer?._tag === "Result" && taskOfCall(exchange, exchange.answer.result) !== undefined
 

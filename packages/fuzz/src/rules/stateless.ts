@@ -1,4 +1,4 @@
-/** Rules of 2026-07-28: every request carries its own context, questions travel in results, lists carry caching hints. */
+/** Rules of 2026-07-28: requests carry their context, results carry questions, and lists carry caching hints. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -12,7 +12,7 @@ import { at } from "../model/json.ts"
 const since = "2026-07-28"
 const interim = "input_required"
 
-/** Responses to requests that declare this revision: a server of both eras takes others for requests of a session. */
+/** Judges responses to requests that declare this revision. A server of both eras treats all others as requests in a session. */
 const modern = (check: (exchange: Exchange, answer: Answer, model: Model) => Verdict): RuleHandlers => ({
   Answered: ({ answer, exchange }, model) =>
     exchange.wellFormed &&
@@ -25,7 +25,7 @@ const modern = (check: (exchange: Exchange, answer: Answer, model: Model) => Ver
 const results = (check: (result: unknown, exchange: Exchange) => Verdict): RuleHandlers =>
   modern((exchange, answer) => (answer._tag === "Result" ? check(answer.result, exchange) : undefined))
 
-/** Results that ask for input. */
+/** Judges results that ask for input. */
 const questions = (check: (result: JsonObject, exchange: Exchange) => Verdict): RuleHandlers =>
   results((result, exchange) =>
     isJsonObject(result) && result.resultType === interim ? check(result, exchange) : undefined
@@ -39,7 +39,7 @@ const asked = ({ inputRequests }: JsonObject): ReadonlyArray<readonly [key: stri
 const capabilityOf = (method: unknown): string | undefined =>
   typeof method === "string" ? new Map(Object.entries(MethodInfo.serverRequests)).get(method)?.capability : undefined
 
-/** The codes of -32020 to -32099 that the specification defines. */
+/** Codes between -32020 and -32099 that the specification defines. */
 const allocated = new Set([
   McpError.HeaderMismatch,
   McpError.MissingClientCapability,
@@ -60,7 +60,7 @@ const envelopes: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "json-rpc.result.type-included",
     section: "basic#result-responses",
-    text: "Every result says its `resultType`.",
+    text: "Every result has a `resultType`.",
     since,
     on: results((result, { method }) =>
       typeof at(result, "resultType") === "string"
@@ -118,12 +118,12 @@ const envelopes: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "versioning.unsupported.error",
     section: "basic/versioning#protocol-version-negotiation",
-    text: "A request in a version that the server does not speak gets error -32022 with the versions that it speaks.",
+    text: "A request in a version that the server does not support gets error -32022 with the supported versions.",
     since,
     on: {
       Answered: ({ answer, exchange }) => {
         const version = at(exchange.params, "_meta", Meta.protocolVersion)
-        // No revision has these dates.
+        // Only dates that no revision has.
         if (!exchange.wellFormed || !exchange.open || typeof version !== "string" || !/^(?:19|99)/.test(version))
           return undefined
         const names = answer._tag === "Error" && Array.isArray(at(answer.data, "supported"))
@@ -152,14 +152,14 @@ const envelopes: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "discover.result.lists",
     section: "server/discover#discoverresult",
-    text: "Discovery tells the supported versions and the capabilities of the server.",
+    text: "Discovery returns the server's supported versions and capabilities.",
     since,
     on: results((result, { method }) =>
       method !== "server/discover"
         ? undefined
         : Array.isArray(at(result, "supportedVersions")) && isJsonObject(at(result, "capabilities"))
           ? "pass"
-          : violated(`Discovery gives ${show(result)}`)
+          : violated(`Discovery returns ${show(result)}`)
     )
   },
   {
@@ -201,7 +201,7 @@ const caching: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "caching.ttl.not-negative",
     section: "server/utilities/caching#time-to-live-ttl-field",
-    text: "The time to live that a server gives is never negative.",
+    text: "The time to live of a result is never negative.",
     since,
     on: results((result, { method }) => {
       const ttl = at(result, "ttlMs")
@@ -233,7 +233,7 @@ const rounds: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "mrtr.result.supported-methods",
     section: "basic/patterns/mrtr#supported-requests",
-    text: "Only methods that may ask are answered with `input_required`.",
+    text: "Only methods that may ask questions are answered with `input_required`.",
     since,
     on: questions((_, { method }) =>
       infoOf(method)?.mayAsk === true ? "pass" : violated(`${method} asks for input`, method)
@@ -269,7 +269,7 @@ const rounds: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "mrtr.questions.declared",
     section: "basic/patterns/mrtr#server-requirements-basic-workflow",
-    text: "No question is of a kind that the client did not declare.",
+    text: "No question is of a kind the client did not declare.",
     since,
     on: questions((result, exchange) => {
       const wrong = asked(result).find(([, method]) => {

@@ -1,4 +1,4 @@
-/** Rules of `subscriptions/listen` (2026-07-28): the acknowledgement, and what a stream carries. */
+/** Rules of `subscriptions/listen` (2026-07-28): the acknowledgement and the content of a stream. */
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -14,7 +14,7 @@ const updated = "notifications/resources/updated"
 
 export const isListen = ({ method }: Exchange): boolean => method === "subscriptions/listen"
 
-/** The field of the filter that asks for a notification; undefined for those that need none. */
+/** The filter field that asks for each notification, or `undefined` if none is needed. */
 const fields = new Map([
   ["notifications/tools/list_changed", "toolsListChanged"],
   ["notifications/prompts/list_changed", "promptsListChanged"],
@@ -24,18 +24,21 @@ const fields = new Map([
 
 const filterOf = ({ params }: Exchange): unknown => at(params, "notifications")
 
-/** A server may send updates of resources that lie below the one that was asked for. */
+/**
+ * True if the filter asks for the notification. For resource updates, any requested URI is enough, because a server may also send updates
+ * of resources below it.
+ */
 const covers = (filter: unknown, method: string): boolean => {
   const value = at(filter, fields.get(method) ?? "")
   return method === updated ? Array.isArray(value) && value.length > 0 : value === true
 }
 
-/** Notifications that only a subscription delivers. */
+/** Judges notifications that only a subscription delivers. */
 const delivered = (check: (method: string, params: JsonObject, model: Model) => Verdict): RuleHandlers => ({
   Told: ({ method, params }, model) => (fields.has(method) ? check(method, params, model) : undefined)
 })
 
-/** Why an acknowledgement is more than what was asked for, or than what the server declares. */
+/** Explains how an acknowledgement exceeds the requested filter or the server's capabilities. */
 const excess = (honoured: JsonObject, filter: unknown, model: Model): string | undefined => {
   const { capabilities } = model
   for (const [method, field] of fields) {
@@ -90,7 +93,7 @@ export const subscriptions: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "subscriptions.filter.only-requested",
     section: `${page}#opening-a-stream`,
-    text: "A server sends no notifications but those asked for.",
+    text: "A server only sends notifications that the client asked for.",
     since,
     on: delivered((method, params, model) => {
       const named = model.subscription(params)
@@ -105,7 +108,7 @@ export const subscriptions: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "subscriptions.acknowledged.subset",
     section: `${page}#acknowledgment`,
-    text: "The acknowledgement names the part of the filter that is honoured, without what the server does not support.",
+    text: "The acknowledgement lists the honoured part of the filter, without anything the server does not support.",
     since,
     on: {
       Told: ({ method, params }, model) => {

@@ -1,4 +1,4 @@
-/** Rules of the access to tasks: what a client learns of the tasks of another one. They are observed where one client is beside another. */
+/** Rules about what one client can find out about another client's tasks. They need two clients at once. */
 import { at } from "../model/json.ts"
 import type { Model } from "../model/Model.ts"
 import type { Answer, Exchange } from "../model/Observation.ts"
@@ -11,7 +11,7 @@ const core = { since: "2025-11-25", until: "2025-11-25", transport } as const
 const section = "basic/utilities/tasks#task-isolation-and-access-control"
 const extension = { since: "2026-07-28", section: "extensions/tasks#security-considerations" } as const
 
-/** A request about a task of another client. */
+/** Judges requests about another client's task. */
 const foreign = (
   methods: RegExp,
   check: (exchange: Exchange, answer: Answer, model: Model, id: string) => Verdict
@@ -24,7 +24,7 @@ const foreign = (
   }
 })
 
-/** A principal that is not the owner gets no result. */
+/** Requires an error if the caller's principal does not own the task. */
 const unreachable = (methods: RegExp): RuleHandlers =>
   foreign(methods, ({ method }, answer, { foreign }, id) =>
     foreign?.callers !== "different"
@@ -37,7 +37,7 @@ const unreachable = (methods: RegExp): RuleHandlers =>
           )
   )
 
-/** No list has tasks of another client. */
+/** Requires that no list contains another client's tasks. */
 const unlisted = (callers: "different" | "anonymous", whose: string): RuleHandlers =>
   result("tasks/list", (value, _, { foreign }) => {
     if (foreign?.callers !== callers || foreign.tasks.made.length === 0) return undefined
@@ -47,7 +47,7 @@ const unlisted = (callers: "different" | "anonymous", whose: string): RuleHandle
     return theirs === undefined ? "pass" : violated(`tasks/list has the task ${show(theirs)} of ${whose}`)
   })
 
-/** An id with fewer characters is soon found by trying. */
+/** Minimum length of an id. A shorter one is soon found by trial and error. */
 const shortest = 8
 
 const numbered = (id: string): readonly [prefix: string, number: number] | undefined => {
@@ -55,13 +55,13 @@ const numbered = (id: string): readonly [prefix: string, number: number] | undef
   return prefix === undefined ? undefined : [prefix, Number(digits)]
 }
 
-/** Whether two ids are neighbours of a count. */
+/** True if two ids look like consecutive numbers. */
 const follows = (one: string, other: string): boolean => {
   const [a, b] = [numbered(one), numbered(other)]
   return a !== undefined && b !== undefined && a[0] === b[0] && Math.abs(a[1] - b[1]) === 1
 }
 
-/** Whether an id can be guessed, as far as ids that are known tell. */
+/** Judges whether an id is guessable, given the known ids. */
 const guessed = (id: string, known: ReadonlyArray<string>): Verdict => {
   if (id.length < shortest) return violated(`The id ${show(id)} of a task can be guessed`, "short")
   const neighbour = known.find((other) => follows(id, other))
@@ -77,7 +77,7 @@ export const taskAccess: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "tasks.security.foreign-rejected",
     section,
-    text: "A task of another principal can neither be got nor cancelled.",
+    text: "A task of another principal can be neither read nor cancelled.",
     on: unreachable(/^tasks\/(get|result|cancel)$/)
   },
   {
@@ -86,7 +86,7 @@ export const taskAccess: ReadonlyArray<Rule> = [
     level: "MUST",
     requirement: "tasks.security.list-own-only",
     section,
-    text: "tasks/list has no task of another principal.",
+    text: "tasks/list contains no task of another principal.",
     on: unlisted("different", "another principal")
   },
   {
@@ -114,7 +114,7 @@ export const taskAccess: ReadonlyArray<Rule> = [
     name: "task-caller-checked",
     level: "MUST",
     requirement: "tasks-extension.security.authorized",
-    text: "A request about a task of another principal is refused.",
+    text: "A request about a task of another principal is rejected.",
     transport,
     on: unreachable(/^tasks\/(get|update|cancel)$/)
   },
@@ -123,7 +123,7 @@ export const taskAccess: ReadonlyArray<Rule> = [
     name: "task-id-unguessable",
     level: "MUST",
     requirement: "tasks-extension.security.unguessable",
-    text: "The id of a task can neither be guessed nor counted up.",
+    text: "The id of a task can be neither guessed nor enumerated.",
     on: result("tools/call", (value, exchange, { tasks }) => {
       const id = at(taskOfCall(exchange, value), "taskId")
       return typeof id === "string" ? guessed(id, tasks.made) : undefined

@@ -1,4 +1,4 @@
-/** Rules of the tasks of 2025-11-25. */
+/** Rules about tasks in 2025-11-25. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -13,7 +13,7 @@ import { answered, refused, refusedUnknown, result, show, violated, wrongParams,
 const page = "basic/utilities/tasks"
 const [since, until] = ["2025-11-25", "2025-11-25"] as const
 
-/** All that a task may be. */
+/** The possible statuses of a task. */
 export const statuses: ReadonlySet<unknown> = new Set(["working", "input_required", "completed", "failed", "cancelled"])
 
 const declared = ({ capabilities }: Model, ...path: ReadonlyArray<string>): boolean =>
@@ -24,7 +24,7 @@ const support = (exchange: Exchange, model: Model): string | undefined => {
   return tool && (tool.execution?.taskSupport ?? "forbidden")
 }
 
-/** Results that tell of a task: of a call that became one, and of the requests that ask about it. */
+/** Judges every task in a result: of a call that became a task, or of a request about a task. */
 const told = (check: (task: unknown, exchange: Exchange) => string | undefined): RuleHandlers => ({
   Answered: ({ answer, exchange }) => {
     if (answer._tag === "Error" || !exchange.wellFormed || !exchange.open) return undefined
@@ -33,7 +33,7 @@ const told = (check: (task: unknown, exchange: Exchange) => string | undefined):
       method === "tasks/get" || method === "tasks/cancel" ? answer.result : taskOfCall(exchange, answer.result)
     if (task === undefined) return undefined
     const wrong = check(task, exchange)
-    return wrong === undefined ? "pass" : violated(`${method} tells of the task ${show(task)}: ${wrong}`, method)
+    return wrong === undefined ? "pass" : violated(`${method} describes the task ${show(task)}: ${wrong}`, method)
   }
 })
 
@@ -41,9 +41,9 @@ const isTime = (value: unknown): boolean =>
   typeof value === "string" && /^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(Date.parse(value))
 
 const time = (field: string) =>
-  told((task) => (isTime(at(task, field)) ? undefined : `its ${field} is no time of ISO 8601`))
+  told((task) => (isTime(at(task, field)) ? undefined : `its ${field} is not an ISO 8601 time`))
 
-/** Calls of tools where the server takes calls as tasks. */
+/** Judges tool calls, if the server accepts calls as tasks. */
 const calls = (check: (kind: string | undefined, asTask: boolean, exchange: Exchange) => number | undefined) =>
   answered("tools/call", (exchange, answer, model) => {
     if (!declared(model, "requests", "tools", "call") || wrongParams(exchange, model) !== undefined) return undefined
@@ -53,7 +53,7 @@ const calls = (check: (kind: string | undefined, asTask: boolean, exchange: Exch
       : refused(answer, code, `A call of ${show(at(exchange.params, "name"))} with ${show(exchange.params)}`)
   })
 
-/** Whether the server gave the id, to this client or to one beside it. */
+/** True if the server issued the id to this client or to a second one. */
 export const isGiven = (id: string, { foreign, tasks }: Model): boolean =>
   tasks.get(id) !== undefined || foreign?.tasks.get(id) !== undefined
 
@@ -94,13 +94,19 @@ const rule = (
 const ttl = (value: unknown): boolean => value === null || typeof value === "number"
 
 export const tasks: ReadonlyArray<Rule> = [
-  rule("task-created", "tasks.create.result", "result-retrieval", "A call as a task is answered by its task.", created),
+  rule(
+    "task-created",
+    "tasks.create.result",
+    "result-retrieval",
+    "A call that runs as a task is answered with its task.",
+    created
+  ),
   rule(
     "task-id-string",
     "tasks.id.string",
     "task-id-requirements",
     "The id of a task is a string.",
-    told((task) => (typeof at(task, "taskId") === "string" ? undefined : "its id is no string"))
+    told((task) => (typeof at(task, "taskId") === "string" ? undefined : "its id is not a string"))
   ),
   rule(
     "task-starts-working",
@@ -115,7 +121,7 @@ export const tasks: ReadonlyArray<Rule> = [
     "task-status-known",
     "tasks.status.transitions",
     "task-status-lifecycle",
-    "A task has no status but the five of the specification.",
+    "A task has one of the five statuses in the specification.",
     told((task) => (statuses.has(at(task, "status")) ? undefined : "its status does not exist"))
   ),
   rule(
@@ -135,21 +141,21 @@ export const tasks: ReadonlyArray<Rule> = [
     "task-created-at",
     "tasks.fields.created-at",
     "ttl-and-resource-management",
-    "Every answer about a task has the time of its creation.",
+    "Every answer about a task includes its creation time.",
     time("createdAt")
   ),
   rule(
     "task-last-updated-at",
     "tasks.fields.last-updated-at",
     "ttl-and-resource-management",
-    "Every answer about a task has the time of its last update.",
+    "Every answer about a task includes the time of its last update.",
     time("lastUpdatedAt")
   ),
   rule(
     "task-ttl",
     "tasks.fields.ttl",
     "ttl-and-resource-management",
-    "The answer to tasks/get has the ttl of the task, or null.",
+    "The answer to tasks/get includes the task's ttl, or null.",
     told((task, { method }) =>
       method !== "tasks/get" || ttl(at(task, "ttl")) ? undefined : "its ttl is neither a number nor null"
     )
@@ -158,7 +164,7 @@ export const tasks: ReadonlyArray<Rule> = [
     "task-result-exact",
     "tasks.result.exact",
     "result-retrieval",
-    "tasks/result gives what the call would have given without a task.",
+    "tasks/result returns the same result as the call without a task.",
     final
   ),
   rule(
@@ -192,18 +198,12 @@ export const tasks: ReadonlyArray<Rule> = [
       at(value, "status") === "cancelled" ? "pass" : violated(`tasks/cancel is answered with ${show(value)}`)
     )
   ),
-  rule(
-    "task-unknown",
-    "tasks.error.unknown-id",
-    "protocol-errors",
-    "An unknown id of a task gets error -32602.",
-    unknown
-  ),
+  rule("task-unknown", "tasks.error.unknown-id", "protocol-errors", "An unknown task id gets error -32602.", unknown),
   rule(
     "task-required",
     "tasks.tool.required-error",
     "tool-level-negotiation",
-    "A plain call of a tool that requires tasks gets error -32601.",
+    "A plain call to a tool that requires tasks gets error -32601.",
     calls((kind, asTask, { params }) =>
       kind === "required" && !asTask && at(params, "task") === undefined ? McpError.MethodNotFound : undefined
     )
@@ -212,7 +212,7 @@ export const tasks: ReadonlyArray<Rule> = [
     "task-forbidden",
     "tasks.tool.forbidden-error",
     "tool-level-negotiation",
-    "A call as a task of a tool that forbids tasks gets error -32601.",
+    "Calling a tool that forbids tasks as a task gets error -32601.",
     calls((kind, asTask) => (kind === "forbidden" && asTask ? McpError.MethodNotFound : undefined)),
     "SHOULD"
   )

@@ -15,7 +15,7 @@ const since = "2026-07-28"
 const declares = ({ declares }: Exchange): boolean => at(declares, "extensions", extension) !== undefined
 const offers = ({ capabilities }: Model): boolean => at(capabilities, "extensions", extension) !== undefined
 
-/** Requests about tasks of a server that has the extension. */
+/** Judges requests about tasks, if the server declares the extension. */
 const about = (
   methods: RegExp,
   check: (exchange: Exchange, answer: Answer, model: Model) => Verdict
@@ -32,7 +32,7 @@ const unknown = (methods: RegExp): RuleHandlers =>
     return refusedUnknown(answer, exchange, id)
   })
 
-/** What `tasks/get` says of a task of this status, besides. */
+/** Requires a field in the answer of `tasks/get` for a task of this status. */
 const holds = (status: string, field: string): RuleHandlers =>
   result("tasks/get", (value) => {
     if (at(value, "status") !== status) return undefined
@@ -72,7 +72,7 @@ const cited: ReadonlyArray<Rule> = [
     "task-undeclared",
     "declared.per-request",
     "capability-negotiation",
-    "A request that does not declare the extension is never answered by a task.",
+    "A request that does not declare the extension is never answered with a task.",
     result("tools/call", (value, exchange) =>
       declares(exchange)
         ? undefined
@@ -102,7 +102,7 @@ const cited: ReadonlyArray<Rule> = [
     "task-input-questions",
     "get.input-required",
     "task-polling",
-    "A task that waits for input is answered with its questions.",
+    "A task that is waiting for input is answered with its questions.",
     holds("input_required", "inputRequests")
   ),
   rule(
@@ -130,14 +130,14 @@ const cited: ReadonlyArray<Rule> = [
     "task-update-empty",
     "update.acknowledged",
     "task-update-requests",
-    "A successful tasks/update is answered by an empty result.",
+    "A successful tasks/update is answered with an empty result.",
     acknowledged("tasks/update")
   ),
   rule(
     "task-cancel-empty",
     "cancel.acknowledged",
     "task-cancellation",
-    "A successful tasks/cancel is answered by an empty result.",
+    "A successful tasks/cancel is answered with an empty result.",
     acknowledged("tasks/cancel")
   ),
   rule(

@@ -1,5 +1,6 @@
 /**
- * Generates conversations and plays them until the time is over. A broken rule is shrunk and confirmed, and the search continues.
+ * Generates and plays conversations until time runs out. Whenever a rule is broken, the search shrinks and confirms the finding, then
+ * continues.
  */
 import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Arbitrary from "effect/Arbitrary"
@@ -14,97 +15,100 @@ import { shrinkBy } from "@effect-mcp/testing/internal/Shrinker"
 import type { Script } from "../model/Script.ts"
 import type { TargetError } from "../target/Target.ts"
 
-/** A rule that is broken, and the shortest conversation that shows it. */
+/** A broken rule and the shortest conversation that demonstrates it. */
 export interface Finding<S = Script> {
-  /** Tells it from others: the name of the rule, and what it is about. */
+  /** Identifies the finding by its rule's name and its subject. */
   readonly key: string
   readonly rule: Statement
   readonly level: Level
   readonly detail: string
   readonly script: S
-  /** What crossed the wire when it was played. */
+  /** Messages exchanged in the conversation. */
   readonly lines: ReadonlyArray<Line>
-  /** How often it happened again, of `confirmations` times. */
+  /** Number of times the finding was reproduced, out of `confirmations` attempts. */
   readonly again: number
-  /** How often it was seen, where real traffic is judged. */
+  /** Number of times it was seen, when checking real traffic. */
   readonly times?: number | undefined
-  /** Whether a shorter conversation may show it, too: the time was over before all were tried. */
+  /** True if time ran out before all shorter conversations were tried, so a shorter one may exist. */
   readonly isCut?: true | undefined
-  /** The conversation that showed it first: `--seed` and this number find it again. */
+  /** Number of the conversation that first showed the finding. Use it with `--seed` to reproduce the finding. */
   readonly conversation: number
 }
 
 export interface SearchProgress {
   readonly conversations: number
   readonly findings: ReadonlyArray<Finding<unknown>>
-  /** The finding that is made shorter at the moment. */
+  /** The finding currently being shrunk. */
   readonly shrinking: string | undefined
 }
 
-/** Options of any search. */
+/** Options shared by all searches. */
 export interface SearchLimits {
-  /** Decides which conversations are generated. Default 1. */
+  /** Seed for generating conversations. Default 1. */
   readonly seed?: number | string | undefined
-  /** Conversations at most. Default: as many as the time allows. */
+  /** Maximum number of conversations. Default: as many as time allows. */
   readonly runs?: number | undefined
-  /** Default 1 minute. Findings that are open when the time is over are confirmed, and the search ends within 5 more seconds. */
+  /**
+   * Time limit. Default 1 minute. When time runs out, unconfirmed findings are still confirmed, so the search may take up to 5 seconds
+   * longer.
+   */
   readonly time?: Duration.Input | undefined
-  /** Stops after this many findings. Default: never. */
+  /** Number of findings after which to stop. Default: never stops early. */
   readonly findings?: number | undefined
-  /** Conversations at once. Default 1. */
+  /** Number of conversations to run at the same time. Default 1. */
   readonly jobs?: number | undefined
-  /** Keys of findings, or names of rules, that are accepted. */
+  /** Finding keys or rule names to accept. */
   readonly known?: ReadonlySet<string> | undefined
-  /** Only rules whose name, requirement or level begins with one of these. Default: all. */
+  /** Checks only the rules whose name, requirement or level starts with one of these. Default: all rules. */
   readonly only?: ReadonlyArray<string> | undefined
   readonly onProgress?: ((progress: SearchProgress) => void) | undefined
-  /** Called with each finding once it is confirmed. */
+  /** Called with each finding as soon as it is confirmed. */
   readonly onFinding?: ((finding: Finding<{ readonly revision: Version }>) => void) | undefined
 }
 
-/** What any search gives. */
+/** The result of a search. */
 export interface SearchOutcome<S> {
   readonly target: string
-  /** The name and the revisions of what was searched, for people. */
+  /** Display name and revisions of the server or client that was searched. */
   readonly about: string
-  /** How it was reached, and in which revisions. */
+  /** Transport used for the search. */
   readonly transport?: "stdio" | "http" | "memory" | "sse" | undefined
   readonly revisions?: ReadonlyArray<Version> | undefined
   readonly seed: number | string
   readonly conversations: number
   readonly milliseconds: number
   readonly findings: ReadonlyArray<Finding<S>>
-  /** What was seen once and did not happen again: most often a machine that was busy. */
+  /** Findings that could not be reproduced, usually because the machine was busy. */
   readonly unconfirmed: ReadonlyArray<Finding<S>>
-  /** Why the search ended early: the server could not be reached any more. */
+  /** Why the search ended early, if the server became unreachable. */
   readonly lost?: string | undefined
-  /** Every rule that was looked at. */
+  /** Every rule that was exercised. */
   readonly rules: ReadonlyArray<RuleCount>
 }
 
-/** What was seen in one conversation. */
+/** The observations of one conversation. */
 export interface ConversationResult<S = never> {
   readonly found: ReadonlyArray<Found>
   readonly counts: ReadonlyMap<string, Count>
   readonly lines: ReadonlyArray<Line>
-  /** The same with the conversations that its server had before, and the number of their commands; undefined where it had none. */
+  /** The script with the server's earlier conversations, and the number of their commands, or `undefined` if it had none. */
   readonly whole?: { readonly script: S; readonly earlier: number } | undefined
-  /** What servers did between two conversations, each with a conversation that may show it. */
+  /** Findings between two conversations, each with a conversation that may show it. */
   readonly between?: ReadonlyArray<{ readonly found: Found; readonly script: S }> | undefined
 }
 
 /** How a conversation is played. */
 export interface Playing {
-  /** Whether time is short: what is only slow is told apart later. */
+  /** Whether to save time. A slow response then counts as missing until the finding is confirmed. */
   readonly hasty: boolean
   /** Time left for this conversation, in milliseconds. */
   readonly left: number
-  /** The key of the finding that is looked for; undefined while all are. */
+  /** Key of the finding to reproduce, or `undefined` to look for any finding. */
   readonly wanted: string | undefined
   readonly isKnown: (key: string, rule: string) => boolean
 }
 
-/** What is searched: a server or a client. */
+/** The server or client that is searched. */
 export interface SearchSubject<S> {
   readonly name: string
   /** Its name and revisions, for people. */
@@ -118,18 +122,18 @@ export interface SearchSubject<S> {
   readonly candidates: (script: S, cause?: number) => Iterable<S>
 }
 
-/** How often a finding is played again. */
+/** Number of times each finding is replayed to confirm it. */
 export const confirmations = 3
-/** The share of a search's time that making findings shorter may take. */
+/** Maximum share of a search's time to spend on shrinking. */
 const shrinkShare = 1 / 3
-/** The share of the rest of that time which one finding may take. */
+/** Maximum share of the remaining shrinking time to spend on one finding. */
 const findingShare = 1 / 4
-/** After the time is over: how long findings are still made shorter, and then confirmed, in milliseconds. */
+/** How long findings are still shrunk and confirmed after the time limit, in milliseconds. */
 const [shrinkOvertime, overtime] = [1000, 4000]
-/** Milliseconds that a conversation may always take. */
+/** Minimum time for a conversation, in milliseconds. */
 const leastLeft = 250
 
-/** The rules that a search is about. */
+/** Returns the rules to check. */
 export const chosen = <R extends Statement>(rules: ReadonlyArray<R>, only: ReadonlyArray<string> = []) =>
   rules.filter(
     (rule) =>
@@ -137,14 +141,14 @@ export const chosen = <R extends Statement>(rules: ReadonlyArray<R>, only: Reado
       only.some((word) => [rule.name, rule.requirement ?? "", rule.level].some((text) => text.startsWith(word)))
   )
 
-/** A finding that is examined. */
+/** A finding that is being examined. */
 interface Met<S> {
   readonly key: string
   readonly found: Found
   /** The shortest conversation so far. */
   script: S
   isCut: boolean
-  /** The conversations that showed it again. */
+  /** Replays that reproduced the finding. */
   readonly confirmed: Array<ConversationResult<S>>
 }
 
@@ -166,9 +170,9 @@ class Search<S extends { readonly revision: Version }> {
   private readonly options: SearchLimits
   private readonly now: () => number
   private readonly start: number
-  /** The time at which no further conversation begins. */
+  /** Time after which no further conversation begins. */
   private readonly end: number
-  /** Milliseconds left for making findings shorter. */
+  /** Milliseconds left for shrinking. */
   private shrinkLeft: number
 
   constructor(subject: SearchSubject<S>, options: SearchLimits, now: () => number, time: number) {
@@ -199,7 +203,7 @@ class Search<S extends { readonly revision: Version }> {
     this.options.onProgress?.({ conversations: this.played, findings: this.findings, shrinking: this.shrinking })
   }
 
-  /** The conversation of this number: the same for the same seed and subject. */
+  /** Generates the conversation with this number, which depends only on the seed and the subject. */
   private script(number: number): Effect.Effect<S | undefined> {
     const scripts = this.subject.scripts(number)
     if (scripts === undefined) return Effect.undefined
@@ -207,7 +211,7 @@ class Search<S extends { readonly revision: Version }> {
     return Effect.map(Effect.orDie(sampled), ([script]) => script)
   }
 
-  /** One of the jobs: conversations until it is over. */
+  /** Runs one job: plays conversations until the search ends. */
   readonly work: Effect.Effect<void, TargetError> = Effect.gen({ self: this }, function* () {
     const { findings = Infinity, runs = Infinity } = this.options
     while (this.now() < this.end && this.lost === undefined && this.next < runs && this.findings.length < findings) {
@@ -225,7 +229,7 @@ class Search<S extends { readonly revision: Version }> {
     }
   })
 
-  /** Examines what was found for the first time. An interrupt leaves what is known by then. */
+  /** Examines a new finding. If it is interrupted, the finding stays as it is. */
   private meet(shown: S, first: ConversationResult<S>, found: Found, conversation: number): Effect.Effect<void> {
     const key = keyOf(found)
     if (this.isKnown(key, found.rule.name)) return Effect.void
@@ -253,19 +257,19 @@ class Search<S extends { readonly revision: Version }> {
     return Effect.ensuring(this.alone.withPermit(this.examine(met, first)), conclude)
   }
 
-  /** A server that was there before has a fault; one that never was cannot be searched. */
+  /** Ends the search if the server became unreachable. Fails if it was never reachable. */
   private gone(error: TargetError): Effect.Effect<undefined, TargetError> {
     if (this.played === 0) return Effect.fail(error)
     this.lost ??= error.message
     return Effect.undefined
   }
 
-  /** The time until which a finding that is met now is made shorter. */
+  /** Returns the time until which a new finding may be shrunk. */
   private shrinkEnd(): number {
     return Math.min(this.now() + this.shrinkLeft * findingShare, this.end + shrinkOvertime)
   }
 
-  /** Makes a finding shorter and confirms it. */
+  /** Shrinks and confirms a finding. */
   private readonly examine = Effect.fnUntraced(function* (this: Search<S>, met: Met<S>, first: ConversationResult<S>) {
     this.shrinking = met.key
     this.tell()
@@ -273,7 +277,7 @@ class Search<S extends { readonly revision: Version }> {
     yield* this.shorten(met, first)
     this.shrinkLeft -= this.now() - begun
     for (let left = confirmations; left > 0; left--) {
-      // With more patience, so that a slow answer is no fault.
+      // Wait longer now, so that a slow answer doesn't count as missing.
       const played = yield* Effect.catch(this.play(met.script, false, met.key, left), () => Effect.undefined)
       if (played !== undefined && findIn(played, met.key) !== undefined) met.confirmed.push(played)
     }
@@ -288,7 +292,7 @@ class Search<S extends { readonly revision: Version }> {
         Effect.catch(this.play(script, true, key), () => Effect.undefined),
         (played) => played !== undefined && findIn(played, key) !== undefined
       )
-    // What does not show in a server of its own may need what the server was told before.
+    // If a new server doesn't show the finding, it may depend on earlier conversations.
     const { whole } = first
     const alone = whole === undefined || (yield* shows(shown))
     const isShown = first.found.includes(found) || (yield* shows(shown))
@@ -303,7 +307,7 @@ class Search<S extends { readonly revision: Version }> {
     Object.assign(met, { script, isCut })
   })
 
-  /** Searches until the time is over. What still runs 4 seconds later is interrupted. */
+  /** Searches until the time is over. Interrupts conversations that still run 4 seconds later. */
   get all(): Effect.Effect<void, TargetError> {
     const jobs = Math.max(1, this.options.jobs ?? 1)
     const work = Effect.forEach(Array.from({ length: jobs }), () => this.work, { concurrency: jobs, discard: true })
@@ -326,14 +330,14 @@ class Search<S extends { readonly revision: Version }> {
   })
 }
 
-/** Returns a function that says how much of the time is left, in milliseconds. */
+/** Returns a function that returns the time left, in milliseconds. */
 export const timed = (time: Duration.Input = "1 minute"): Effect.Effect<() => number> =>
   Effect.map(Clock.Clock, (clock) => {
     const end = clock.currentTimeMillisUnsafe() + Duration.toMillis(Duration.fromInputUnsafe(time))
     return () => Math.max(0, end - clock.currentTimeMillisUnsafe())
   })
 
-/** Searches a server or a client for faults. `begun` is called at the start with a function that returns the outcome so far. */
+/** Searches a server or client for faults. `begun` is called at the start with a function that returns the results so far. */
 export const searchSubject = <S extends { readonly revision: Version }>(
   subject: SearchSubject<S>,
   options: SearchLimits = {},

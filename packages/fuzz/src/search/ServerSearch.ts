@@ -1,4 +1,4 @@
-/** The search of a server: its conversations, in servers that have several, and again in one of their own where a finding is confirmed. */
+/** Searches a server for violations. Conversations share servers, and each finding is confirmed with a new server. */
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
@@ -26,27 +26,27 @@ import { type EndedBetween, reused } from "../target/reused.ts"
 import type { Target, TargetError } from "../target/Target.ts"
 
 export interface Options extends Generator.Options, SearchLimits {
-  /** Rules of a user, beside those of the specification. */
+  /** Custom rules to check in addition to the specification's. */
   readonly rules?: ReadonlyArray<Rule> | undefined
-  /** How long a request may take before it counts as never answered, in milliseconds. Default 5000. */
+  /** How long a request may take before it counts as unanswered, in milliseconds. Default 5000. */
   readonly patience?: number | undefined
-  /** Called at the start with a function that returns the report so far, for a search that may be interrupted. */
+  /** Called at the start with a function that returns the report so far. Use it if the search may be interrupted. */
   readonly onStart?: ((report: () => Report) => void) | undefined
 }
 
-/** What a search of a server gives. */
+/** The result of searching a server. */
 export interface Report extends SearchOutcome<Script> {
-  /** The server in each revision, the newest first. */
+  /** The server's survey in each revision, newest first. */
   readonly surveys: ReadonlyArray<Survey>
 }
 
-/** What authors can act on comes first. Versions are dates, so they compare as texts. */
+/** Sorts surveys by revision, newest first, because authors care most about the newest. Versions are dates, so they compare as strings. */
 export const newestFirst = (surveys: ReadonlyArray<Survey>): ReadonlyArray<Survey> =>
   surveys.toSorted((one, two) => (one.revision < two.revision ? 1 : -1))
 
-/** Long enough for most servers, in milliseconds: what is only slow is told apart when it is confirmed. */
+/** How long to wait in a search, in milliseconds. A slow response is recognized as such when the finding is confirmed. */
 const impatience = 1500
-/** What is never answered, as is known, is not waited for again, unless it is what is looked for. */
+/** Skips the wait for an answer that is known to be missing, unless the search looks for it. */
 const isHopeful = ({ method, wellFormed }: Exchange, { isKnown, wanted }: Playing): boolean => {
   const rule = wellFormed ? "answer-always" : "malformed-answered"
   const key = wellFormed ? `${rule} ${method}` : rule
@@ -60,7 +60,7 @@ export const aboutOf = (target: Target, all: ReadonlyArray<Survey>): string => {
   return `${server === undefined ? target.name : `${server.name} ${server.version}`} in ${versions}`
 }
 
-/** A conversation needs no server of its own, but where one finding is looked for. `ended` takes those that ended between two. */
+/** Lets conversations share a server, except when one finding is examined. `ended` collects servers that ended in between. */
 const reusing = (
   target: Target,
   jobs: number | undefined,
@@ -68,7 +68,7 @@ const reusing = (
 ): Effect.Effect<Target, never, Scope.Scope> =>
   target.transport === "stdio" ? reused(target, jobs, (one) => void ended.push(one)) : Effect.succeed(target)
 
-/** What the player sends at the end of a conversation whose server is kept. */
+/** Commands that the player sends at the end of a conversation if its server is kept. */
 const ending = (method: string): Script["commands"] => [
   { _tag: "Wait" },
   { _tag: "Cancel", which: "subscriptions" },
@@ -76,11 +76,11 @@ const ending = (method: string): Script["commands"] => [
   { _tag: "Wait" }
 ]
 
-/** The first step of a conversation continues the session of the one before; a later handshake is one more. */
+/** Makes the first step continue the session of the previous conversation. Later handshakes stay handshakes. */
 const continued = (command: Command, index: number): Command =>
   command._tag === "Open" && index === 0 ? { ...command, continues: true } : command
 
-/** The commands of conversations with one server, each with the end that lets the server have another one. */
+/** Joins conversations with the same server, with the commands that the player sends between them. */
 const inOneServer = (scripts: ReadonlyArray<Script>, revision: Version): ReadonlyArray<Command> => {
   const end = ending(Revision.get(revision)?.era === "stateless" ? "server/discover" : "ping")
   return scripts.flatMap(({ commands }, index) => [...(index === 0 ? commands : commands.map(continued)), ...end])
@@ -94,7 +94,7 @@ const resultOf = (played: Played): ConversationResult<Script> => {
   return { ...played, whole: { script: whole, earlier: earlier.length } }
 }
 
-/** What the rules say of a server that ended while no conversation was with it, and the conversations that it had. */
+/** Returns the findings about a server that exited between conversations, with its conversations. */
 const between = ({ before, how, revision }: EndedBetween, rules: ReadonlyArray<Rule>) => {
   const commands: ReadonlyArray<Command> = [...inOneServer(before, revision), { _tag: "Idle" }]
   const model = new Model(unknown(revision))
@@ -149,7 +149,7 @@ const serverOf = (
   }
 }
 
-/** Searches a server for faults. It is what `surveys` says; see `survey`. */
+/** Searches a server for faults. `surveys` describes the server; see `survey`. */
 export const search = (
   target: Target,
   surveys: ReadonlyArray<Survey>,

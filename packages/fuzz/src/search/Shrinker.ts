@@ -1,13 +1,11 @@
-/**
- * Finds a shorter conversation that still shows the same: commands are taken out first, then arguments are made simpler.
- */
+/** Finds a shorter conversation that still shows the same finding. Commands are removed first, and then arguments are simplified. */
 import { type Options, shorter, shrinkBy } from "@effect-mcp/testing/internal/Shrinker"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Command, Script } from "../model/Script.ts"
 
-/** Simpler JSON: members taken out, then each made simpler. */
+/** Yields simpler JSON: removes members, then simplifies each. */
 export function* simpler(json: Schema.Json): Iterable<Schema.Json> {
   if (typeof json === "string" && json.length > 1) yield ""
   if (typeof json === "string" && json.length > 8) yield json.slice(0, json.length / 2)
@@ -23,7 +21,7 @@ export function* simpler(json: Schema.Json): Iterable<Schema.Json> {
   }
 }
 
-/** A command made simpler. */
+/** Yields simpler commands. */
 function* simplerCommand(command: Command): Iterable<Command> {
   switch (command._tag) {
     case "Open":
@@ -59,7 +57,7 @@ function* simplerCommand(command: Command): Iterable<Command> {
   }
 }
 
-/** The command that it most likely comes from: alone, behind the opening, and with all before it. */
+/** Yields the most likely cause: the command alone, with the opening, and with all earlier commands. */
 function* likely({ commands }: Script, cause: number): Iterable<ReadonlyArray<Command>> {
   const upTo = commands.slice(0, cause + 1)
   const [first, last] = [commands[0], commands[cause]]
@@ -67,7 +65,7 @@ function* likely({ commands }: Script, cause: number): Iterable<ReadonlyArray<Co
   yield upTo
 }
 
-/** Shorter and simpler conversations with a server. */
+/** Yields shorter and simpler conversations with a server. */
 export function* candidates(script: Script, cause?: number): Iterable<Script> {
   const { commands } = script
   if (cause !== undefined) for (const fewer of likely(script, cause)) yield { ...script, commands: fewer }
@@ -77,7 +75,7 @@ export function* candidates(script: Script, cause?: number): Iterable<Script> {
   }
 }
 
-/** The shortest conversation with a server that was found to satisfy `shows`. */
+/** Returns the shortest conversation found that satisfies `shows`. */
 export const shrink = <E, R>(
   script: Script,
   shows: (candidate: Script) => Effect.Effect<boolean, E, R>,

@@ -1,6 +1,4 @@
-/**
- * Asks a server which revisions it speaks and what it offers in each, in conversations of their own.
- */
+/** Finds out which revisions a server supports and which features it offers in each. Uses separate conversations for this. */
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Duration from "effect/Duration"
@@ -17,30 +15,28 @@ import { play } from "../play/Player.ts"
 import type { Played } from "../play/Played.ts"
 import { type Target, TargetError } from "../target/Target.ts"
 
-/** Before it, HTTP was another transport, HTTP with SSE. */
+/** First revision with Streamable HTTP. */
 const firstOverHttp = "2025-03-26"
 
-/** The pages of a list that are read. */
+/** Maximum number of pages to read from a list. */
 const maxPages = 5
 
-const lists = Object.entries(MethodInfo.clientRequests).flatMap(
-  ([method, info]: readonly [string, MethodInfo.ClientRequestInfo]) => (info.paginated === true ? [method] : [])
+const wait: Command = { _tag: "Wait" }
+const listing: ReadonlyArray<Command> = Object.values(MethodInfo.lists).flatMap(
+  ({ method }): ReadonlyArray<Command> => [
+    { _tag: "Request", method },
+    wait,
+    ...Array.from({ length: maxPages - 1 }, (): ReadonlyArray<Command> => [{ _tag: "NextPage", method }, wait]).flat()
+  ]
 )
 
-const wait: Command = { _tag: "Wait" }
-const listing: ReadonlyArray<Command> = lists.flatMap((method): ReadonlyArray<Command> => [
-  { _tag: "Request", method },
-  wait,
-  ...Array.from({ length: maxPages - 1 }, (): ReadonlyArray<Command> => [{ _tag: "NextPage", method }, wait]).flat()
-])
-
-/** A server may hide tools that are always tasks from a client without the extension. */
+/** Lists tools with the tasks extension declared. Without it, a server may hide tools that always run as tasks. */
 const listingWithTasks: ReadonlyArray<Command> = [
   { _tag: "Request", method: "tools/list", params: { _meta: withTasks } },
   wait
 ]
 
-/** Watches whether the opening was answered as it has to be, without which no list is waited for. */
+/** Checks whether the opening was answered correctly. If not, no list is waited for. */
 const openedRule = ({ era, version }: Revision.Revision): { readonly rule: Rule; readonly isOpened: () => boolean } => {
   let opened = false
   const opens = ({ answer, exchange: { method } }: Observations["Answered"]): boolean =>
@@ -67,10 +63,10 @@ const ask = (target: Target, revision: Revision.Revision, patience: number): Eff
   const discover: Command = { _tag: "Request", method: "server/discover" }
   const isStateless = era === "stateless"
   const opening: ReadonlyArray<Command> = isStateless ? [discover, wait] : [{ _tag: "Open" }]
-  // The features are listed even if they are not declared: that a server has them undeclared is for the rules.
+  // Features are listed even if they are not declared. The rules judge undeclared features.
   const commands = [...opening, ...listing, ...(isStateless ? listingWithTasks : [])]
   const { isOpened, rule } = openedRule(revision)
-  // A process may take long to start.
+  // The process may start slowly.
   return play(
     target,
     Survey.unknown(version),
@@ -84,37 +80,37 @@ const ask = (target: Target, revision: Revision.Revision, patience: number): Eff
   )
 }
 
-/** Whether the server took part in this revision. */
+/** True if the server accepted this revision. */
 const speaks = (survey: Survey.Survey, agreed: string | undefined): boolean =>
   Revision.get(survey.revision)?.era === "stateless"
     ? Object.keys(survey.capabilities).length > 0
     : agreed === survey.revision
 
-/** The error of a server that takes part in no revision. */
+/** Returns the error for a server that supports no revision. */
 const speaksNone = (
   target: Target,
   possible: ReadonlyArray<Revision.Revision>,
   asked: ReadonlyArray<Played>
 ): TargetError => {
   const versions = possible.map(({ version }) => version).join(", ")
-  if (asked.length === 0) return new TargetError({ message: `${target.name} did not answer in time` })
+  if (asked.length === 0) return new TargetError({ message: `${target.name} did not respond in time` })
   const words = asked.flatMap(({ lines }) => lines.find(({ from }) => from === "server")?.text ?? [])
-  const seen = words[0] === undefined ? "it sent nothing" : `its first words: ${words[0].slice(0, 200)}`
+  const seen = words[0] === undefined ? "it sent nothing" : `its first output: ${words[0].slice(0, 200)}`
   const ended = asked.find(({ ended }) => ended !== undefined)?.ended
-  const message = `${target.name} speaks none of ${versions}; ${seen}${ended === undefined ? "" : `; ${ended}`}`
+  const message = `${target.name} supports none of ${versions}; ${seen}${ended === undefined ? "" : `; ${ended}`}`
   return new TargetError({ message })
 }
 
 export interface Options {
-  /** How long a request may take before it counts as never answered, in milliseconds. Default 5000. */
+  /** How long a request may take before it counts as unanswered, in milliseconds. Default 5000. */
   readonly patience?: number | undefined
-  /** Default: all. */
+  /** Revisions to try. Default: all. */
   readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
-  /** How long the survey may take. After half of it, revisions without an answer are left out if there is another one. Default 1 minute. */
+  /** Time limit for the survey. After half of it, revisions that haven't responded are skipped if another one has. Default 1 minute. */
   readonly time?: Duration.Input | undefined
 }
 
-/** Returns what the server offers in each revision that it speaks. Fails if it speaks none of them. */
+/** Returns the features the server offers in each revision it supports. Fails if it supports none of them. */
 export const survey = Effect.fnUntraced(function* (
   target: Target,
   { patience = 5000, revisions = Revision.all, time = "1 minute" }: Options = {}

@@ -1,6 +1,4 @@
-/**
- * What is fuzzed: a server that can be opened again and again, and the wire to it.
- */
+/** The server to fuzz, which can be opened over and over, and the connection to it. */
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -9,92 +7,100 @@ import type { Model } from "../model/Model.ts"
 import type { Script } from "../model/Script.ts"
 import type { ForeignTasks } from "../model/TaskBook.ts"
 
-/** The server could not be started or reached, which is no fault of its conversation. */
+/** The server couldn't be started or reached. This says nothing about the conversation itself. */
 export class TargetError extends Data.TaggedError("TargetError")<{ readonly message: string }> {}
 
-/** What comes from a server. */
+/** An event received from the server. */
 export type WireEvent =
   | { readonly _tag: "Line"; readonly text: string }
-  /** The server did not take this line; says how. */
+  /** The server did not accept this line. `how` explains how it failed. */
   | { readonly _tag: "Refused"; readonly text: string; readonly how: string }
-  /** The server ended the conversation; says how. */
+  /** The server ended the session. `how` explains how it ended. */
   | { readonly _tag: "Ended"; readonly how: string }
 
-/** One HTTP request. */
+/** A single HTTP request. */
 export interface TargetRequest {
   readonly method: "POST" | "GET" | "DELETE"
   readonly headers: CallHeaders
   readonly body: string | undefined
-  /** Its URL at the server, where that is known. */
+  /** The request's URL on the server, if known. */
   readonly url?: string | undefined
 }
 
-/** What comes in response to an HTTP request, in this order. */
+/** An HTTP response event. The events arrive in this order. */
 export type HttpEvent =
   | { readonly _tag: "Head"; readonly status: number; readonly headers: CallHeaders }
   | { readonly _tag: "Event"; readonly event: StreamEvent }
   | { readonly _tag: "Retry"; readonly milliseconds: number }
-  /** The end; with the text of a body that is no stream of events. */
+  /** The end of the response. `body` is the text of a body that isn't an event stream. */
   | { readonly _tag: "End"; readonly body: string }
-  /** There was no response, or it broke off. */
+  /** There was no response, or it was cut off. */
   | { readonly _tag: "Failed"; readonly why: string }
 
-/** Sends an HTTP request; never waits. Gives what closes its connection, after which nothing comes any more. */
+/**
+ * Starts sending an HTTP request and returns immediately. Call the returned function to close the connection; no events arrive afterwards.
+ */
 export type Begin = (request: TargetRequest, listener: (event: HttpEvent) => void) => () => void
 
-/** One connection. */
+/** A connection to the server. */
 export interface Wire {
-  /** Sends one line; never waits. */
+  /** Sends a line without waiting. */
   readonly send: (line: string) => void
-  /** Ends the input of the server. */
+  /** Closes the server's input. */
   readonly end: Effect.Effect<void>
-  /** The conversations that the server had before, oldest first. Default: none. */
+  /** Earlier conversations with this server, oldest first. Default: none. */
   readonly before?: ReadonlyArray<Script> | undefined
-  /** What is known of these conversations, which this one continues. Default: there are none. */
+  /** Model of the earlier conversations that this one continues, if any. */
   readonly model?: Model | undefined
-  /** Called with a conversation that ended in order: whether the server stays for another one. Default: it ends. */
+  /** Called with a conversation that ended normally. Returns true to keep the server for another one. Default: the server is stopped. */
   readonly keep?: ((script: Script, model: Model) => boolean) | undefined
 }
 
-/** A server that is reached by HTTP requests. */
+/** A connection to a server that receives HTTP requests. */
 export interface HttpWire {
   readonly begin: Begin
-  /** Whether the session id was never given before. */
+  /** Returns true if this session ID hasn't been used before. */
   readonly isNewId: (id: string) => boolean
 }
 
-/** A server to talk to by lines. */
+/** A server that communicates in lines. */
 export interface LineTarget {
-  /** How people recognise it: a command line, a URL. */
+  /** Name to show to people, such as a command line or URL. */
   readonly name: string
   readonly transport: "stdio" | "memory" | "sse"
-  /** Opens a connection to a fresh server, or to one that is kept for such a script. `receive` is called for all that comes. */
+  /**
+   * Opens a connection to a new server, or to one kept from an earlier conversation that suits the script. `receive` is called with every
+   * event.
+   */
   readonly open: (receive: (event: WireEvent) => void, script?: Script) => Effect.Effect<Wire, TargetError, Scope.Scope>
-  /** Completes when nothing more happens by itself. Default: only time tells. */
+  /** Completes when nothing more will happen without further input. Default: only a timeout can tell. */
   readonly settle?: Effect.Effect<void> | undefined
 }
 
-/** The signal that ended a process whose exit code fails with this error; undefined where none did. Only the cause names it. */
+/** Returns the signal that ended a process with this error, or `undefined`. Only the error's cause names the signal. */
 export const signalOf = ({ cause }: { readonly cause?: unknown }): string | undefined =>
   /\bSIG[A-Z0-9]+/.exec(String(cause))?.[0]
 
-/** A server to talk to by HTTP requests. All conversations are with the same one. */
+/** A server that communicates over HTTP. Every conversation uses the same server. */
 export interface HttpTarget {
-  /** Its URL. */
+  /** The server's URL. */
   readonly name: string
   readonly transport: "http"
   readonly open: Effect.Effect<HttpWire, never, Scope.Scope>
-  /** The same with the credentials of another principal, where there are such. */
+  /** Opens a connection with a different user's credentials, if any are configured. */
   readonly stranger?: Effect.Effect<HttpWire, never, Scope.Scope> | undefined
-  /** Whether requests carry no headers of the user, such as credentials. */
+  /** True if requests carry no user-specific headers, such as credentials. */
   readonly isAnonymous: boolean
   readonly settle?: undefined
 }
 
-/** A server to talk to. */
+/** A server to fuzz. */
 export type Target = LineTarget | HttpTarget
 
-/** The server as another client of it sees it, and how the two are told apart; undefined for a stranger without credentials. */
+/**
+ * Returns the server as a second client sees it, and how the two clients differ. Returns `undefined` for a different user without
+ * credentials.
+ */
 export const anotherClient = (
   target: Target,
   stranger: boolean

@@ -1,4 +1,4 @@
-/** A server that is a program, spoken to line by line over its stdin and stdout. Each connection has a process of its own. */
+/** A server program that communicates line by line over stdin and stdout. Each connection starts a new process. */
 import { inheritedEnvironment } from "@effect-mcp/client/Stdio"
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -12,14 +12,14 @@ import { type LineTarget, signalOf, TargetError, type Wire } from "./Target.ts"
 export interface Options {
   readonly command: string
   readonly args?: ReadonlyArray<string> | undefined
-  /** Beside the few variables that servers inherit. */
+  /** Environment variables to set in addition to the few that servers inherit. */
   readonly env?: { readonly [name: string]: string } | undefined
   readonly cwd?: string | undefined
-  /** Called with the server's stderr. Default: it is dropped. */
+  /** Called with the server's stderr output. Default: the output is discarded. */
   readonly stderr?: ((text: string) => void) | undefined
 }
 
-/** A program that is started anew for each connection and ended with it. */
+/** Returns a target that starts the program for each connection and stops it afterwards. */
 export const command = (options: Options): Effect.Effect<LineTarget, never, ChildProcessSpawner> =>
   Effect.map(ChildProcessSpawner, (spawner): LineTarget => {
     const { args = [], cwd, env, stderr } = options
@@ -46,7 +46,7 @@ export const command = (options: Options): Effect.Effect<LineTarget, never, Chil
         const output = Stream.runForEach(Stream.decodeText(handle.stdout), (text) => Effect.sync(() => feed(text)))
         const ended = Effect.match(handle.exitCode, {
           onSuccess: (code) => `it exited with code ${code}`,
-          onFailure: (error) => `it was ended by ${signalOf(error) ?? error.message}`
+          onFailure: (error) => `it was stopped by ${signalOf(error) ?? error.message}`
         })
         yield* background(
           Effect.andThen(

@@ -1,6 +1,4 @@
-/**
- * A server at a URL. All conversations are with the same server; each has a session of its own, where the server has sessions.
- */
+/** A server at a URL. Every conversation uses the same server, with a separate session if the server has sessions. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Sse from "effect/encoding/Sse"
@@ -15,19 +13,19 @@ import type { HttpEvent, HttpWire, TargetRequest, HttpTarget } from "./Target.ts
 
 export interface Options {
   readonly url: string
-  /** Sent with every request, such as credentials. */
+  /** Headers to send with every request, such as credentials. */
   readonly headers?: { readonly [name: string]: string } | undefined
-  /** In their place for another principal, whose client must not reach the tasks of the first one. Default: there is none. */
+  /** Headers to send instead when acting as a second user, whose client must not reach the first user's tasks. Default: no second user. */
   readonly strangerHeaders?: { readonly [name: string]: string } | undefined
 }
 
-/** The longest body or event that is kept, in characters. */
+/** Maximum length of a body or an event, in characters. */
 const longest = 16 * 1024 * 1024
 
-/** Session ids that are remembered, of a server that gives a new one to every client. */
+/** Maximum number of session ids to remember. Some servers issue a new id to every client. */
 const mostIds = 100_000
 
-/** Takes what a response consists of as its body arrives: events of a stream, else the whole text at the end. */
+/** Reads a response as its body arrives: event by event for a stream, or as one text at the end. */
 export const reading = (
   { headers, status }: { readonly headers: CallHeaders; readonly status: number },
   tell: (event: HttpEvent) => void
@@ -65,7 +63,7 @@ const body = Effect.fnUntraced(function* (response: HttpClientResponse, tell: (e
 const lowerCase = (headers: CallHeaders): CallHeaders =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
-/** A server at a URL. Redirects are not followed: nothing leaves the server. */
+/** Returns a target for the server at a URL. Redirects are not followed, so no request goes to another server. */
 export const http = ({
   headers = {},
   strangerHeaders,

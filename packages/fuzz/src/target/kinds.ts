@@ -1,15 +1,15 @@
-/** Which conversations a server can have one after the other: how each opens its session, and how it leaves it. */
+/** Decides which conversations can share a server, by the state that each needs and the state that it leaves. */
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type { Model } from "../model/Model.ts"
 import type { Command, Script } from "../model/Script.ts"
 
-/** What a conversation needs of its server, and what it leaves. */
+/** The server states before and after a conversation. */
 export interface ReuseKind {
-  /** What the conversations before it have to leave; undefined where it needs a server that had none. */
+  /** The state that the conversation requires, or `undefined` if it requires a new server. */
   readonly takes: string | undefined
-  /** Whether it can continue what is known of them. */
+  /** Returns true if the conversation can continue with this model. */
   readonly isSuited: (model: Model) => boolean
-  /** What it leaves to the conversations after it, if it ends as it should. */
+  /** The state after a normal end. */
   readonly leaves: string
   readonly isLeft: (model: Model) => boolean
 }
@@ -20,20 +20,20 @@ const isOpen = (command: Command): command is Open => command._tag === "Open"
 
 const declaresOf = ({ declares = [] }: Open): string => declares.join(" ")
 
-/** Whether the server holds nothing for its client that a second handshake may reset. */
+/** True if the server stores nothing for its client that another handshake could reset. */
 const isUnmarked = ({ cursors, level, subscribed, tasks }: Model): boolean =>
   level === undefined && !subscribed && cursors.size === 0 && tasks.find("newest") === undefined
 
-/** The kind of a conversation; undefined where it needs a server of its own, from its start. */
+/** Returns the kind of a conversation, or `undefined` if it needs a new server. */
 export const kindOf = ({ commands, revision }: Script): ReuseKind | undefined => {
   const always = () => true
   if (Revision.get(revision)?.era === "stateless") {
     return { takes: revision, isSuited: always, leaves: revision, isLeft: always }
   }
   const [first, ...others] = commands
-  // Nothing but `initialize` opens a session: what is refused before it leaves the server as it was.
+  // Without `initialize` there is no session, so rejected requests don't change the server.
   if (!commands.some(isOpen)) {
-    // All of it waits for a server that starts, and comes at once.
+    // A flood would wait for the server's startup and then arrive all at once.
     if (commands.some(({ _tag }) => _tag === "Flood")) return undefined
     const leaves = `${revision} unopened`
     return { takes: leaves, isSuited: always, leaves, isLeft: ({ phase }) => phase === "new" }

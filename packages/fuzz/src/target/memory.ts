@@ -1,6 +1,4 @@
-/**
- * A server of this process: no process, no sockets, thousands of conversations a second.
- */
+/** An in-process server. It needs no child process or sockets, so thousands of conversations per second are possible. */
 import * as Framing from "@effect-mcp/core/Framing"
 import * as Transport from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -16,7 +14,7 @@ import { type LineTarget, TargetError, type Wire, type WireEvent } from "./Targe
 const textOf = (message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>): string =>
   JsonRpc.isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
 
-/** The server's end of a wire whose other end calls and is called back. */
+/** Creates the server's end of a wire whose other end is a pair of functions. */
 const transport = (receive: (event: WireEvent) => void) => {
   const early: Array<Transport.Inbound> = []
   let push = (inbound: Transport.Inbound): void => void early.push(inbound)
@@ -68,15 +66,15 @@ const inMemory = (
 })
 
 /**
- * Every conversation has a fresh server of this layer: its state begins anew, as that of a process does. The layer is built once for each,
- * so services that are to be shared are provided outside of it.
+ * Returns a target that builds a new server from the layer for every conversation, so each one starts with fresh state, like a new process.
+ * To share services between conversations, provide them outside the layer.
  */
 export const memory = <E, R>(
   server: Layer.Layer<McpServer.McpServer, E, R>,
   name = "in memory"
 ): Effect.Effect<LineTarget, never, R> =>
   Effect.contextWith((context: Context.Context<R>) => {
-    // The services may hold the scope of a whole test: a server ends with its conversation.
+    // Each server has a separate scope, because the scope in the context may belong to a whole test.
     const fresh = Effect.flatMap(Effect.scope, (scope) =>
       Effect.provide(build(server), Context.add(context, Scope.Scope, scope))
     )
@@ -84,8 +82,8 @@ export const memory = <E, R>(
   })
 
 /**
- * All conversations are with one server of this layer, each in a session of its own, as over HTTP. Two to three times as fast as `memory`,
- * for servers whose handlers keep no state: they would see what earlier conversations left.
+ * Returns a target that uses one server for all conversations, each with a separate session, as over HTTP. Two to three times as fast as
+ * `memory`. Use it only if the handlers keep no state, because later conversations would see state left by earlier ones.
  */
 export const memoryShared = <E, R>(
   server: Layer.Layer<McpServer.McpServer, E, R>,

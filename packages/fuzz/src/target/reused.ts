@@ -1,9 +1,8 @@
 /**
- * Servers that have several conversations, one after the other: starting a process takes longer than most conversations.
+ * Reuses servers for several conversations, because starting a process takes longer than most conversations.
  *
- * In revisions with sessions a conversation continues the session of the one before, if that left it as this one would open it. A
- * conversation that does not end in order, or breaks a rule, is the last one of its server. The server for the next conversation that needs
- * a new one starts before it is needed.
+ * In revisions with sessions, a conversation continues the session of the previous one if it would open it in the same way. A conversation
+ * that ends abnormally or breaks a rule is the last one of its server. The next new server starts in advance.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -15,18 +14,18 @@ import type { Script } from "../model/Script.ts"
 import { type ReuseKind, kindOf } from "./kinds.ts"
 import type { LineTarget, TargetError, Wire, WireEvent } from "./Target.ts"
 
-/** The conversations of one server at most: the first ones of a process, and its end, are to be seen, too. */
+/** Maximum number of conversations per server, so that the first conversations of a process and its exit are tested too. */
 const mostConversations = 40
 
 /**
- * The servers that wait for a conversation at most; the one that has waited longest is ended. Four revisions with sessions have six kinds of
- * conversations each, by turns.
+ * Maximum number of idle servers: six kinds of conversations in each of four revisions. If there are more, the one that has waited longest
+ * is stopped.
  */
 const mostIdle = 24
 
-/** A server that ended by itself between two conversations. */
+/** A server that exited between two conversations. */
 export interface EndedBetween {
-  /** The conversations that it had, oldest first. */
+  /** Conversations with the server, oldest first. */
   readonly before: ReadonlyArray<Script>
   readonly revision: Script["revision"]
   readonly how: string
@@ -35,14 +34,14 @@ export interface EndedBetween {
 class ReusedServer {
   readonly before: Array<Script> = []
   readonly scope: Scope.Closeable
-  /** What is known of its conversations. */
+  /** The model of its conversations. */
   model: Model | undefined = undefined
-  /** The conversations that it can have; undefined before the first one, and where there is none. */
+  /** State that the last conversation left, or `undefined` if the server is new or can't be reused. */
   leaves: string | undefined
   private kind: ReuseKind | undefined
-  /** Whether it spoke or ended between two conversations. */
+  /** True if the server wrote something or exited between two conversations. */
   private isSpoilt = false
-  /** What it said before its first conversation. */
+  /** Its output before the first conversation. */
   private early: Array<WireEvent> = []
   private receive: ((event: WireEvent) => void) | undefined
 
@@ -72,7 +71,7 @@ class ReusedServer {
     this.kind = kind
     this.leaves = undefined
     this.receive = receive
-    // The conversation can answer once it has begun.
+    // Delivered later, because the conversation can't answer before it has begun.
     if (this.early.length > 0) queueMicrotask(() => this.early.splice(0).forEach(receive))
   }
 
@@ -84,17 +83,17 @@ class ReusedServer {
     return this.leaves !== undefined
   }
 
-  /** Whether it can have another conversation. */
+  /** True if the server can be used for another conversation. */
   get isIdle(): boolean {
     return this.leaves !== undefined && !this.isSpoilt
   }
 
-  /** Whether it has not ended before its first conversation. */
+  /** True unless the server exited before its first conversation. */
   get isAlive(): boolean {
     return !this.early.some(({ _tag }) => _tag === "Ended")
   }
 
-  /** Whether it was left as such a conversation wants it. */
+  /** True if the server's state suits this kind of conversation. */
   suits({ isSuited, takes }: ReuseKind): boolean {
     return this.leaves !== undefined && this.leaves === takes && this.model !== undefined && isSuited(this.model)
   }
@@ -103,9 +102,9 @@ class ReusedServer {
 type Pair = readonly [ReusedServer, Wire]
 
 /**
- * A target whose servers are kept where a conversation allows it. They end with the scope. `jobs`: the conversations at once. As many
- * servers wait for conversations of one kind, and at least two: odd ones start more than the others need. `ended` is called with a server
- * that ends while it waits. `most`: the conversations of one server at most.
+ * Returns a target that reuses servers until the scope closes. `jobs` is the number of concurrent conversations; as many idle servers are
+ * kept per kind of conversation, and at least two. `ended` is called with a server that exits while idle. `most` is the maximum number of
+ * conversations per server.
  */
 export const reused = (
   target: LineTarget,
@@ -114,9 +113,9 @@ export const reused = (
   most = mostConversations
 ): Effect.Effect<LineTarget, never, Scope.Scope> =>
   Effect.map(Effect.scope, (scope) => {
-    /** The one that has waited longest is first. */
+    /** Idle servers, longest-waiting first. */
     const idle: Array<Pair> = []
-    /** Starts while others have their conversations. */
+    /** A new server that starts in advance. */
     let spare: Fiber.Fiber<Pair, TargetError> | undefined
     const end = ([server]: Pair) => Scope.close(server.scope, Exit.void)
     const start = Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * A server of HTTP with SSE, the transport of 2024-11-05: its messages come on one stream, and the client posts its own where the stream
- * says. Each conversation has a stream of its own.
+ * A server using HTTP with SSE, the transport from 2024-11-05. The server sends its messages on a stream, and the client POSTs its own to
+ * the URL announced there. Each conversation has a separate stream.
  */
 import type * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
@@ -18,12 +18,12 @@ import { type HttpEvent, type LineTarget, TargetError, type Wire, type WireEvent
 
 type Endpoint = Pick<Options, "headers" | "url">
 
-/** The type of the event with the place for messages. */
+/** Type of the event with the URL for messages. */
 const endpointEvent = "endpoint"
-/** A message waits so long for the response to the one before, so that they arrive in order. */
+/** How long a message waits for the response to the previous POST, so that messages arrive in order. */
 const mostWaiting = "1 second"
 
-/** Reads the stream of a server, event by event. */
+/** Reads a server's stream, event by event. */
 const listening = ({ headers = {}, url }: Endpoint, tell: (event: HttpEvent) => void) => {
   const request = HttpClientRequest.get(url).pipe(
     HttpClientRequest.setHeaders({ ...headers, accept: "text/event-stream" })
@@ -39,7 +39,7 @@ const listening = ({ headers = {}, url }: Endpoint, tell: (event: HttpEvent) => 
   )
 }
 
-/** Where the server takes messages, once its stream has said so; fails where it does not. */
+/** Waits for the URL for messages on the server's stream. Fails if the server doesn't send one. */
 const opened = Effect.fnUntraced(function* (endpoint: Endpoint, receive: (event: WireEvent) => void) {
   const place = yield* Deferred.make<URL, TargetError>()
   const cannot = (why: string) =>
@@ -58,16 +58,16 @@ const opened = Effect.fnUntraced(function* (endpoint: Endpoint, receive: (event:
     if (type === "message") return receive({ _tag: "Line", text: data })
     if (type !== endpointEvent) return
     const { origin } = new URL(endpoint.url)
-    // Nothing leaves the server.
+    // Never POST to another origin.
     if (!URL.canParse(data, endpoint.url) || new URL(data, endpoint.url).origin !== origin)
-      return void cannot(`it wants messages at ${data}, which is not of ${origin}`)
+      return void cannot(`it expects messages at ${data}, which is not on ${origin}`)
     Deferred.doneUnsafe(place, Effect.succeed(new URL(data, endpoint.url)))
   }
   yield* Effect.forkScoped(listening(endpoint, tell), { startImmediately: true })
   return yield* Deferred.await(place)
 })
 
-/** A server of HTTP with SSE. Nothing is sent to another origin. */
+/** Returns a target for a server using HTTP with SSE. Nothing is sent to another origin. */
 export const sse = (options: Endpoint): Effect.Effect<LineTarget, never, HttpClient.HttpClient> =>
   Effect.contextWith((context: Context.Context<HttpClient.HttpClient>) => {
     const { headers = {}, url } = options
@@ -112,9 +112,9 @@ export const sse = (options: Endpoint): Effect.Effect<LineTarget, never, HttpCli
     } satisfies LineTarget)
   })
 
-/** How long a server may take to say where it takes messages. */
+/** How long a server may take to send the URL for messages. */
 const patience = "3 seconds"
 
-/** Whether a URL is that of HTTP with SSE: its stream begins with the place for messages. */
+/** Returns true if the URL serves HTTP with SSE, which means its stream starts with the URL for messages. */
 export const isSse = (options: Endpoint): Effect.Effect<boolean, never, HttpClient.HttpClient> =>
   opened(options, () => {}).pipe(Effect.timeout(patience), Effect.option, Effect.map(Option.isSome), Effect.scoped)

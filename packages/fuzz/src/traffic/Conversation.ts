@@ -1,7 +1,7 @@
 /**
- * One conversation between a client and a server that is listened to, held against the rules.
+ * Checks one observed conversation between a client and a server against the rules.
  *
- * Its revision is known once the server has answered in one: what was said before is kept until then, and judged afterwards.
+ * The revision is unknown until the server has responded. Earlier messages are kept until then and judged afterwards.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -17,23 +17,23 @@ import { at, parse } from "../model/json.ts"
 export interface Options {
   readonly rules: ReadonlyArray<Rule>
   readonly transport: "stdio" | "http" | "sse"
-  /** How long a request may take before it counts as never answered, in milliseconds. */
+  /** How long a request may take before it counts as unanswered, in milliseconds. */
   readonly patience: number
-  /** Milliseconds since the traffic began. */
+  /** Returns the number of milliseconds since the traffic began. */
   readonly now: () => number
   readonly onFound: (found: Found, version: Revision.Version, lines: ReadonlyArray<Line>) => void
-  /** Called with the counts of all rules, once the conversation is over. */
+  /** Called with the counts of all rules once the conversation has ended. */
   readonly onEnd: (judge: Judge, version: Revision.Version) => void
 }
 
-/** Called with the model that has taken a message in, and the requests of the message. */
+/** Called with the model after it has processed a message, and with the message's requests. */
 type Sent = (model: Model, exchanges: ReadonlyArray<Exchange>, right: boolean) => void
 
-/** The lines of a finding, and what may be said before the revision is known. */
+/** Maximum number of lines of a finding, and of messages kept until the revision is known. */
 const shownLines = 6
 const mostPending = 200
 
-/** The stateless revision that a message declares. */
+/** Returns the stateless revision a message declares. */
 export const declaredIn = (json: unknown): Revision.Revision | undefined => {
   const version = at(json, "params", "_meta", Meta.protocolVersion)
   if (typeof version !== "string") return undefined
@@ -43,7 +43,7 @@ export const declaredIn = (json: unknown): Revision.Revision | undefined => {
 
 const membersOf = (json: unknown): ReadonlyArray<unknown> => (Array.isArray(json) ? json : [json])
 
-/** Whether it is about what was heard: an answer or progress may belong to a request that was sent before. */
+/** True if it concerns observed traffic. An answer or progress may belong to an earlier request. */
 const isOwn = (observation: Observation, { tokens }: Model): boolean => {
   if (observation._tag === "Stray") return false
   if (observation._tag !== "Told" || observation.method !== "notifications/progress") return true
@@ -51,15 +51,16 @@ const isOwn = (observation: Observation, { tokens }: Model): boolean => {
 }
 
 export class Conversation {
-  /** Whether its beginning was not heard. */
+  /** True if its beginning was missed. */
   private joined = false
   private model: Model | undefined
   private judge: Judge | undefined
   private readonly pending: Array<(model: Model) => void> = []
-  /** The requests that may tell the revision, by their ids as JSON. */
+  /** Requests that may determine the revision, keyed by their IDs as JSON. */
   private readonly asked = new Map<string, Revision.Revision | "initialize">()
   private offered: Revision.Revision | undefined
   private readonly lines: Array<Line> = []
+  /** Lines by request. Weak, because the model decides how long it keeps a request. */
   private readonly requests = new WeakMap<Exchange, Line>()
   private readonly options: Options
 
@@ -71,7 +72,7 @@ export class Conversation {
     return this.model !== undefined
   }
 
-  /** Has the model take part, now or once the revision is known. */
+  /** Passes an action to the model, now or once the revision is known. */
   run(act: (model: Model) => void): void {
     if (this.model !== undefined) return act(this.model)
     this.pending.push(act)
@@ -81,8 +82,8 @@ export class Conversation {
   }
 
   /**
-   * A message of the client, before it is passed on. `isRight`: whether it is sent as the transport wants it; `then` is called with the
-   * requests in it.
+   * Handles a client message before it is forwarded. `isRight` returns true if the message is sent the way the transport requires. `then`
+   * is called with the requests in the message.
    */
   sent(text: string, isRight: (model: Model) => boolean = () => true, then?: Sent): void {
     const time = this.options.now()
@@ -98,7 +99,7 @@ export class Conversation {
     })
   }
 
-  /** A message of the server. `carrier`: the request on whose stream it came. */
+  /** Handles a server message. `carrier` is the request on whose stream it arrived. */
   received(text: string, carrier?: Exchange): void {
     this.look(text)
     this.run((model) => {
@@ -108,7 +109,7 @@ export class Conversation {
     })
   }
 
-  /** Writes down what crossed the wire. */
+  /** Records a message that crossed the wire. */
   note(from: Line["from"], text: string): void {
     const line: Line = { from, text, at: this.options.now() }
     this.run(() => {
@@ -127,7 +128,7 @@ export class Conversation {
     })
   }
 
-  /** The request that it is about, and what was said last. */
+  /** Returns the request that an observation is about, along with the latest messages. */
   private around(observation: Observation): ReadonlyArray<Line> {
     const request = "exchange" in observation ? this.requests.get(observation.exchange) : undefined
     const isShown =
@@ -135,7 +136,7 @@ export class Conversation {
     return isShown ? [...this.lines] : [request, ...this.lines]
   }
 
-  /** A client that cancels what it has waited for long enough says that it was never answered. */
+  /** If a client cancels after a long wait, the request counts as unanswered. */
   private giveUp(text: string, model: Model): void {
     const json = text.includes("notifications/cancelled") ? parse(text) : undefined
     if (at(json, "method") !== "notifications/cancelled") return
@@ -150,12 +151,12 @@ export class Conversation {
     this.observe({ _tag: "Unanswered", exchange })
   }
 
-  /** Whether what began then has taken longer than the patience. */
+  /** True if more time has passed than the patience allows. */
   isLate(begun: number): boolean {
     return this.options.now() - begun >= this.options.patience
   }
 
-  /** Notes which requests of the client can tell the revision. */
+  /** Remembers which client requests can determine the revision. */
   private expect(text: string): void {
     for (const json of membersOf(parse(text))) {
       const [id, revision] = [JSON.stringify(at(json, "id")), declaredIn(json)]
@@ -166,7 +167,7 @@ export class Conversation {
     }
   }
 
-  /** Learns the revision from what the server answers. */
+  /** Detects the revision from the server's answer. */
   look(text: string): void {
     if (this.model !== undefined) return
     for (const json of membersOf(parse(text))) {
@@ -187,7 +188,7 @@ export class Conversation {
     for (const act of this.pending.splice(0)) act(this.model)
   }
 
-  /** Its beginning was not heard, and is taken for granted. */
+  /** Joins a conversation whose beginning was missed. A correct beginning is assumed. */
   join(version: string): void {
     this.joined = true
     this.decide(Revision.get(version) ?? Revision.latestStateful)
@@ -198,17 +199,17 @@ export class Conversation {
     })
   }
 
-  /** The server has taken a message of a conversation that was joined: there is one. */
+  /** Called when the server has accepted a message in a joined conversation, which confirms that it exists. */
   confirm(): void {
     if (this.joined) this.run((model) => void (model.phase = "ready"))
   }
 
-  /** It was refused: nothing tells its revision but what the client offered. */
+  /** If the server rejected the handshake, only the client's offer determines the revision. */
   refused(): void {
     if (this.offered !== undefined) this.decide(this.offered)
   }
 
-  /** Requests that were sent long ago are never answered. */
+  /** Ends the conversation. Requests that are overdue count as unanswered. */
   end(): void {
     for (const exchange of this.model?.exchanges ?? []) this.late(exchange)
     if (this.judge !== undefined && this.model !== undefined)

@@ -1,4 +1,5 @@
-/** What clients and a server say to each other over Streamable HTTP or HTTP with SSE: a conversation for each session. */
+/** Checks traffic over Streamable HTTP or HTTP with SSE, with one conversation per session. */
+import { BoundedMap } from "@effect-mcp/core/internal/inFlight"
 import * as MirrorHeaders from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -13,22 +14,22 @@ import { type Exchanged, SseTraffic } from "./SseTraffic.ts"
 
 export type { Exchanged } from "./SseTraffic.ts"
 
-/** Sessions that are followed at once: more are most likely left by their clients. */
+/** Maximum number of sessions to follow at once. Any beyond that were most likely abandoned by their clients. */
 const mostSessions = 1000
-/** Session ids that are remembered. */
+/** Maximum number of session IDs to remember. */
 const mostIds = 100_000
-/** What a request without a version header is about. */
+/** The revision of a request without a version header. */
 const assumed = "2025-03-26"
 
-/** A conversation, with what is known of its session and streams. */
+/** A conversation, with the known state of its session and streams. */
 interface Followed {
   readonly conversation: Conversation
   receiver: MessageReceiver | undefined
-  /** Whether its beginning was not seen. */
+  /** True if its beginning was missed. */
   readonly joined: boolean
 }
 
-/** A request, and what it is part of. */
+/** A request and its conversation. */
 interface Part {
   readonly request: TargetRequest
   readonly json: unknown
@@ -38,7 +39,7 @@ interface Part {
   call: Call | undefined
 }
 
-/** Whether the headers are those of a client that keeps the specification. */
+/** True if a correct client could send the headers. */
 const isRight = ({ body = "", headers, method }: TargetRequest, model: Model): boolean => {
   const { accept = "", "content-type": type = "", origin } = headers
   if (method === "DELETE") return true
@@ -65,25 +66,18 @@ const statelessIn = (json: unknown, version: string | undefined): Revision.Revis
   return declaredIn(json) ?? (named?.era === "stateless" ? named : undefined)
 }
 
-/** A stream that is still open, though the response on it came long ago. */
+/** Reports a stream that is still open long after its response was sent. */
 const runsOn = ({ begun, call, followed: { conversation } }: Part): void => {
   if (call?.ended !== undefined || call?.exchange?.answer === undefined || !isStream(call) || !call.right) return
   if (conversation.isLate(begun)) conversation.observe({ _tag: "Running", call })
 }
 
-/** Follows a conversation, and the oldest no more where there are too many. */
-const remember = (all: Map<string, Followed>, key: string, followed: Followed): void => {
-  all.set(key, followed)
-  const [oldest] = all.size > mostSessions ? all : []
-  if (oldest === undefined) return
-  all.delete(oldest[0])
-  oldest[1].conversation.end()
-}
+const unfollow = ({ conversation }: Followed): void => conversation.end()
 
 export class HttpTraffic {
-  private readonly sessions = new Map<string, Followed>()
-  /** Those without a session id: by the credentials of their client. */
-  private readonly others = new Map<string, Followed>()
+  private readonly sessions = new BoundedMap<string, Followed>(mostSessions, unfollow)
+  /** Conversations without a session ID, by the client's credentials. */
+  private readonly others = new BoundedMap<string, Followed>(mostSessions, unfollow)
   private readonly ids = new Set<string>()
   /** Requests whose responses have not ended. */
   private readonly open = new Set<Part>()
@@ -97,12 +91,12 @@ export class HttpTraffic {
     this.sse = new SseTraffic(options, onBegin)
   }
 
-  /** Whether a server of HTTP with SSE has named the URL as that for messages. */
+  /** True if an HTTP with SSE server has announced this URL for messages. */
   isPlace(url: string): boolean {
     return this.sse.isPlace(url)
   }
 
-  /** A request, before it is passed on. Names of headers are lower-case. */
+  /** Handles a request before it is forwarded. Header names must be lower-case. */
   begin(request: TargetRequest): Exchanged {
     return this.sse.begin(request, () => this.beginStreamable(request))
   }
@@ -153,7 +147,7 @@ export class HttpTraffic {
     this.others.clear()
   }
 
-  /** The conversation that a request belongs to. */
+  /** Returns the conversation a request belongs to. */
   private followed({ headers }: TargetRequest, json: unknown): Followed {
     if (isOpening(json)) return this.follow(false)
     const [id, version] = [headers[sessionHeader], headers[MirrorHeaders.version]]
@@ -162,8 +156,8 @@ export class HttpTraffic {
     const known = stateless === undefined && id !== undefined ? this.sessions.get(id) : this.others.get(key)
     if (known !== undefined) return known
     const made = this.follow(stateless === undefined)
-    if (stateless === undefined && id !== undefined) remember(this.sessions, id, made)
-    else remember(this.others, key, made)
+    if (stateless === undefined && id !== undefined) this.sessions.set(id, made)
+    else this.others.set(key, made)
     if (stateless === undefined) made.conversation.join(version ?? assumed)
     return made
   }
@@ -223,8 +217,8 @@ export class HttpTraffic {
     const { conversation } = followed
     if (event._tag === "Head" && isOpening(json) && isTaken(event)) {
       const id = event.headers[sessionHeader]
-      if (id !== undefined) remember(this.sessions, id, followed)
-      else remember(this.others, ` ${request.headers["authorization"] ?? ""}`, followed)
+      if (id !== undefined) this.sessions.set(id, followed)
+      else this.others.set(` ${request.headers["authorization"] ?? ""}`, followed)
     }
     if (event._tag === "Head" && isTaken(event)) conversation.confirm()
     if (event._tag === "End" || event._tag === "Failed") this.open.delete(part)

@@ -1,8 +1,8 @@
-/** What one client and one server say to each other over stdio. */
+/** Checks the traffic of one client and one server over stdio. */
 import { linesOf } from "../model/lines.ts"
 import { Conversation, type Options } from "./Conversation.ts"
 
-/** Takes bytes apart into lines. */
+/** Splits bytes into lines. */
 export const lines = (take: (line: string) => void) => {
   const decoder = new TextDecoder()
   const feed = linesOf(take)
@@ -13,9 +13,9 @@ export class LineTraffic {
   private readonly conversation: Conversation
   private isOver = false
   private isInputOver = false
-  /** Bytes of the client, before they are passed on. */
+  /** Call with the client's bytes before forwarding them. */
   readonly sent: (chunk: Uint8Array) => void
-  /** Bytes of the server. */
+  /** Call with the server's bytes. */
   readonly received: (chunk: Uint8Array) => void
 
   constructor(options: Omit<Options, "transport">, onMessage: () => void) {
@@ -33,24 +33,24 @@ export class LineTraffic {
     })
   }
 
-  /** The client has ended the input of the server. */
+  /** Call when the client has closed the server's input. */
   inputEnded(): void {
     this.isInputOver = true
   }
 
-  /** The server exited; `how` says with which code. */
+  /** Call when the server has exited. `how` contains its exit code. */
   exited(how: string): void {
     this.finish(() =>
       this.conversation.observe(this.isInputOver ? { _tag: "Closed", exited: true } : { _tag: "Gone", how })
     )
   }
 
-  /** The server runs on, though its input ended long enough ago. */
+  /** Call when the server is still running long after its input was closed. */
   stillRuns(): void {
     this.finish(() => this.conversation.observe({ _tag: "Closed", exited: false }))
   }
 
-  /** Nothing more is judged. */
+  /** Stops checking traffic. */
   end(): void {
     this.finish(() => {})
   }

@@ -1,4 +1,4 @@
-/** What clients and a server say to each other over HTTP with SSE, the transport of 2024-11-05: a conversation for each stream. */
+/** Judges traffic over HTTP with SSE, the transport of 2024-11-05, one conversation per stream. */
 import { isTaken } from "../model/Call.ts"
 import { notTaken } from "../model/notTaken.ts"
 import type { HttpEvent, TargetRequest } from "../target/Target.ts"
@@ -18,7 +18,7 @@ export const placeIn = (event: HttpEvent, url: string): string | undefined =>
     ? new URL(event.event.data, url).href
     : undefined
 
-/** Whether it may open a stream of this transport: in later revisions it names its session or its version. */
+/** True if it may open a stream of this transport. Later revisions name a session or a version. */
 const mayOpen = ({ headers, method, url }: TargetRequest): boolean =>
   method === "GET" &&
   url !== undefined &&
@@ -36,7 +36,7 @@ export class SseTraffic {
     this.onBegin = onBegin
   }
 
-  /** Whether messages of this transport go to the URL. */
+  /** True if clients post messages of this transport to the URL. */
   isPlace(url: string): boolean {
     return this.conversations.has(url)
   }
@@ -72,7 +72,7 @@ export class SseTraffic {
     }
   }
 
-  /** A stream whose first event tells what it is. */
+  /** A stream of unknown kind until its first event arrives. */
   private undecided(url: string, otherwise: () => Exchanged): Exchanged {
     const early: Array<HttpEvent> = []
     let decided: Exchanged | undefined

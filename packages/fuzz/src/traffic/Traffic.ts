@@ -1,8 +1,8 @@
 /**
- * Holds traffic that is not the fuzzer's against its rules: what real clients and a server say to each other.
+ * Checks existing traffic between real clients and a server against the fuzzer's rules.
  *
- * Nothing is sent and nothing is changed. What depends on knowledge that only the client has is not judged: whether a resource exists,
- * whether a tool exists that was never listed, whether a cursor of another conversation is valid.
+ * Nothing is sent or changed. The rules skip anything only the client can know: whether a resource exists, whether a tool that was never
+ * listed exists, or whether a cursor from another conversation is valid.
  */
 import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Clock from "effect/Clock"
@@ -22,35 +22,35 @@ export { reading } from "../target/http.ts"
 export type { HttpEvent, TargetRequest as HttpRequest } from "../target/Target.ts"
 export type { LineTraffic } from "./LineTraffic.ts"
 
-/** A rule that is broken, where it was seen first, and how often it was seen. */
+/** A broken rule, with the first place it was seen and the number of times. */
 export interface SeenFinding extends Finding<{ readonly revision: Version }> {
   readonly times: number
 }
 
 export interface Options {
-  /** How people recognise the server: its command line or URL. */
+  /** Name of the server to show to people, such as its command line or URL. */
   readonly name: string
-  /** Keys of findings, or names of rules, that are accepted. */
+  /** Finding keys or rule names to accept. */
   readonly known?: ReadonlySet<string> | undefined
-  /** Only rules whose name, requirement or level begins with one of these. Default: all. */
+  /** Checks only the rules whose name, requirement or level starts with one of these. Default: all rules. */
   readonly only?: ReadonlyArray<string> | undefined
-  /** Rules of a user, beside those of the specification. */
+  /** Custom rules to check in addition to the specification's. */
   readonly rules?: ReadonlyArray<Rule> | undefined
-  /** How long a request may take before it counts as never answered, in milliseconds. Default 60 000. */
+  /** How long a request may take before it counts as unanswered, in milliseconds. Default 60 000. */
   readonly patience?: number | undefined
-  /** Called at once with what is seen for the first time. */
+  /** Called immediately the first time a finding is seen. */
   readonly onFinding?: ((finding: SeenFinding) => void) | undefined
 }
 
-/** Findings that are kept: a server that is wrong in endless ways is told about by the first of them. */
+/** Maximum number of findings. A server that is wrong in endless ways is reported by the first of them. */
 const mostFindings = 1000
 
 export interface TrafficRules {
-  /** One client of a server over stdio. */
+  /** Returns a checker for one client of a stdio server. */
   readonly lines: () => LineTraffic
-  /** Any number of clients of a server over Streamable HTTP, or over HTTP with SSE where requests have their URL. */
+  /** Returns a checker for any number of clients of a server over Streamable HTTP, or over HTTP with SSE if requests include their URL. */
   readonly http: () => HttpTraffic
-  /** What was seen so far. Conversations count what they exercised when they end. */
+  /** Returns the report so far. A conversation's rules are counted when it ends. */
   readonly report: () => Searched
 }
 
@@ -83,7 +83,7 @@ class Collected {
 }
 
 /**
- * A judge of traffic. What passes is handed to `lines` or `http`; `report` is for `Fuzz.Report`.
+ * Creates checkers for live traffic. Pass the traffic to `lines` or `http`, then pass the `report` to `Fuzz.Report`.
  *
  * @example
  * ```ts

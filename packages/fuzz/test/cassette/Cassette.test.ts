@@ -45,8 +45,8 @@ const connect = Effect.fnUntraced(function* (...said: ReadonlyArray<Said>) {
   return { ...tape, say }
 })
 
-describe("A cassette", () => {
-  it.effect("A cassette answers requests in another order than they were recorded in", () =>
+describe("Cassettes", () => {
+  it.effect("A cassette answers requests in any order", () =>
     Effect.gen(function* () {
       const { differences, left, say } = yield* connect(call(1, "a"), call(2, "b"), text(2, "B"), text(1, "A"))
       assert.strictEqual((yield* left).length, 2)
@@ -55,7 +55,7 @@ describe("A cassette", () => {
     })
   )
 
-  it.effect("A cassette answers equal requests one after the other as they were answered", () =>
+  it.effect("A cassette answers identical requests in their recorded order", () =>
     Effect.gen(function* () {
       const { say } = yield* connect(call(1, "next"), text(1, "one"), call(2, "next"), text(2, "two"))
       assert.deepStrictEqual([yield* say("next"), yield* say("next")], ["one", "two"])
@@ -88,7 +88,7 @@ describe("A cassette", () => {
     })
   )
 
-  it.effect("A cassette asks the questions of a request again", () =>
+  it.effect("A cassette repeats a request's questions", () =>
     Effect.gen(function* () {
       const question = {
         message: "Who?",
@@ -105,7 +105,7 @@ describe("A cassette", () => {
     })
   )
 
-  it.effect("A cassette fails the request whose question is answered otherwise", () =>
+  it.effect("A cassette fails a request whose question is answered differently", () =>
     Effect.gen(function* () {
       const question = {
         message: "Who?",
@@ -125,7 +125,7 @@ describe("A cassette", () => {
     })
   )
 
-  it.effect("A cassette names the closest request where one differs, and answers the other requests", () =>
+  it.effect("A cassette names the closest request for a mismatch and answers the other requests", () =>
     Effect.gen(function* () {
       const { differences, say } = yield* connect(
         call(1, "add", { a: 1, b: 2 }),
@@ -141,7 +141,7 @@ describe("A cassette", () => {
       assert.include(changed.message, "line 5 has tools/call")
       assert.include(
         changed.message,
-        "params.arguments.b is not there and was 2; params.arguments.c is 2 and was not there"
+        "params.arguments.b is missing, but was 2; params.arguments.c is 2, but was missing"
       )
       assert.strictEqual(yield* say("add", { a: 1, b: 2 }), "3")
       const again = yield* Effect.flip(say("add", { a: 1, b: 2 }))
@@ -150,7 +150,7 @@ describe("A cassette", () => {
     })
   )
 
-  it.effect("A cassette leaves a request unanswered that had no answer in the recording", () =>
+  it.effect("A cassette leaves a request unanswered if the recording did too", () =>
     Effect.gen(function* () {
       const { say } = yield* connect(call(1, "never"), call(2, "other"), text(2, "x"))
       const waiting = yield* Effect.forkScoped(say("never"), { startImmediately: true })
@@ -166,7 +166,7 @@ describe("A cassette", () => {
     ['{"cassette":2,"server":"s"}', "a.jsonl, line 1: "],
     ['{"cassette":1,"server":"s"}\n\n{"from":"nobody","at":1,"message":{}}', "a.jsonl, line 3: "],
     ['{"cassette":1,"server":"s"}', "a.jsonl has no conversation"]
-  ] as const)("A cassette that cannot be read says why: %j", ([text, message]) =>
+  ] as const)("An unreadable cassette explains why: %j", ([text, message]) =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Cassette.make(text, "a.jsonl"))
       assert.include(error.message, message)
@@ -174,7 +174,7 @@ describe("A cassette", () => {
   )
 })
 
-describe("recordings", () => {
+describe("Recordings", () => {
   const secrets: ReadonlyArray<readonly [json: unknown, hidden: unknown]> = [
     [
       { apiKey: "abc", api_key: "x", count: 3 },
@@ -256,13 +256,13 @@ describe("recordings", () => {
     ]
   ]
 
-  it.each(secrets)("A recording has no secrets: %j", (json, hidden) => {
+  it.each(secrets)("A recording contains no secrets: %j", (json, hidden) => {
     const { paths, value } = Cassette.redact({ json })
     assert.deepStrictEqual(value, { json: hidden })
     assert.strictEqual(paths.length > 0, JSON.stringify(json) !== JSON.stringify(hidden))
   })
 
-  it("A recording of a deeply nested message hides what is too deep", () => {
+  it("A recording of a deeply nested message hides what exceeds the depth limit", () => {
     const written: Array<string> = []
     const recorder = new Cassette.Recorder({ server: "s", now: () => 0, write: (line) => void written.push(line) })
     const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`
@@ -273,7 +273,7 @@ describe("recordings", () => {
     assert.strictEqual(recorder.messages, 1)
   })
 
-  // With a pattern that looks at each character again and again, a megabyte takes minutes: the test would not end.
+  // With a backtracking pattern, a megabyte would take minutes, and the test would time out.
   it.each([
     "a",
     "a.",
@@ -289,7 +289,7 @@ describe("recordings", () => {
     "x-auth-",
     "pin=",
     '{"a":'
-  ])("A recording may have a text of a megabyte of %j", (text) => {
+  ])("A recording can contain a megabyte of %j", (text) => {
     const { value } = Cassette.redact(text.repeat(1_000_000 / text.length))
     assert.isString(value)
   })
@@ -305,20 +305,20 @@ describe("recordings", () => {
       "https://me:[redacted]@host/mcp?access_token=[redacted]&x=1"
     ],
     ["node --max-old-space-size=99 a/tokens.js", "node --max-old-space-size=99 a/tokens.js"]
-  ])("A recording names its server without the secrets of its command or URL: %s", (server, shown) => {
+  ])("A recording names its server without secrets from its command or URL: %s", (server, shown) => {
     const written: Array<string> = []
     const recorder = new Cassette.Recorder({ server, now: () => 0, write: (line) => void written.push(line) })
     recorder.lines().sent(new TextEncoder().encode('{"jsonrpc":"2.0","id":1,"method":"ping"}\n'))
     assert.deepStrictEqual(JSON.parse(written[0] ?? ""), { cassette: 1, server: shown })
   })
 
-  it("A recording hides fields that the user names, and lists their paths", () => {
+  it("A recording hides user-defined fields and lists their paths", () => {
     const { paths, value } = Cassette.redact({ params: { arguments: { Word: "x" } } }, { names: ["word"] })
     assert.deepStrictEqual(value, { params: { arguments: { Word: "[redacted]" } } })
     assert.deepStrictEqual(paths, ["params.arguments.Word"])
   })
 
-  it.effect("A recorded request with a hidden secret is replayed to a client that sends the secret", () =>
+  it.effect("A request with a hidden secret is replayed to a client that sends the secret", () =>
     Effect.gen(function* () {
       const { differences, say } = yield* connect(call(1, "login", { apiKey: "s3cret" }), text(1, "welcome"))
       assert.strictEqual(yield* say("login", { apiKey: "s3cret" }), "welcome")
@@ -326,7 +326,7 @@ describe("recordings", () => {
     })
   )
 
-  it.effect("A request whose JSON text has a hidden secret is replayed to a client that sends the secret", () =>
+  it.effect("A request with a hidden secret in JSON text is replayed to a client that sends the secret", () =>
     Effect.gen(function* () {
       const args = { body: '{ "pin": 1234, "to": "Bob" }' }
       const { say } = yield* connect(call(1, "pay", args), text(1, "paid"))
@@ -335,7 +335,7 @@ describe("recordings", () => {
     })
   )
 
-  it.effect("A recorded request with a hidden name of a field is replayed to a client that sends the name", () =>
+  it.effect("A request with a hidden field name is replayed to a client that sends the name", () =>
     Effect.gen(function* () {
       const scopes = { [`ghp_${"a".repeat(36)}`]: ["read"] }
       const { differences, say } = yield* connect(call(1, "grant", { scopes }), text(1, "granted"))
@@ -344,11 +344,11 @@ describe("recordings", () => {
     })
   )
 
-  it.effect("A request with a field that is named like a member of every object differs by it", () =>
+  it.effect("A field named like an Object.prototype member distinguishes a request", () =>
     Effect.gen(function* () {
       const { say } = yield* connect(call(1, "a"), text(1, "A"))
       const { message } = yield* Effect.flip(say("a", { constructor: 1 }))
-      assert.include(message, "params.arguments.constructor is 1 and was not there")
+      assert.include(message, "params.arguments.constructor is 1, but was missing")
     })
   )
 })

@@ -1,4 +1,4 @@
-/** What is said of a client that is a program, by how it ends. */
+/** Verdicts on a client program by its exit code or signal. */
 import { NodeHttpServer, NodeServices, NodeSocketServer } from "@effect/platform-node"
 import { Revision } from "@effect-mcp/protocol"
 import * as FuzzClient from "@effect-mcp/fuzz/FuzzClient"
@@ -17,25 +17,25 @@ const endingOf = (code: string) =>
     return (yield* run(nothing, Revision.latestStateful.version)).kind
   }).pipe(Effect.scoped, Effect.provide(services))
 
-describe("A client that is a program", () => {
+describe("Client programs", () => {
   it.live.each([
     ["process.exit(0)", "done"],
     ["process.exit(1)", "failed"],
     // The code -1 of many languages.
     ["process.exit(255)", "failed"],
-    // As a shell says it of a pipe that its reader closed.
+    // The exit code of a shell when the reader of a pipe has closed it.
     ["process.exit(141)", "failed"],
-    // As a shell says it of a program that aborted, or whose memory access was wrong.
+    // The exit codes of a shell for an abort and an invalid memory access.
     ["process.exit(134)", "crashed"],
     ["process.exit(139)", "crashed"],
     ["process.abort()", "crashed"],
     ["process.kill(process.pid, 'SIGTERM')", "failed"]
   ] as const)(
-    "A client crashes where a signal of its own fault ends it, and not by its exit code alone: %s is %s",
+    "A client crashes only if its own fault ends it with a signal, not by exit code: %s is %s",
     ([code, kind]) => Effect.map(endingOf(code), (ending) => assert.strictEqual(ending, kind))
   )
 
-  it.live("A client that sends no message is told so, though it ends with exit code 0", () =>
+  it.live("A client that sends no message is reported even with exit code 0", () =>
     Effect.gen(function* () {
       const { message } = yield* Effect.flip(
         FuzzClient.run(yield* program(""), { revisions: [Revision.latestStateful] })
@@ -44,7 +44,7 @@ describe("A client that is a program", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("A client over HTTP gets the headers of a GET stream before its first message", () =>
+  it.live("An HTTP client gets the GET stream's headers before its first message", () =>
     Effect.gen(function* () {
       const code = "fetch(process.argv[1], { headers: { accept: 'text/event-stream' } }).then(() => process.exit(0))"
       const target = yield* FuzzClient.command({ command: process.execPath, args: ["-e", code] })
@@ -65,7 +65,7 @@ describe("A client that is a program", () => {
     { _tag: "Late", milliseconds: Number.MAX_SAFE_INTEGER },
     { _tag: "Pieces", count: 0 },
     { _tag: "Status", status: 99, type: "text/plain", body: "" }
-  ])("A recording with a fault that no server can have is refused with its place: %j", (act) =>
+  ])("A recording with a fault no server can have is rejected with its position: %j", (act) =>
     Effect.gen(function* () {
       const server = { ...FuzzClient.right("2025-11-25"), faults: [{ on: "tools/list", act }] }
       const decode = Schema.decodeUnknownEffect(FuzzClient.ClientRecording)

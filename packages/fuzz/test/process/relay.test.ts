@@ -1,4 +1,4 @@
-/** The programs that clients start as servers: none outlives its conversation, whatever it is told by strangers or left with. */
+/** The programs that clients start as servers. None outlives its conversation, even with strangers on the port or unread output. */
 import { NodeServices, NodeSocketServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Layer, Queue, Scope } from "effect"
@@ -9,7 +9,7 @@ import { listen, type Startable } from "../../src/client/relay.ts"
 
 const services = Layer.merge(NodeServices.layer, NodeSocketServer.layer({ port: 0, host: "127.0.0.1" }))
 
-/** Starts it as a client would, which never reads what it writes. */
+/** Starts it like a client that never reads its output. */
 const started = ({ args, command }: Pick<Startable, "args" | "command">) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -21,7 +21,7 @@ const started = ({ args, command }: Pick<Startable, "args" | "command">) =>
     ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
   )
 
-/** An offer in a scope of its own, and its first process. */
+/** An offer with a separate scope, and its first process. */
 const offering = Effect.gen(function* () {
   const relay = yield* listen
   const scope = yield* Scope.make()
@@ -35,7 +35,7 @@ const offering = Effect.gen(function* () {
   return { startable, events, process: Deferred.await(first), over: Scope.close(scope, Exit.void) }
 })
 
-/** Says this to the port of the relay; completes when the connection is closed. */
+/** Sends a text to the relay's port. Completes when the connection is closed. */
 const stranger = (port: string | undefined, text: string) =>
   Effect.callback<void>((resume) => {
     const socket = connect(Number(port), "127.0.0.1", () => void socket.write(text))
@@ -43,8 +43,8 @@ const stranger = (port: string | undefined, text: string) =>
     socket.on("close", () => resume(Effect.void))
   })
 
-describe("A program that a client starts as a server", () => {
-  it.live("A program ends at once where its conversation is over", () =>
+describe("Server programs started by a client", () => {
+  it.live("A program exits as soon as its conversation is over", () =>
     Effect.gen(function* () {
       const { over, startable } = yield* offering
       yield* over
@@ -53,12 +53,12 @@ describe("A program that a client starts as a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("A program ends with its conversation though its client does not read what it writes", () =>
+  it.live("A program exits with its conversation even if its client does not read its output", () =>
     Effect.gen(function* () {
       const { over, process, startable } = yield* offering
       const { exited } = yield* started(startable)
       const { exit, write } = yield* process
-      // More than a pipe holds.
+      // More than fits into a pipe.
       write(new Uint8Array(4 * 1024 * 1024))
       exit(1)
       yield* over
@@ -66,7 +66,7 @@ describe("A program that a client starts as a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("A stranger at the port of the programs is sent away, guesses no conversation, and disturbs none", () =>
+  it.live("A stranger at the programs' port is turned away without disturbing or guessing a conversation", () =>
     Effect.gen(function* () {
       const { events, over, process, startable } = yield* offering
       const port = startable.args[1]

@@ -16,9 +16,9 @@ const ours = FuzzClient.stdioClient("our client", ({ args, command, revision }) 
   Effect.provide(tour, Layer.provideMerge(McpClient.layerStdio({ command, args, revisions: [revision] }), quiet))
 )
 
-describe("The fuzzer of clients over stdio", () => {
+describe("Stdio client fuzzer", () => {
   it.live.each(Revision.all)(
-    "The fuzzer of clients over stdio finds nothing in a right client ($version)",
+    "The stdio client fuzzer finds nothing wrong with a correct client ($version)",
     (revision) =>
       Effect.gen(function* () {
         const report = yield* FuzzClient.run(yield* ours, { revisions: [revision], runs, time: "1 day", jobs: 4 })
@@ -28,14 +28,14 @@ describe("The fuzzer of clients over stdio", () => {
   )
 
   it.live.each(Revision.all.slice(-2))(
-    "The fuzzer of clients over stdio finds nothing in a right client of a hundred lines ($version)",
+    "The stdio client fuzzer finds nothing wrong with a correct hundred-line client ($version)",
     (revision) =>
       Effect.gen(function* () {
         yield* FuzzClient.check(yield* lineClient(), { revisions: [revision], runs, time: "1 day", jobs: 4 })
       }).pipe(Effect.provide(services))
   )
 
-  it.live("A list of our client is read from its begin in another session, without a cursor of the former one", () =>
+  it.live("Our client rereads a list from the start in another session, without an earlier cursor", () =>
     Effect.gen(function* () {
       const script: FuzzClient.ServerScript = {
         revision: "2025-06-18",
@@ -56,17 +56,17 @@ describe("The fuzzer of clients over stdio", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("The fuzzer of clients over stdio says why a client cannot be searched", () =>
+  it.live("The stdio client fuzzer explains why a client cannot be tested", () =>
     Effect.gen(function* () {
       const lost = yield* FuzzClient.stdioClient("a lost client", () => Effect.fail("no way"))
       const { message } = yield* Effect.flip(FuzzClient.run(lost, { revisions: [Revision.latestStateful] }))
-      assert.include(message, "a lost client cannot do its work with a right server: in 2025-11-25 it says")
-      assert.include(message, "Give a client that takes the command of the server as its last arguments")
+      assert.include(message, "a lost client fails even with a correct server: in 2025-11-25 it says")
+      assert.include(message, "Pass a client that takes the command of the server as its last arguments")
     }).pipe(Effect.provide(services))
   )
 })
 
-/** These need few conversations: `npm test` tries them, `npm run test:nightly` all. */
+/** Faults that need few conversations. `npm test` tries these, and `npm run test:nightly` all. */
 const soon = new Set([
   "writes a greeting",
   "sends SIGTERM at once",
@@ -77,9 +77,9 @@ const tried = lineMutants
   .toSorted((a, b) => Number(soon.has(b.name)) - Number(soon.has(a.name)))
   .slice(0, scaled(soon.size, lineMutants.length))
 
-describe("clients over stdio with one fault", () => {
+describe("Stdio clients with one fault", () => {
   it.live.each(tried)(
-    "The fuzzer over stdio finds a client with one fault: it $name",
+    "The stdio client fuzzer finds a client with one fault: it $name",
     ({ faults, finds, revision = "2025-11-25" }) =>
       Effect.gen(function* () {
         const report = yield* FuzzClient.run(yield* lineClient(faults), {

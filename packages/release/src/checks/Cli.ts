@@ -1,4 +1,4 @@
-/** Runs `effect-mcp` as its page shows it: by `npx` from its tarball alone, for a user with an empty home. */
+/** Runs `effect-mcp` as documented, with `npx` from its tarball alone, for a user with an empty home folder. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
 import { run, Skipped } from "../Command.ts"

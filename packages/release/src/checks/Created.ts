@@ -1,4 +1,4 @@
-/** Makes projects by the published `create` and from a clone, installs them as users do, and runs their tests and their type check. */
+/** Creates projects with the published `create` and from a clone, installs them, and runs their tests and their type check. */
 import { writeFileSync } from "node:fs"
 import * as path from "node:path"
 import { run, Skipped } from "../Command.ts"
@@ -6,7 +6,7 @@ import * as FromClone from "../FromClone.ts"
 import * as Registry from "../Registry.ts"
 import type { Installation, Place } from "./Installs.ts"
 
-/** Those with other dependencies: over HTTP a project has the same. */
+/** Variants with different dependencies. Over HTTP, a project has the same dependencies. */
 const variants = [[], ["--promise"]]
 
 const tryOut = async (folder: string, { project: { bin = [], env = {} } }: Installation): Promise<void> => {
@@ -28,7 +28,7 @@ export const check = async (installation: Installation, { registry, to }: Place)
   return `${variants.length} projects are installed, compiled and tested`
 }
 
-/** The same with a registry that has none of our packages. */
+/** Checks projects from a clone, with a registry that has none of our packages. */
 export const checkOfClone = async (installation: Installation, { tarballs, to }: Place): Promise<string> => {
   if (process.platform === "win32") throw new Skipped("the check knows only the commands of Unix")
   const empty = await Registry.open()

@@ -1,4 +1,4 @@
-/** Installs what is published into empty projects, by each package manager as its users do, and runs the README's examples there. */
+/** Installs the published packages into empty projects with each package manager, and runs the README's examples there. */
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
 import { run, Skipped } from "../Command.ts"
@@ -10,7 +10,7 @@ export interface Place {
   readonly tarballs: ReadonlyArray<Tarball>
   /** The local registry. */
   readonly registry: string
-  /** A folder for projects. */
+  /** Folder for projects. */
   readonly to: string
 }
 
@@ -18,26 +18,26 @@ type Scope = (registry: string) => Readonly<Record<string, string>>
 
 interface Manager {
   readonly name: string
-  /** Default: the npm of this machine. */
+  /** Tool that contains the package manager. Default: the npm of this machine. */
   readonly tool?: Tool
   readonly command: string
   readonly add: ReadonlyArray<string>
-  /** What it does not install by itself: peers of packages of others. */
+  /** Peer dependencies that it does not install automatically. */
   readonly peers?: ReadonlyArray<string>
-  /** How it names a package. */
+  /** Prefix of a package's name. */
   readonly prefix?: string
-  /** Where it is told that our scope comes from the local registry. */
+  /** How to configure the local registry for our scope. */
   readonly settings: Scope
-  /** How it runs an installed command. Default: from `node_modules/.bin`. */
+  /** How to run an installed command. Default: from `node_modules/.bin`. */
   readonly exec?: ReadonlyArray<string>
   readonly runtime: "node22" | "node24" | "bun" | "deno"
-  /** Files of the project that its runtime needs to find packages: required first, and a loader of modules. */
+  /** Files that Node needs to find packages: a file to require first, and a module loader. */
   readonly hooks?: { readonly require: string; readonly loader: string }
 }
 
 const npmrc: Scope = (registry) => ({ ".npmrc": `@effect-mcp:registry=${registry}` })
 
-/** Everything else comes from the registry that npm is configured with, which yarn does not ask. */
+/** Configures yarn to get all other packages from npm's registry, because it doesn't read npm's configuration. */
 const yarnrc =
   (linker: "pnp" | "node-modules"): Scope =>
   (registry) => ({
@@ -46,7 +46,7 @@ const yarnrc =
       "enableGlobalCache: false",
       "enableTelemetry: false",
       "enableImmutableInstalls: false",
-      // It takes no package that is younger than some days.
+      // By default, it rejects packages that are only a few days old.
       `npmPreapprovedPackages: ["@effect-mcp/*"]`,
       `unsafeHttpWhitelist: ["127.0.0.1"]`,
       `npmRegistryServer: "\${NPM_REGISTRY}"`,
@@ -58,7 +58,7 @@ const yarnrc =
 const npm = { name: "npm", command: "npm", add: ["install", "--no-audit", "--no-fund"], settings: npmrc } as const
 const yarn = { tool: "yarn", command: "yarn", add: ["add"], peers: ["redis"] } as const
 
-/** The first is the one that the other checks use. */
+/** The package managers. Other checks use the first one. */
 export const managers: readonly [Manager, ...ReadonlyArray<Manager>] = [
   { ...npm, runtime: "node24" },
   { ...npm, runtime: "node22" },
@@ -69,7 +69,7 @@ export const managers: readonly [Manager, ...ReadonlyArray<Manager>] = [
     settings: yarnrc("pnp"),
     exec: ["yarn"],
     runtime: "node24",
-    // As `yarn node` starts it; a client hands down no `NODE_OPTIONS` to the server that it starts.
+    // The same hooks as `yarn node`, because a client does not pass `NODE_OPTIONS` to the server that it starts.
     hooks: { require: ".pnp.cjs", loader: ".pnp.loader.mjs" }
   },
   { ...yarn, name: "yarn (node_modules)", settings: yarnrc("node-modules"), runtime: "node22" },
@@ -90,20 +90,20 @@ const runtimeOf = async ({ hooks, runtime }: Manager, directory: string): Promis
   return { name: title[runtime], command, args: flags }
 }
 
-/** Where the programs of a manager and of its runtime are. */
+/** Returns the folders with the programs of a package manager and its runtime. */
 const folders = async ({ runtime, tool }: Manager): Promise<ReadonlyArray<string>> => {
   const node = path.dirname(runtime === "node22" ? await binary("node22") : process.execPath)
   if (tool === "bun" || tool === "deno") return [path.dirname(await binary(tool)), node]
   return tool === undefined ? [node] : [node, await binOf(tool)]
 }
 
-/** An empty project, and all that is published in it. */
+/** A project with all published packages installed. */
 export interface Installation {
   readonly manager: Manager
   readonly project: Project.Installed
 }
 
-/** Installs by one manager, for one runtime. */
+/** Installs the packages with a package manager. */
 export const install = async (manager: Manager, place: Place): Promise<Installation> => {
   if (process.platform === "win32") throw new Skipped("the check knows only the commands of Unix")
   const directory = path.join(place.to, nameOf(manager).replaceAll(/\W+/g, "-").toLowerCase())
@@ -111,7 +111,7 @@ export const install = async (manager: Manager, place: Place): Promise<Installat
   const names = Project.dependencies(place.tarballs, manager.peers).map((name) => `${manager.prefix ?? ""}${name}`)
   const bin = await folders(manager)
   const { stdout: registry } = await run("npm", ["config", "get", "registry"], { cwd: directory })
-  // Caches of their own: another run's packages have the same names and versions.
+  // Separate caches, because packages of other runs have the same names and versions.
   const env = {
     NPM_REGISTRY: registry.trim(),
     BUN_INSTALL_CACHE_DIR: path.join(directory, ".cache"),
@@ -122,7 +122,7 @@ export const install = async (manager: Manager, place: Place): Promise<Installat
   return { manager, project: { directory, bin, env } }
 }
 
-/** Runs the examples where they were installed. */
+/** Runs the examples in an installed project. */
 export const tryOut = async ({ manager, project }: Installation): Promise<string> => {
   const { exec, name, tool } = manager
   const command =

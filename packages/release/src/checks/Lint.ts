@@ -1,4 +1,4 @@
-/** Looks at each tarball by itself: its manifest, its files, and what publint and arethetypeswrong find. */
+/** Checks each tarball: its manifest, its files, and the findings of publint and arethetypeswrong. */
 import * as path from "node:path"
 import { run } from "../Command.ts"
 import { problems } from "../Manifests.ts"
@@ -47,12 +47,15 @@ export const publint = async (tarballs: ReadonlyArray<Tarball>): Promise<string>
   return "strict"
 }
 
-/** Types as TypeScript resolves them, for importers that are modules; what has none to import is left out. */
+/** Checks types as TypeScript resolves them for ES modules. Skips packages without modules. */
 export const attw = async (tarballs: ReadonlyArray<Tarball>): Promise<string> => {
   const bin = [await binOf("attw")]
   const libraries = tarballs.filter(({ manifest }) => Object.keys(manifest.exports ?? {}).length > 1)
-  await each(libraries, async ({ file }) => {
-    await run("attw", ["--profile", "esm-only", file], { cwd: path.dirname(file), bin })
+  await each(libraries, async ({ file, manifest }) => {
+    // It can only resolve modules and JSON.
+    const others = Object.keys(manifest.exports ?? {}).filter((name) => name.endsWith(".yml"))
+    const excluded = others.length === 0 ? [] : ["--exclude-entrypoints", ...others]
+    await run("attw", ["--profile", "esm-only", file, ...excluded], { cwd: path.dirname(file), bin })
     return []
   })
   return `${libraries.length} libraries, as modules`

@@ -1,4 +1,4 @@
-/** Runs a program of a CommonJS package and of one with ES modules, by the tools that users start TypeScript with. */
+/** Runs a program in a CommonJS package and in an ES module package, with the tools that users start TypeScript with. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import * as Rec from "effect/Record"
 import * as path from "node:path"
@@ -11,7 +11,7 @@ const imports = `import { McpClient, McpServer } from "@effect-mcp/promise"
 import { z } from "zod"
 `
 
-/** A tool that asks its client, over a connection in memory. */
+/** A program with a tool that asks its client, over an in-memory connection. */
 const main = `
 async function main() {
   const server = new McpServer({ name: "calculator", version: "1.0.0" })
@@ -36,9 +36,9 @@ const { z } = require("zod")
 `
 
 const files: Readonly<Record<string, string>> = {
-  // The types of blocks differ: this program is for tools that check no types.
+  // For tools that don't check types, because the types of the blocks differ.
   "program.ts": `// @ts-nocheck\n${imports}${main}${print}`,
-  // The `HttpClient` of Effect is imported when it is used: tsx would then load every module a second time.
+  // Imports Effect's `HttpClient` late, which could make tsx load every module a second time.
   "http.ts": `// @ts-nocheck
 import { McpClient } from "@effect-mcp/client"
 McpClient.layerHttp({ url: "http://127.0.0.1:9/mcp" })
@@ -52,7 +52,7 @@ const cure = `add "type": "module" to your package.json`
 
 const nodes = { node20: "Node 20", node22: "Node 22", node24: "Node 24" } as const
 
-/** One Node and all loaders. The packages are those of the project, whose folder is above. */
+/** Checks a version of Node with every loader. Uses the packages of the project in the parent folder. */
 export const check = async (node: keyof typeof nodes, { project }: Installation): Promise<string> => {
   if (process.platform === "win32") throw new Skipped("the check knows only the commands of Unix")
   const command = node === "node24" ? process.execPath : await binary(node)

@@ -1,4 +1,4 @@
-/** Compiles every module's types and the README's examples as users' compilers do, with `skipLibCheck` off; then runs what was emitted. */
+/** Compiles every module's types and the README's examples like a user would, with `skipLibCheck` off, and runs the output. */
 import { existsSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
 import { run } from "../Command.ts"
@@ -17,7 +17,7 @@ const strict = {
   noUncheckedIndexedAccess: true,
   skipLibCheck: false,
   target: "es2024",
-  // Effect's declarations name types of the DOM (`CryptoKey`): without it they fail by themselves.
+  // Effect's declarations use DOM types such as `CryptoKey`.
   lib: ["ES2024", "DOM"],
   types: ["node"],
   rewriteRelativeImportExtensions: true
@@ -39,7 +39,7 @@ export const combinations: ReadonlyArray<Combination> = [
 
 export const nameOf = ({ compiler, mode }: Combination): string => `types, TypeScript ${versionOf(compiler)}, ${mode}`
 
-/** Where the compiled examples are, below the project. */
+/** Returns the folder of the compiled examples, below the project. */
 export const emitted = ({ compiler, mode }: Combination): string => path.join("compiled", `${compiler}-${mode}`)
 
 export const compile = async (
@@ -62,14 +62,14 @@ export const compile = async (
   return `${names.length} modules and the examples`
 }
 
-/** The folder of the compiled examples: the first combination's, which is compiled if that did not happen yet. */
+/** Returns the folder of the examples compiled with the first combination. Compiles them if necessary. */
 export const compiled = async (directory: string, tarballs: ReadonlyArray<Tarball>): Promise<string> => {
   const to = path.join(directory, emitted(first))
   if (!existsSync(path.join(to, "http-client.js"))) await compile(directory, tarballs, first)
   return to
 }
 
-/** The examples as TypeScript emitted them, on this Node. */
+/** Runs the compiled examples on this Node. */
 export const runCompiled = async (directory: string, tarballs: ReadonlyArray<Tarball>): Promise<string> => {
   const node = { name: "Node", command: process.execPath, args: [] }
   const command = [path.join(directory, "node_modules/.bin/effect-mcp")]

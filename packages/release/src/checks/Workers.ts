@@ -6,7 +6,7 @@ import { run } from "../Command.ts"
 import * as Project from "../Project.ts"
 import { binOf, install, versionOf } from "../Toolbox.ts"
 
-/** A program of its own, so that the runtime ends with it: `node start.mjs` serves the worker at `PORT`. */
+/** A program that serves the worker at `PORT`. Separate, so that the runtime ends with it. */
 const start = (miniflare: string, worker: string): string => `
 import { readFileSync } from "node:fs"
 import { Miniflare } from ${JSON.stringify(miniflare)}
@@ -23,7 +23,7 @@ await worker.ready
 process.once("SIGTERM", () => worker.dispose())
 `
 
-/** Bundles as Wrangler does, by esbuild under the conditions of Workers. */
+/** Bundles like Wrangler, with esbuild and the conditions of Workers. */
 export const check = async (compiled: string, to: string): Promise<string> => {
   const worker = path.join(to, "worker.mjs")
   const node = path.dirname(process.execPath)

@@ -22,14 +22,15 @@ const inFolder = (files: Readonly<Record<string, string>>, use: (directory: stri
   }
 }
 
-describe("The files of a package", () => {
+describe("Package files", () => {
   const files = {
     "package.json": "{}",
     "README.md": "",
-    "dist/index.js": `export * from "./a.js"\nexport const b = () => import(\`./b.js\`)\n//# sourceMappingURL=index.js.map`,
+    "dist/index.js": `export * from "./a.js"\nexport const b = () => import(\`./b.js\`)\nconst c = new URL("./read.txt", import.meta.url)\n//# sourceMappingURL=index.js.map`,
     "dist/index.js.map": JSON.stringify({ sources: ["../src/index.ts"] }),
     "dist/a.js": "export const a = 1",
     "dist/b.js": "export const b = 1",
+    "dist/read.txt": "",
     "dist/index.d.ts": `export type A = import("./a.ts").A\nexport type { C } from "./c.ts"`,
     "dist/a.d.ts": "export type A = 1",
     "dist/c.d.ts": "export type C = 1",
@@ -40,7 +41,7 @@ describe("The files of a package", () => {
   }
   const manifest = { exports: { "./package.json": "./package.json", ".": "./dist/index.js" } }
 
-  it("Files are published that imports, types, source maps and sources reach, and no others", () =>
+  it("Only files reached by imports, types, source maps and sources are published", () =>
     inFolder(files, (directory) => {
       const unused = ["dist/b.d.ts", "dist/unused.js", "src/unused.ts"]
       assert.deepStrictEqual(reach(directory, manifest).unreachable, unused)
@@ -50,7 +51,7 @@ describe("The files of a package", () => {
       assert.isTrue(reach(directory, manifest).reached.has("src/index.ts"))
     }))
 
-  it("Files that are named and not there are missing, with the file that names them", () => {
+  it("Missing files are reported along with the file that references them", () => {
     const { "dist/a.js": _, "src/index.ts": __, ...rest } = files
     inFolder(rest, (directory) => {
       const { missing } = reach(directory, { ...manifest, bin: { command: "./dist/bin.js" } })
@@ -63,11 +64,11 @@ describe("The files of a package", () => {
   })
 })
 
-describe("A published package", () => {
+describe("Published packages", () => {
   const packages = published()
   const workspace = manifestOf(root)
 
-  it("A published package comes after those that it depends on", () => {
+  it("A package is published after its dependencies", () => {
     const names = packages.map(({ manifest }) => manifest.name)
     assert.isAtLeast(names.length, 8)
     for (const [index, { manifest }] of packages.entries()) {
@@ -76,11 +77,11 @@ describe("A published package", () => {
     }
   })
 
-  // What pnpm writes when it packs: scripts, TypeScript as exports and `workspace:` are those of the workspace.
+  // pnpm replaces these when it packs: scripts, TypeScript exports and `workspace:` versions.
   const ofWorkspace = /^it ships scripts$|is TypeScript$|which no registry knows$|^there is no LICENSE$/
 
   it.each(packages.map(({ directory, manifest }) => [manifest.name, directory, manifest] as const))(
-    "%s has all that its manifest must say, and refuses to be packed by itself",
+    "%s has a complete manifest and refuses to be packed on its own",
     (_, directory, manifest) => {
       const found = problems(directory, manifest, workspace).filter((problem) => !ofWorkspace.test(problem))
       assert.deepStrictEqual(found, [])
@@ -88,7 +89,7 @@ describe("A published package", () => {
     }
   )
 
-  it("A package that is packed alone is refused with the command that packs all", () => {
+  it("Packing a single package is refused, with the command that packs all", () => {
     const env = { ...process.env, npm_package_name: "@effect-mcp/core", EFFECT_MCP_RELEASE: undefined }
     const args = [path.join(root, "scripts/prepack.mjs")]
     const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: "utf8" })
@@ -97,7 +98,7 @@ describe("A published package", () => {
     assert.include(stderr, "npm run release -- --dry-run")
   })
 
-  it("A package whose manifest says too little is refused", () =>
+  it("An incomplete manifest is rejected", () =>
     inFolder({ "CHANGELOG.md": "# a\n\n## 1.0.0\n" }, (directory) => {
       const manifest = { name: "a", version: "1.0.1", dependencies: { b: "workspace:*" }, exports: { ".": "./a.ts" } }
       const found = problems(directory, manifest, workspace)
@@ -111,8 +112,8 @@ describe("A published package", () => {
     }))
 })
 
-describe("The local registry", () => {
-  it("The local registry gives back what was published, and refuses the same package twice", async () => {
+describe("Local registry", () => {
+  it("The registry returns what was published and rejects the same package twice", async () => {
     const registry = await Registry.open()
     try {
       const packument = JSON.stringify({
@@ -136,8 +137,8 @@ describe("The local registry", () => {
   })
 })
 
-describe("The documents", () => {
-  it("The documents of the workspace name the command", () => {
+describe("Documents", () => {
+  it("The workspace's documents name the command", () => {
     assert.include(readFileSync(path.join(root, "CONTRIBUTING.md"), "utf8"), "npm run release -- --dry-run")
   })
 })

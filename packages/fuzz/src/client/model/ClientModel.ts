@@ -1,15 +1,13 @@
-/**
- * What is known of a conversation from the side of the server: what it gave to the client, and what the client has sent.
- */
+/** The server's view of a conversation: the messages and values it gave to the client, and everything the client has sent. */
 import type { Version } from "@effect-mcp/protocol/Revision"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { ServerFault } from "./ServerScript.ts"
 
 type Headers = { readonly [name: string]: string }
 
-/** One HTTP request of the client, or a line that it has written. */
+/** An HTTP request or a line from the client. */
 export interface Sent {
-  /** Over stdio: `LINE`. */
+  /** HTTP method, or `LINE` over stdio. */
   readonly method: string
   readonly path: string
   /** Names are lower-case. */
@@ -25,7 +23,7 @@ export interface ClientRequest {
   readonly method: string
   readonly params: unknown
   readonly sent: Sent
-  /** Whether its response was given, or given up. */
+  /** True once its response was sent or abandoned. */
   over: boolean
 }
 
@@ -35,12 +33,12 @@ export interface SentQuestion {
   readonly method: string
   readonly params: unknown
   readonly at: number
-  /** Whether the client was ready for it. */
+  /** True if the client had finished the handshake and must answer. */
   readonly isDue: boolean
   answered: boolean
 }
 
-/** What one round of a request was answered with in 2026-07-28. */
+/** The questions of one round, to which the client must reply (2026-07-28). */
 export interface RequestRound {
   readonly method: string
   readonly name: unknown
@@ -49,7 +47,7 @@ export interface RequestRound {
   readonly keys: ReadonlyArray<string>
 }
 
-/** A stream whose connection the server closed, and that the client may resume. */
+/** A stream that the server cut and the client may resume. */
 export interface CutStream {
   readonly lastEventId: string
   readonly retry: number
@@ -57,23 +55,23 @@ export interface CutStream {
   resumed: boolean
 }
 
-/** A process of the server that a client over stdio has started. */
+/** A server process that a client started over stdio. */
 export interface ServerProcess {
-  /** Whether its stdin ended. */
+  /** True once its stdin has ended. */
   inputEnded: boolean
-  /** The signals that it received, in order. */
+  /** Received signals, in order. */
   readonly signals: Array<string>
-  /** Whether a signal came before the end of stdin. */
+  /** True if a signal came before stdin ended. */
   signalFirst: boolean
-  /** Whether it stays when its stdin ends, and when SIGTERM comes. */
+  /** True if it keeps running after stdin ends (`input`) and after SIGTERM (`signals`). */
   readonly lingers: { readonly input: boolean; readonly signals: boolean }
-  /** `exited`: as a server does; `broke`: in the middle of a request; `killed`: it had no say in it. */
+  /** `exited`: as a server should; `broke`: in the middle of a request; `killed`: without a chance to react. */
   state: "runs" | "exited" | "broke" | "killed"
 }
 
 /** How a client ended. */
 export interface Ending {
-  /** `done`: it did what it wanted; `failed`: it says that it did not; `crashed`: it broke; `hung`: it did not end at all. */
+  /** `done`: the client succeeded; `failed`: it reported an error; `crashed`: it died of a bug; `hung`: it never ended. */
   readonly kind: "done" | "failed" | "crashed" | "hung"
   readonly how: string
 }
@@ -94,18 +92,18 @@ export class ClientModel {
   /** Tools that a client must not call. */
   readonly forbidden = new Set<string>()
   session: string | undefined
-  /** The sessions that were forgotten, and whether the client was told so. */
+  /** Sessions that the server forgot, and whether a response has said so. */
   readonly expired = new Map<string, boolean>()
-  /** What the client declared. */
+  /** Capabilities that the client declared. */
   declares: JsonObject = {}
   phase: "new" | "opening" | "open" | "ready" = "new"
   /** The version in the result of `initialize`. */
   agreed: unknown
-  /** Whether that version is none that any client speaks. */
+  /** True if no client supports that version. */
   impossible = false
-  /** Whether the client ended the session by a DELETE. */
+  /** True if the client ended the session with a DELETE. */
   removed = false
-  /** Pages of lists that were asked for, and whether they had an end. */
+  /** Number of requested pages, and whether a cursor was issued twice. */
   pages = 0
   endless = false
 
@@ -117,7 +115,7 @@ export class ClientModel {
     if (this.stateless) this.phase = "ready"
   }
 
-  /** Begins anew, as `initialize` does. */
+  /** Starts over after `initialize`. */
   reopen(): void {
     this.phase = "opening"
     this.agreed = undefined

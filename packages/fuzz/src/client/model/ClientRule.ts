@@ -1,25 +1,26 @@
 /**
- * Rules about clients: what a misbehaving server observes is held against them, as the rules about servers hold what a client observes.
+ * Rules about clients. They judge the observations of a misbehaving server, just as the rules about servers judge the observations of a
+ * client.
  */
 import { type Count, count, type Found, holdsIn, type Statement, type Verdict } from "../../model/Rule.ts"
 import type { ClientRequest, ClientModel, CutStream, Ending, SentQuestion, Sent } from "./ClientModel.ts"
 
-/** What is observed, by the name that rules use. */
+/** Events that rules can observe, by name. */
 export interface ClientObservations {
-  /** Any HTTP request, or any line. `json`: its body; undefined where that is no JSON. */
+  /** Any HTTP request or line. `json` is its body, or `undefined` if the body is not JSON. */
   readonly Sent: { readonly sent: Sent; readonly json: unknown }
-  /** A message that is none, or no JSON. */
+  /** Input that is not JSON, or not a JSON-RPC message. */
   readonly Invalid: { readonly text: string; readonly reason: string }
   readonly Requested: { readonly asked: ClientRequest }
   readonly Notified: { readonly method: string; readonly params: unknown; readonly sent: Sent }
-  /** A response; with the question of that id. */
+  /** A response, with the question that has its id. */
   readonly Replied: {
     readonly id: unknown
     readonly result: unknown
     readonly error: unknown
     readonly question: SentQuestion | undefined
   }
-  /** A question that was not answered in time, while the client was there. */
+  /** A question that a connected client did not answer in time. */
   readonly Unanswered: { readonly question: SentQuestion }
   /** A GET that resumes a stream. */
   readonly Resumed: { readonly lastEventId: string; readonly cut: CutStream | undefined; readonly at: number }
@@ -30,7 +31,7 @@ export type ClientObservation = {
   readonly [N in keyof ClientObservations]: { readonly _tag: N } & ClientObservations[N]
 }[keyof ClientObservations]
 
-/** A rule about clients. The model is as it was before the observation. */
+/** A rule about clients. It sees the model as it was before the observation. */
 export interface ClientRule extends Statement {
   readonly on: {
     readonly [N in keyof ClientObservations]?: (observation: ClientObservations[N], model: ClientModel) => Verdict
@@ -46,7 +47,7 @@ const verdictOf = <N extends keyof ClientObservations>(
   return handler?.(observation, model)
 }
 
-/** Holds observations of one conversation against rules. */
+/** Checks the observations of one conversation against rules. */
 export class ClientJudge {
   readonly counts = new Map<string, Count>()
   readonly found: Array<Found> = []

@@ -1,57 +1,58 @@
 /**
- * What a misbehaving server does to a client, as data: it is generated, stored as JSON, played, replayed and shrunk.
+ * A misbehaving server's behavior as data. It can be generated, stored as JSON, played, replayed and shrunk.
  *
- * The server is right but for its faults. A fault belongs to the n-th request of a method, so it stays meaningful when others are taken out.
+ * The server is correct except for its faults. Each fault belongs to the nth request with a given method, so it still makes sense when
+ * other faults are removed.
  */
 import { all } from "@effect-mcp/protocol/Revision"
 import * as Schema from "effect/Schema"
 
-/** A recording may come from anywhere: what no server can do is refused with the place where it stands. */
+/** A recording may come from anywhere, so values that no server can use are rejected along with their location. */
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
 const Act = Schema.Union([
-  /** Sends a message before the response: a notification, a stray response, anything. */
+  /** Sends a message before the response: a notification, a stray response, or anything else. */
   Schema.TaggedStruct("Tell", { message: Schema.Json }),
-  /** Asks the client before the response, and waits a moment for its answer. */
+  /** Asks the client a question before responding, and waits briefly for its answer. */
   Schema.TaggedStruct("Ask", {
     method: Schema.String,
     params: Schema.optionalKey(Schema.Json),
-    /** Default: a fresh string. */
+    /** ID of the question. Default: a new string. */
     id: Schema.optionalKey(Schema.Json)
   }),
-  /** Writes this before the response, as it is, into the stream of events or to stdout. */
+  /** Writes this text, unchanged, to the event stream or stdout before the response. */
   Schema.TaggedStruct("Text", { text: Schema.String }),
-  /** Another result; null means one that is null. */
+  /** Replaces the result. Use null for a result that is null. */
   Schema.TaggedStruct("Result", { result: Schema.Json }),
-  /** Members that the result has in place of its own. */
+  /** Replaces individual fields of the result. */
   Schema.TaggedStruct("Merge", { members: Schema.Record(Schema.String, Schema.Json) }),
   Schema.TaggedStruct("Error", { error: Schema.Json }),
-  /** A response with another id. */
+  /** Responds with a different ID. */
   Schema.TaggedStruct("Id", { id: Schema.Json }),
   Schema.TaggedStruct("Twice", {}),
   Schema.TaggedStruct("Never", {}),
   Schema.TaggedStruct("Late", { milliseconds: between(0, 3_600_000) }),
-  /** The response has a text of this many characters. */
+  /** Includes a string with this many characters in the response. */
   Schema.TaggedStruct("Huge", { characters: between(0, 100_000_000) }),
-  /** Writes the response in so many pieces, with a pause behind each. */
+  /** Writes the response in this many pieces, pausing after each one. */
   Schema.TaggedStruct("Pieces", { count: between(1, 1_000_000) }),
-  /** Writes this to stderr before the response. Over stdio only. */
+  /** Writes this text to stderr before the response. Only over stdio. */
   Schema.TaggedStruct("Log", { text: Schema.String }),
-  /** The server stays when its stdin ends; with `signals` also when SIGTERM comes. Over stdio only. */
+  /** Keeps the server running after its stdin ends and, with `signals`, also after SIGTERM. Only over stdio. */
   Schema.TaggedStruct("Linger", { signals: Schema.Boolean }),
-  /** Another HTTP status and body. */
+  /** Responds with a different HTTP status and body. */
   Schema.TaggedStruct("Status", { status: between(200, 599), type: Schema.String, body: Schema.String }),
-  /** Closes the connection before the response; behind an event id it can be resumed. Over stdio the server exits. */
+  /** Closes the connection before the response. If an event ID was sent, the stream can be resumed. Over stdio, the server exits. */
   Schema.TaggedStruct("Cut", { resumable: Schema.Boolean, retry: Schema.optionalKey(Schema.Int) }),
-  /** Forgets the session: this request and all later ones of the session get status 404. */
+  /** Forgets the session. This request and all later requests in the session receive status 404. */
   Schema.TaggedStruct("Expire", {})
 ])
 export type Act = typeof Act.Type
 
 export const ServerFault = Schema.Struct({
-  /** The method of the request; `shutdown` where stdin ends. */
+  /** Method of the request, or `shutdown` for the moment stdin ends. */
   on: Schema.String,
-  /** Which request of that method, from 0. Default: every one. */
+  /** Index of the request with this method, starting at 0. Default: every request. */
   nth: Schema.optionalKey(Schema.Int),
   act: Act
 })
@@ -59,19 +60,19 @@ export type ServerFault = typeof ServerFault.Type
 
 export const ServerScript = Schema.Struct({
   revision: Schema.Literals(all.map(({ version }) => version)),
-  /** Whether responses are streams of events. Default: they are JSON, unless a fault needs a stream. */
+  /** Whether to send responses as event streams. Default: as JSON, unless a fault needs a stream. */
   streams: Schema.Boolean,
-  /** Whether the server gives a session id, in the revisions that have them. */
+  /** Whether to hand out session ids in revisions that have sessions. */
   sessions: Schema.Boolean,
-  /** The cursors of the pages of every list. Default: lists have one page. */
+  /** Cursors of the pages in every list. Default: one page per list. */
   pages: Schema.Array(Schema.String),
-  /** Tools that are listed beside `add_numbers`. */
+  /** Tools to list in addition to `add_numbers`. */
   tools: Schema.Array(Schema.Json),
   faults: Schema.Array(ServerFault)
 })
 export type ServerScript = typeof ServerScript.Type
 
-/** A right server. */
+/** Returns the script of a correct server. */
 export const right = (revision: ServerScript["revision"]): ServerScript => ({
   revision,
   streams: false,
@@ -81,11 +82,11 @@ export const right = (revision: ServerScript["revision"]): ServerScript => ({
   faults: []
 })
 
-/** Whether the client may have to wait, or tries again, as long as it likes. */
+/** True if a client may wait or retry forever because of this fault. */
 export const isEndless = ({ act }: ServerFault): boolean =>
   ["Never", "Cut", "Id"].includes(act._tag) || (act._tag === "Status" && (act.status === 429 || act.status >= 500))
 
-/** Faults that a client must survive: it can still do all that it wanted. The others may end what it does, but not break it. */
+/** True for faults that must not keep the client from succeeding. Other faults may end its work, but must not crash it. */
 export const isHarmless = ({ act }: ServerFault): boolean => {
   switch (act._tag) {
     case "Tell":

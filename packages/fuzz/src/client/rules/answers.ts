@@ -1,4 +1,4 @@
-/** Rules of how a client answers what the server asks. */
+/** Rules about a client's answers to the server's questions. */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Verdict } from "../../model/Rule.ts"
 import { show, violated } from "../../rules/judge.ts"
@@ -10,7 +10,7 @@ const latestStateful = "2025-11-25"
 
 type Replied = ClientObservations["Replied"]
 
-/** The capability of the client that a question needs. */
+/** The client capability that each question requires. */
 const needs: { readonly [method: string]: string } = {
   "roots/list": "roots",
   "sampling/createMessage": "sampling",
@@ -41,7 +41,7 @@ export const answers: ReadonlyArray<ClientRule> = [
       Replied: ({ error, id, question, result }) => {
         if (question !== undefined) return "pass"
         if (id === undefined || id === null) return undefined
-        return violated(`The server has asked nothing with the id ${show(id)}: ${show(result ?? error)}`)
+        return violated(`The server has not asked anything with the id ${show(id)}: ${show(result ?? error)}`)
       }
     }
   },
@@ -59,11 +59,11 @@ export const answers: ReadonlyArray<ClientRule> = [
         const junk = faults.some(
           ({ act }) => act._tag === "Text" || (act._tag === "Tell" && !isNotification(act.message))
         )
-        // An error without an id may answer what was no message at all.
+        // An error without an id may answer something that was not a valid message.
         return id === undefined || id === null
           ? junk
             ? undefined
-            : violated(`The error ${show(error)} answers what was no request`)
+            : violated(`The error ${show(error)} answers a message that was not a request`)
           : undefined
       }
     }
@@ -100,7 +100,7 @@ export const answers: ReadonlyArray<ClientRule> = [
   {
     name: "client-unknown-refused",
     level: "robustness",
-    text: "A client answers a request of a method that it does not know with an error.",
+    text: "A client answers a request for an unknown method with an error.",
     until: latestStateful,
     on: replied("fuzz/unknown", ({ error, result }) =>
       error === undefined ? violated(`It is answered with the result ${show(result)}`) : "pass"
@@ -111,7 +111,7 @@ export const answers: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "lifecycle.operation.capabilities-respected",
     section: "basic/lifecycle#operation",
-    text: "A client answers only what it declared: anything else with an error.",
+    text: "A client only answers requests it declared support for, and rejects all others with an error.",
     until: latestStateful,
     softerUntil: "2025-03-26",
     on: {
@@ -120,7 +120,7 @@ export const answers: ReadonlyArray<ClientRule> = [
         if (needed === undefined || declares(model, needed)) return undefined
         return error !== undefined
           ? "pass"
-          : violated(`${question?.method} is answered with ${show(result)}, and ${needed} was not declared`, needed)
+          : violated(`${question?.method} is answered with ${show(result)}, but ${needed} was not declared`, needed)
       }
     }
   },

@@ -1,4 +1,4 @@
-/** Rules of how a client ends: what it must survive, and that it ends at all. */
+/** Rules about how a client ends: it must survive some faults, and it must not hang. */
 import { show, violated } from "../../rules/judge.ts"
 import type { ClientModel } from "../model/ClientModel.ts"
 import type { ClientObservations, ClientRule } from "../model/ClientRule.ts"
@@ -14,11 +14,11 @@ const about = ({ act, on }: ServerFault): string => {
   return `${act._tag} ${what}`.trim() + (on === "*" ? "" : ` ${on}`)
 }
 
-/** What a server with one fault does; with several it is not known which one is the reason. */
+/** Returns the server's fault if it has only one. With several it is unclear which one is the cause. */
 const only = (faults: ReadonlyArray<ServerFault>): ServerFault | undefined =>
   faults.length === 1 ? faults[0] : undefined
 
-/** The client does what it wanted, whatever these faults are. */
+/** Requires that the client succeeds despite this fault. */
 export const survives =
   (concerns: (fault: ServerFault) => boolean) =>
   ({ ending: { how, kind } }: Ended, { faults }: ClientModel) => {
@@ -36,7 +36,7 @@ export const endings: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "http.post.client-supports-both",
     section: "basic/transports#sending-messages-to-the-server",
-    text: "A client understands a JSON answer as well as a stream of events.",
+    text: "A client understands JSON responses as well as event streams.",
     since: "2025-03-26",
     transport: "http",
     on: {
@@ -45,7 +45,7 @@ export const endings: ReadonlyArray<ClientRule> = [
           ? undefined
           : kind === "done"
             ? "pass"
-            : violated(`With a right server the client ${kind}: ${how}`)
+            : violated(`With a correct server, the client ${kind}: ${how}`)
     }
   },
   {
@@ -69,7 +69,7 @@ export const endings: ReadonlyArray<ClientRule> = [
   {
     name: "client-carries-on",
     level: "robustness",
-    text: "A client carries on after messages that do not concern it, and after questions that it refuses.",
+    text: "A client keeps going after messages that do not concern it, and after questions that it rejects.",
     on: {
       Ended: survives(
         (fault) =>
@@ -82,7 +82,7 @@ export const endings: ReadonlyArray<ClientRule> = [
   {
     name: "client-crashes",
     level: "robustness",
-    text: "A client ends by itself, whatever a server does.",
+    text: "A client exits by itself, whatever a server does.",
     on: {
       Ended: ({ ending: { how, kind } }, { faults }) => {
         const fault = only(faults)
@@ -94,12 +94,12 @@ export const endings: ReadonlyArray<ClientRule> = [
   {
     name: "client-hangs",
     level: "robustness",
-    text: "A client ends soon once every one of its requests is answered, rightly or not.",
+    text: "A client exits soon after all of its requests are answered, correctly or not.",
     on: {
       Ended: ({ ending: { kind } }, { asked, faults }) => {
         const fault = only(faults)
         if (fault === undefined || isEndless(fault)) return undefined
-        return kind === "hung" ? violated(`It waits on after ${show(asked.at(-1)?.method)}`, about(fault)) : "pass"
+        return kind === "hung" ? violated(`It keeps waiting after ${show(asked.at(-1)?.method)}`, about(fault)) : "pass"
       }
     }
   }

@@ -1,4 +1,4 @@
-/** Rules of clients over Streamable HTTP: headers, sessions, streams that are resumed. */
+/** Rules about clients over Streamable HTTP: headers, sessions, resumed streams. */
 import type { Verdict } from "../../model/Rule.ts"
 import { show, violated } from "../../rules/judge.ts"
 import type { ClientModel, Sent } from "../model/ClientModel.ts"
@@ -20,7 +20,7 @@ const sent = (
 const accepts = ({ headers }: Sent, type: string): boolean =>
   (headers["accept"] ?? "").split(",").some((part) => part.split(";")[0]?.trim().toLowerCase() === type)
 
-/** Requests behind an answer to `initialize`, which is not known to come to nothing. */
+/** True for requests after a handshake that may have succeeded. */
 const isLater = (json: unknown, { impossible, phase, stateless }: ClientModel): boolean =>
   !stateless && !impossible && (phase === "open" || phase === "ready") && at(json, "method") !== "initialize"
 
@@ -77,7 +77,7 @@ const rules: ReadonlyArray<ClientRule> = [
         const { session } = model
         if (session === undefined || !isLater(json, model)) return undefined
         const given = headers["mcp-session-id"]
-        // A request of the session before may still be on its way.
+        // A request of the previous session may still be on its way.
         if (given === session || (given !== undefined && model.expired.has(given))) return "pass"
         return violated(`A ${method} has the session id ${show(given)} and not ${show(session)}`)
       }
@@ -106,7 +106,7 @@ const rules: ReadonlyArray<ClientRule> = [
     level: "SHOULD",
     requirement: "http.session.delete",
     section: `${page}#session-management`,
-    text: "A client that needs its session no more sends DELETE with the session id.",
+    text: "A client that no longer needs its session sends DELETE with the session id.",
     since: "2025-03-26",
     until: latestStateful,
     on: {
@@ -115,7 +115,7 @@ const rules: ReadonlyArray<ClientRule> = [
           ? undefined
           : removed
             ? "pass"
-            : violated("The client ended without it")
+            : violated("The client exited without it")
     }
   },
   {
@@ -165,14 +165,14 @@ const rules: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "http.post-stream.retry-respected",
     section: `${page}#sending-messages-to-the-server`,
-    text: "A client waits as long as `retry` says before it reconnects.",
+    text: "A client waits for the time in `retry` before it reconnects.",
     since: "2025-11-25",
     until: "2025-11-25",
     on: {
       Resumed: ({ at, cut }) => {
         if (cut === undefined) return undefined
         const waited = at - cut.at
-        // Timers of platforms are a little early.
+        // Timers may fire slightly early.
         return waited >= cut.retry * 0.9 - 5
           ? "pass"
           : violated(`It waits ${Math.round(waited)} ms instead of ${cut.retry}`)

@@ -1,4 +1,4 @@
-/** Rules of what a client says: messages, ids, the handshake, cursors, cancellations. */
+/** Rules about a client's messages: ids, the handshake, cursors, cancellations. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Verdict } from "../../model/Rule.ts"
@@ -30,7 +30,7 @@ const token = requested(({ params }, { asked }) => {
   const given = at(params, "_meta", "progressToken")
   if (given === undefined) return undefined
   const other = asked.find((other) => !other.over && keyOf(at(other.params, "_meta", "progressToken")) === keyOf(given))
-  return other === undefined ? "pass" : violated(`The token ${show(given)} is that of an open ${other.method}`)
+  return other === undefined ? "pass" : violated(`The token ${show(given)} belongs to an open ${other.method}`)
 })
 
 const cancelled = (check: (id: unknown, target: ClientRequest | undefined) => Verdict): ClientRule["on"] => ({
@@ -65,7 +65,7 @@ export const messages: ReadonlyArray<ClientRule> = [
     until: latestStateful,
     on: requested(({ id, method }, { ids }) => {
       if (method === "initialize") return undefined
-      return ids.has(keyOf(id)) ? violated(`${method} has the id ${show(id)}, as a request before`) : "pass"
+      return ids.has(keyOf(id)) ? violated(`${method} has the id ${show(id)}, like an earlier request`) : "pass"
     })
   },
   {
@@ -73,7 +73,7 @@ export const messages: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "json-rpc.request.id-in-flight",
     section: "basic#requests",
-    text: "A request never has the id of another one whose response the client still awaits.",
+    text: "A request never has the id of another request that is still waiting for its response.",
     since: "2026-07-28",
     on: requested(({ id, method }, { asked }) =>
       asked.some((other) => !other.over && keyOf(other.id) === keyOf(id))
@@ -89,7 +89,7 @@ export const messages: ReadonlyArray<ClientRule> = [
     text: "The initialize exchange is the first interaction of a connection.",
     until: latestStateful,
     on: requested(({ method }, { phase }) =>
-      // A client of both eras asks first which one the server is of.
+      // A client of both eras first finds out which one the server supports.
       phase !== "new" || method === "ping" || method === "server/discover"
         ? undefined
         : method === "initialize"
@@ -144,7 +144,7 @@ export const messages: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "lifecycle.version.client-disconnects",
     section: "basic/lifecycle#version-negotiation",
-    text: "A client that is answered with a version it cannot speak ends the connection.",
+    text: "A client closes the connection if the server answers with a version that the client does not support.",
     until: latestStateful,
     on: {
       Requested: ({ asked: { method } }, { agreed, impossible, phase }) =>
@@ -204,13 +204,13 @@ export const messages: ReadonlyArray<ClientRule> = [
       if (cursor === undefined) return undefined
       return typeof cursor === "string" && cursors.has(cursor)
         ? "pass"
-        : violated(`${method} has the cursor ${show(cursor)}, which the server never gave`)
+        : violated(`${method} has the cursor ${show(cursor)}, which the server never returned`)
     })
   },
   {
     name: "client-pages-end",
     level: "robustness",
-    text: "A client does not read pages without an end.",
+    text: "A client does not read endless pages forever.",
     on: {
       Ended: (_, { endless, pages }) =>
         endless

@@ -1,4 +1,4 @@
-/** Rules of clients in 2026-07-28: declarations in `_meta`, headers that mirror, rounds of input. */
+/** Rules about clients in 2026-07-28: declarations in `_meta`, mirrored headers, rounds of input. */
 import * as MirrorHeaders from "@effect-mcp/protocol/Headers"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -15,7 +15,7 @@ const requested = (check: (asked: ClientRequest, model: ClientModel) => Verdict)
   Requested: ({ asked }, model) => (asked.method === "initialize" ? undefined : check(asked, model))
 })
 
-/** The newest round of questions that a request answers. */
+/** Judges requests that answer a round of questions. */
 const retried = (check: (asked: ClientRequest, round: RequestRound, model: ClientModel) => Verdict): ClientRule["on"] =>
   requested((asked, model) => {
     const { params } = asked
@@ -24,7 +24,7 @@ const retried = (check: (asked: ClientRequest, round: RequestRound, model: Clien
     return isRetry && round !== undefined ? check(asked, round, model) : undefined
   })
 
-/** A name is sent as it is, or in Base64 where it is no plain header value. */
+/** Requires the name in a header: unchanged, or in Base64 if it is not a plain header value. */
 const mirrors = ({ method, params, sent: { headers } }: ClientRequest): Verdict => {
   const given = MirrorHeaders.of({ jsonrpc: "2.0", id: 0, method, params: isJsonObject(params) ? params : {} }, [])
   for (const [name, value] of Object.entries(given)) {
@@ -89,13 +89,13 @@ export const stateless: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "http.version.matches-body",
     section: `${page}#protocol-version-header`,
-    text: "The version header is the version that `_meta` declares.",
+    text: "The version header matches the version in `_meta`.",
     since,
     transport: "http",
     on: requested(({ params, sent: { headers } }) => {
       const [header, body] = [headers["mcp-protocol-version"], at(params, "_meta", Meta.protocolVersion)]
       if (header === undefined || body === undefined) return undefined
-      return header === body ? "pass" : violated(`It is ${show(header)}, and the body says ${show(body)}`)
+      return header === body ? "pass" : violated(`It is ${show(header)}, but the body has ${show(body)}`)
     })
   },
   {
@@ -103,7 +103,7 @@ export const stateless: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "mrtr.client.state-echoed",
     section: "basic/patterns/mrtr#client-requirements-basic-workflow",
-    text: "The next try carries the state exactly as it was given.",
+    text: "A retry carries the state exactly as it was received.",
     since,
     on: retried(({ params }, { state }) => {
       if (state === undefined) return undefined
@@ -116,7 +116,7 @@ export const stateless: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "mrtr.client.state-not-invented",
     section: "basic/patterns/mrtr#client-requirements-basic-workflow",
-    text: "The next try carries no state where the result had none.",
+    text: "A retry carries no state if the result had none.",
     since,
     on: retried(({ params }, { state }) => {
       if (state !== undefined) return undefined
@@ -129,7 +129,7 @@ export const stateless: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "mrtr.client.new-id",
     section: "basic/patterns/mrtr#client-requirements-basic-workflow",
-    text: "The next try has another id than the one before.",
+    text: "A retry has a different id than the previous attempt.",
     since,
     on: retried(({ id }, round) =>
       JSON.stringify(id) === JSON.stringify(round.id) ? violated(`Both have ${show(id)}`) : "pass"
@@ -140,7 +140,7 @@ export const stateless: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "mrtr.client.answers-all",
     section: "basic/patterns/mrtr#client-requirements-basic-workflow",
-    text: "A client has the answers to all questions before it tries again.",
+    text: "A client has answers to all questions before it retries.",
     since,
     on: retried(({ params }, { keys }) => {
       const missing = keys.find((key) => at(params, "inputResponses", key) === undefined)
@@ -152,7 +152,7 @@ export const stateless: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "tools.header.excluded",
     section: "server/tools#x-mcp-header",
-    text: "A tool with an invalid annotation of a header is missing from the list that a client gives.",
+    text: "A tool with an invalid header annotation is missing from the client's list.",
     since,
     transport: "http",
     on: requested(({ method, params }, { forbidden }) =>
@@ -168,7 +168,7 @@ export const stateless: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "json-schema.ref.not-fetched",
     section: "basic#ref-resolution",
-    text: "A `$ref` to the network is never fetched by itself.",
+    text: "A `$ref` to a network address is never fetched automatically.",
     since,
     transport: "http",
     on: {

@@ -1,4 +1,4 @@
-/** Rules of clients over stdio: what they write, and how they end the processes of their servers. */
+/** Rules about clients over stdio: the lines they write, and how they stop their servers. */
 import type { Verdict } from "../../model/Rule.ts"
 import { show, violated } from "../../rules/judge.ts"
 import type { ClientModel, ServerProcess } from "../model/ClientModel.ts"
@@ -8,7 +8,7 @@ import { survives } from "./endings.ts"
 const latestStateful = "2025-11-25"
 const page = "basic/transports/stdio"
 
-/** Judges what became of the processes, where the client did its work. */
+/** Judges how the processes ended, if the client succeeded. */
 const ended = (
   concerns: (process: ServerProcess) => boolean,
   kept: (process: ServerProcess) => boolean,
@@ -31,7 +31,7 @@ const rules: ReadonlyArray<ClientRule> = [
     level: "MUST",
     requirement: "stdio.stdin.only-messages",
     section: "basic/transports#stdio",
-    text: "A client never writes anything to the server's stdin but messages.",
+    text: "A client only writes messages to the server's stdin.",
     on: {
       Sent: ({ json, sent: { body } }) => (json === undefined ? violated(`It writes the line ${show(body)}`) : "pass")
     }
@@ -55,7 +55,7 @@ const rules: ReadonlyArray<ClientRule> = [
     level: "SHOULD",
     requirement: "stdio.stderr.not-an-error",
     section: "basic/transports#stdio",
-    text: "A client does not take output on stderr for an error.",
+    text: "A client does not treat output on stderr as an error.",
     since: "2025-11-25",
     on: { Ended: survives(({ act }) => act._tag === "Log") }
   },
@@ -76,9 +76,9 @@ const rules: ReadonlyArray<ClientRule> = [
     level: "SHOULD",
     requirement: "lifecycle.shutdown.stdio-sigterm",
     section: "basic/lifecycle#stdio",
-    text: "A server that does not exit in reasonable time after its stdin ended gets SIGTERM.",
+    text: "A server that does not exit in reasonable time after its stdin is closed gets SIGTERM.",
     until: latestStateful,
-    on: ended(staysOn, isTold, "The client has ended, and the server runs on")
+    on: ended(staysOn, isTold, "The client has exited, but the server is still running")
   },
   {
     name: "client-kills",
@@ -90,7 +90,7 @@ const rules: ReadonlyArray<ClientRule> = [
     on: ended(
       (process) => staysOn(process) && process.lingers.signals && isTold(process),
       isKilled,
-      "The client has ended, and the server runs on after SIGTERM"
+      "The client has exited, but the server is still running after SIGTERM"
     )
   },
   {
@@ -98,12 +98,12 @@ const rules: ReadonlyArray<ClientRule> = [
     level: "SHOULD",
     requirement: "stdio.shutdown.forced",
     section: `${page}#shutdown`,
-    text: "A server that does not exit in reasonable time is terminated by force.",
+    text: "A server that does not exit in reasonable time is forcibly terminated.",
     since: "2026-07-28",
     on: ended(
       staysOn,
       (process) => isKilled(process) || (isTold(process) && !process.lingers.signals),
-      "The client has ended, and the server runs on"
+      "The client has exited, but the server is still running"
     )
   },
   {
@@ -115,9 +115,9 @@ const rules: ReadonlyArray<ClientRule> = [
     since: "2026-07-28",
     on: {
       Ended: (_, { asked, processes }) => {
-        // A call may have had an effect: a client may leave it to its user to try again, and end.
+        // A call may have had an effect, so a client may stop and let its user decide whether to retry.
         if (!processes.some(({ state }) => state === "broke") || asked.at(-1)?.method === "tools/call") return undefined
-        return processes.length === 1 ? violated("It does not start the server again") : "pass"
+        return processes.length === 1 ? violated("It does not restart the server") : "pass"
       }
     }
   },
@@ -128,7 +128,7 @@ const rules: ReadonlyArray<ClientRule> = [
     on: {
       Ended: ({ ending: { kind } }, { asked, processes }) => {
         if (processes.at(-1)?.state !== "broke") return undefined
-        return kind === "hung" ? violated(`It waits on for the response to ${show(asked.at(-1)?.method)}`) : "pass"
+        return kind === "hung" ? violated(`It keeps waiting for the response to ${show(asked.at(-1)?.method)}`) : "pass"
       }
     }
   }
