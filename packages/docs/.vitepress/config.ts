@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import * as path from "node:path"
 import { defineConfig } from "vitepress"
+import { draw } from "../src/Diagram.ts"
 
 const site = path.resolve(import.meta.dirname, "../.site")
 
@@ -17,13 +18,24 @@ export default defineConfig({
   head: [["link", { rel: "icon", href: "/icon.svg", type: "image/svg+xml" }]],
   vite: { build: { chunkSizeWarningLimit: 2000 } },
   markdown: {
-    theme: { light: "github-light-high-contrast", dark: "github-dark" }
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+    image: { lazyLoading: true },
+    config: (md) => {
+      const { fence } = md.renderer.rules
+      md.renderer.rules.fence = (tokens, index, options, env, self) => {
+        const token = tokens[index]
+        if (token?.info.trim() === "mermaid") return draw(token.content, `diagram-${index}`)
+        return fence?.(tokens, index, options, env, self) ?? ""
+      }
+    }
   },
   themeConfig: {
     outline: [2, 3],
     search: {
       provider: "local",
       options: {
+        // The text around each match.
+        detailedView: true,
         miniSearch: {
           searchOptions: {
             combineWith: "AND",

@@ -2,33 +2,29 @@
 import { existsSync, readFileSync } from "node:fs"
 import * as path from "node:path"
 import { parseSync } from "oxc-parser"
-import type { Comment, Directive, Statement } from "oxc-parser"
-import { type Package, published, root } from "./Repository.ts"
+import type { Directive, Statement } from "oxc-parser"
+import { commentBefore, optionTable, plain } from "./OptionTable.ts"
+import { hosted, type Package, published, root } from "./Repository.ts"
 
 export interface ApiPage {
-  /** Its path on the site, without an ending: `api/server/McpServer`. */
+  /** Path on the site, without an extension: `api/server/McpServer`. */
   readonly name: string
   readonly title: string
   readonly text: string
 }
 
-/** The text of a docstring without its marks. */
-const plain = (comment: string): string =>
-  comment
-    .replace(/^\*/, "")
-    .replaceAll(/^[ \t]*\* ?/gm, "")
-    .trim()
-
-/** A docstring as Markdown: its tags become labels, and what looks like HTML stays text. */
+/** Converts a docstring to Markdown. Tags become labels, and text that looks like HTML stays text. */
 const described = (comment: string): string => {
   const inline = plain(comment).replaceAll(/\{@link (\S+?)\}/g, "`$1`")
-  const tagged = inline.replaceAll(/^@example[ \t]*(.*)$/gm, (_, title: string) => `**Example** ${title}\n`)
+  const tagged = inline
+    .replaceAll(/^@see (https\S+)[ \t]*(.*)$/gm, (_, url: string, title: string) => `See [${title || url}](${url}).`)
+    .replaceAll(/^@example[ \t]*(.*)$/gm, (_, title: string) => `**Example** ${title}\n`)
   let fence = false
   return tagged
     .split("\n")
     .map((line) => {
       if (line.startsWith("```")) fence = !fence
-      // Vue would take angle brackets and double braces in prose for its own.
+      // Vue would interpret angle brackets and double braces in prose.
       return fence || line.startsWith("```")
         ? line
         : line.replaceAll(/(`[^`]*`)|[<{]/g, (mark, code) => code ?? `\\${mark}`)
@@ -51,13 +47,7 @@ const namesOf = (statement: Statement | Directive): ReadonlyArray<string> => {
   return "id" in declaration && declaration.id?.type === "Identifier" ? [declaration.id.name] : []
 }
 
-const commentBefore = (comments: ReadonlyArray<Comment>, text: string, start: number): Comment | undefined =>
-  comments.findLast(
-    ({ end, type, value }) =>
-      type === "Block" && value.startsWith("*") && end <= start && text.slice(end, start).trim() === ""
-  )
-
-/** The module behind an export of another: `export type { A } from "./B.ts"`, by its path. A namespace has a page of its own. */
+/** Returns the module that an export comes from, as in `export type { A } from "./B.ts"`, by its path. A namespace has its own page. */
 const sourceOf = (file: string, statement: Statement | Directive): string | undefined => {
   if (statement.type !== "ExportNamedDeclaration" && statement.type !== "ExportAllDeclaration") return undefined
   if (statement.type === "ExportAllDeclaration" && statement.exported !== null) return undefined
@@ -66,7 +56,7 @@ const sourceOf = (file: string, statement: Statement | Directive): string | unde
     : undefined
 }
 
-/** Which names of the other module are exported, by the names they get; undefined where all are. */
+/** Returns the names exported from the other module and their new names, or `undefined` if all are exported. */
 const exportedBy = (statement: Statement | Directive): ReadonlyMap<string, string> | undefined => {
   if (statement.type !== "ExportNamedDeclaration") return undefined
   const nameOf = (name: { readonly type: string; readonly name?: string; readonly value?: unknown }): string =>
@@ -74,7 +64,7 @@ const exportedBy = (statement: Statement | Directive): ReadonlyMap<string, strin
   return new Map(statement.specifiers.map(({ exported, local }) => [nameOf(local), nameOf(exported)]))
 }
 
-/** Expanded types of schemas have hundreds of lines: the rest is for editors. */
+/** Maximum number of lines of a signature, because expanded schema types have hundreds. */
 const longest = 60
 
 const cut = (code: string): string => {
@@ -84,26 +74,37 @@ const cut = (code: string): string => {
     : [...lines.slice(0, longest), `// ... ${lines.length - longest} more lines`].join("\n")
 }
 
-/** What it is, its signature, then its examples. */
-const entry = (name: string, code: string, comment: string): string => {
+/** Returns the source of a file of declarations, relative to the root, and the line that declares a name. */
+const placeOf = (file: string, name: string): string => {
+  const source = path
+    .relative(root, file)
+    .replace("/dist/", "/src/")
+    .replace(/\.d\.ts$/, ".ts")
+  const lines = readFileSync(path.join(root, source), "utf8").split("\n")
+  const line = lines.findIndex((text) => new RegExp(`^export (?:\\w+ )+${name}\\b`).test(text)) + 1
+  return `Defined in [${source}](${hosted(source)}${line === 0 ? "" : `#L${line}`})`
+}
+
+/** Formats the description of a name, its options or its signature, its examples, and where it is defined. */
+const entry = (name: string, signature: string, comment: string, place: string): string => {
   const text = described(comment)
   const [about = ""] = text.split("**Example**", 1)
-  return [`## ${name}`, about.trim(), `\`\`\`ts\n${cut(code)}\n\`\`\``, text.slice(about.length)]
+  return [`## ${name}`, about.trim(), signature, text.slice(about.length).trim(), place]
     .filter((part) => part !== "")
     .join("\n\n")
 }
 
-/** The entries of a module in the order of its declarations; those that it passes on from others, too. */
+/** Returns the entries of a module in the order of its declarations, including re-exports. */
 const entriesOf = (file: string, wanted?: ReadonlyMap<string, string>): ReadonlyArray<string> => {
   const text = readFileSync(file, "utf8")
   const { comments, program } = parseSync(file, text)
-  /** The base of a class of Effect, which the compiler writes as a constant of its own. */
+  /** Returns the base of an Effect class, which the compiler writes as a separate constant. */
   const baseOf = (name: string): string => {
     const statement = program.body.find((node) =>
       text.slice(node.start, node.start + 60).startsWith(`declare const ${name}_base:`)
     )
     const code = statement === undefined ? "" : text.slice(statement.start, statement.end)
-    // Of an error the class says it all.
+    // The class of an error needs no base.
     return code === "" || code.includes("YieldableError") ? "" : `${code}\n`
   }
   return program.body.flatMap((statement): ReadonlyArray<string> => {
@@ -114,10 +115,12 @@ const entriesOf = (file: string, wanted?: ReadonlyMap<string, string>): Readonly
       .slice(declaration.start, declaration.end)
       .replace(/^export declare /, "declare ")
       .replace(/^export /, "")
-    const comment = commentBefore(comments, text, declaration.start)?.value ?? ""
+    const comment = commentBefore({ comments, text }, declaration.start)
+    const table = optionTable({ comments, text }, statement, described)
     return declaration.names.flatMap((name) => {
       const shown = wanted === undefined ? name : wanted.get(name)
-      return shown === undefined ? [] : [entry(shown, `${baseOf(name)}${code}`, comment)]
+      const signature = table ?? `\`\`\`ts\n${cut(`${baseOf(name)}${code}`)}\n\`\`\``
+      return shown === undefined ? [] : [entry(shown, signature, comment, placeOf(file, name))]
     })
   })
 }
@@ -150,7 +153,7 @@ export interface ApiPackage {
   readonly modules: ReadonlyArray<ApiPage>
 }
 
-/** The public modules of the published packages, without `internal`. */
+/** Returns the public modules of the published packages, without `internal`. */
 export const read = (): ReadonlyArray<ApiPackage> =>
   published.flatMap((package_) => {
     const modules = package_.exports

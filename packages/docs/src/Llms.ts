@@ -1,4 +1,4 @@
-/** `llms.txt` for models: what there is, and where (https://llmstxt.org); `llms-full.txt` has the text of all pages. */
+/** Writes `llms.txt`, an index of the pages for models (https://llmstxt.org), and `llms-full.txt` with the text of all pages. */
 import type { ApiPackage } from "./Api.ts"
 import type { Group, Page } from "./Pages.ts"
 
@@ -18,7 +18,7 @@ export const short = (home: Page, groups: ReadonlyArray<Group>, api: ReadonlyArr
     )
   ].join("\n\n") + "\n"
 
-/** The pages one after the other, each with its place. */
+/** Returns the text of all pages, each with its URL. */
 export const full = (groups: ReadonlyArray<Group>): string =>
   groups
     .flatMap(({ pages }) => pages)

@@ -1,4 +1,4 @@
-/** Parts of Markdown documents: their title, and sections by heading. Lines inside of fences are no headings. */
+/** Finds titles and sections of Markdown documents. Lines inside fences are not headings. */
 
 interface Heading {
   readonly line: number
@@ -6,7 +6,7 @@ interface Heading {
   readonly text: string
 }
 
-/** The id of a heading in a link: words in small letters with hyphens between them, as VitePress and GitHub make it. */
+/** Returns the id of a heading: lower-case words with hyphens between them, as on GitHub and in VitePress. */
 export const slug = (heading: string): string =>
   heading
     .toLowerCase()
@@ -15,7 +15,7 @@ export const slug = (heading: string): string =>
     .trim()
     .replaceAll(/\s+/g, "-")
 
-/** Whether each line is inside of a fence, the fence's own lines included. */
+/** Returns, for each line, whether it is inside a fence. The fence's own lines count. */
 const fenced = (lines: ReadonlyArray<string>): ReadonlyArray<boolean> => {
   let fence: string | undefined
   return lines.map((line) => {
@@ -37,7 +37,7 @@ const headingsOf = (lines: ReadonlyArray<string>): ReadonlyArray<Heading> => {
   })
 }
 
-/** The lines outside of fences changed by `change`. */
+/** Applies `change` to the lines outside fences. */
 export const prose = (text: string, change: (line: string) => string): string => {
   const lines = text.split("\n")
   const inside = fenced(lines)
@@ -46,15 +46,15 @@ export const prose = (text: string, change: (line: string) => string): string =>
 
 export const titleOf = (text: string): string => headingsOf(text.split("\n"))[0]?.text ?? ""
 
-/** The first paragraph behind the title, in one line. */
+/** Returns the first paragraph after the title as one line. */
 export const summaryOf = (text: string): string => {
   const [, after = ""] = /^# .*\n+([^]*)$/m.exec(text) ?? []
   return (after.split(/\n\s*\n/)[0] ?? "").replaceAll(/\s+/g, " ").trim()
 }
 
 /**
- * The section of a heading with what is below it, by the heading's slug; `top` is what stands between the title and the first section.
- * Undefined where there is no such heading.
+ * Returns the section of a heading, including its subsections, by the heading's slug. `top` is the part between the title and the first
+ * section. Returns `undefined` if there is no such heading.
  */
 export const sectionOf = (text: string, id: string): string | undefined => {
   const lines = text.split("\n")

@@ -3,7 +3,17 @@ export const groups: ReadonlyArray<{ readonly title: string; readonly pages: Rea
   { title: "First steps", pages: ["start", "tools", "client", "testing", "http", "auth", "without-effect"] },
   {
     title: "More for your server",
-    pages: ["resources", "prompts", "progress", "asking", "existing-apis", "middleware", "extensions"]
+    pages: [
+      "resources",
+      "prompts",
+      "progress",
+      "asking",
+      "views",
+      "existing-apis",
+      "middleware",
+      "skills",
+      "extensions"
+    ]
   },
   {
     title: "Test and debug",
@@ -14,19 +24,22 @@ export const groups: ReadonlyArray<{ readonly title: string; readonly pages: Rea
       "fuzzing-clients",
       "recordings",
       "commands",
+      "ui",
       "troubleshooting"
     ]
   },
-  { title: "In production", pages: ["deploying", "limits", "operations", "many-nodes", "performance"] },
+  { title: "In production", pages: ["deploying", "hosts", "limits", "operations", "many-nodes", "performance"] },
   { title: "Long work", pages: ["tasks", "long-work"] },
   { title: "Several servers", pages: ["several-clients", "agents", "gateway"] },
+  { title: "Build a host", pages: ["host", "pins", "threats"] },
   { title: "Migrate", pages: ["compared", "migrating", "migrating-from-the-sdk", "migrating-from-effect-ai"] },
-  { title: "Reference", pages: ["revisions", "rough-edges"] }
+  { title: "Reference", pages: ["imports", "revisions", "rough-edges", "proofs"] }
 ]
 
 /** Page of the site for each folder of the repository that other pages link to. */
 export const homes: Readonly<Record<string, string>> = {
   "packages/ai": "agents",
+  "packages/apps": "views",
   "packages/auth": "auth",
   "packages/bridge": "existing-apis",
   "packages/cli": "commands",
@@ -36,10 +49,13 @@ export const homes: Readonly<Record<string, string>> = {
   "packages/create": "start",
   "packages/fuzz": "testing-fuzzing",
   "packages/gateway": "gateway",
+  "packages/host": "host",
   "packages/nodes": "many-nodes",
   "packages/operate": "operations",
   "packages/promise": "without-effect",
   "packages/server": "http",
+  "packages/skills": "skills",
   "packages/tasks": "tasks",
-  "packages/testing": "testing"
+  "packages/testing": "testing",
+  "packages/ui": "ui"
 }

@@ -1,9 +1,9 @@
 /**
- * The pages as they are published: what a page includes stands in its place, and links lead to pages of the site, or to the file where the
- * repository is hosted.
+ * The published pages: includes are replaced by their content, and links lead to pages of the site, or to the hosted file of the
+ * repository.
  *
- * A line `[@effect-mcp/tasks](../../tasks/README.md#top) <!-- @include -->` includes a section of a document; `#top` is what stands before
- * the first section. Where the file is read as it is, the line is a link.
+ * A line `[@effect-mcp/tasks](../../tasks/README.md#top) <!-- @include -->` includes a section of a document; `#top` is the part before the
+ * first section. When the file itself is read, the line is an ordinary link.
  */
 import { existsSync, globSync, readFileSync } from "node:fs"
 import * as path from "node:path"
@@ -12,11 +12,11 @@ import { groups, homes } from "./Navigation.ts"
 import { docs, hosted, root } from "./Repository.ts"
 
 export interface Page {
-  /** Its path on the site, without an ending. */
+  /** Path on the site, without an extension. */
   readonly name: string
   readonly title: string
   readonly summary: string
-  /** What is published. */
+  /** The published text. */
   readonly text: string
 }
 
@@ -37,7 +37,7 @@ const siteLink = (file: string, hash: string): string => {
 
 const found = new Map<string, string>()
 
-/** The pictures that pages show: their paths on the site, and their files. */
+/** Pictures on pages: their paths on the site, and their files. */
 export const pictures: ReadonlyMap<string, string> = found
 
 const pictureOf = (file: string): string => {
@@ -49,7 +49,7 @@ const pictureOf = (file: string): string => {
 const linksOf = (document: string, text: string): string =>
   prose(text, (line) =>
     line.replaceAll(/(!?)\]\(([^)\s]+)\)/g, (link, mark: string, target: string) => {
-      // READMEs of packages name files of the repository by where it is hosted.
+      // Package READMEs link to files of the repository by their hosted URL.
       const isHosted = target.startsWith(hosted(""))
       if (!isHosted && /^(?:[a-z]+:|#|\/)/.test(target)) return link
       const [, to = "", hash = ""] = /^([^#]*)(#.*)?$/.exec(isHosted ? target.slice(hosted("").length) : target) ?? []
@@ -76,7 +76,7 @@ const include = /^\[[^\]]*\]\((\S+?)\) <!-- @include -->$/gm
 const pageOf = (name: string): Page => {
   const document = path.join(folder, `${name}.md`)
   const own = readFileSync(document, "utf8")
-  // Included sections bring links of their own documents.
+  // The links in included sections are relative to their documents.
   const text = own
     .split(include)
     .map((part, index) => (index % 2 === 0 ? linksOf(document, part) : included(document, part)))
@@ -89,13 +89,13 @@ export const home: Page = pageOf("index")
 
 const listed = new Set(["index", ...groups.flatMap(({ pages }) => pages)])
 
-/** Pages that the navigation does not list: they stand behind the page whose name theirs begins with, `testing-x` behind `testing`. */
+/** Pages that the navigation does not list. They follow the page with which their name begins, as `testing-x` follows `testing`. */
 const others = globSync("*.md", { cwd: folder })
   .map((file) => file.replace(/\.md$/, ""))
   .filter((name) => !listed.has(name))
   .toSorted()
 
-/** The pages in the order of the navigation. Fails where a page has no place in it. */
+/** The pages in the order of the navigation. Throws if a page has no place in it. */
 export const all: ReadonlyArray<Group> = groups.map(({ pages, title }) => ({
   title,
   pages: pages.flatMap((name) => [name, ...others.filter((other) => other.startsWith(`${name}-`))]).map(pageOf)

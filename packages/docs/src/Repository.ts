@@ -1,4 +1,4 @@
-/** The folders of the repository, and its packages that are published. */
+/** The folders of the repository, and the published packages. */
 import { globSync, readFileSync } from "node:fs"
 import * as path from "node:path"
 
@@ -14,11 +14,11 @@ interface Manifest {
 }
 
 export interface Package {
-  /** Its folder below `packages`. */
+  /** Folder below `packages`. */
   readonly folder: string
   readonly name: string
   readonly description: string
-  /** The sources of the modules that are published, by their subpath. */
+  /** Sources of the published modules, by subpath. */
   readonly exports: ReadonlyArray<readonly [subpath: string, source: string]>
 }
 
@@ -29,7 +29,7 @@ const manifests = globSync("packages/*/package.json", { cwd: root })
     JSON.parse(readFileSync(path.join(root, file), "utf8"))
   ])
 
-/** In the order of their folders' names. */
+/** The published packages, sorted by folder. */
 export const published: ReadonlyArray<Package> = manifests
   .filter(([, manifest]) => manifest.private !== true)
   .map(([folder, { bin, description, exports, name }]) => ({
@@ -39,6 +39,6 @@ export const published: ReadonlyArray<Package> = manifests
     exports: bin === undefined ? Object.entries(exports) : []
   }))
 
-/** The page of a file or folder of the repository where it is hosted. */
+/** Returns the URL of the hosted page for a file or folder of the repository. */
 export const hosted = (file: string): string =>
   `https://github.com/effect-mcp/effect-mcp/blob/main/${file.split(path.sep).join("/")}`

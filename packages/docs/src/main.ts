@@ -40,7 +40,7 @@ const apiIndex = (api: ReadonlyArray<Api.ApiPackage>): string =>
     )
   ].join("\n\n")
 
-/** Writes what VitePress reads, and what is served as it is. */
+/** Writes the input of VitePress and the static files. */
 const prepare = (): void => {
   const api = Api.read()
   rmSync(site, { recursive: true, force: true })
@@ -49,7 +49,7 @@ const prepare = (): void => {
   const reference = api.flatMap(({ modules }) => modules)
   for (const { name, text } of [Pages.home, ...pages, ...reference]) {
     write(`${name}.md`, text)
-    // The same as Markdown, for models.
+    // The page as Markdown, for models.
     write(`public/${name}.md`, text)
   }
   for (const [place, file] of Pages.pictures) cpSync(file, path.join(sources, "public", place))

@@ -24,12 +24,12 @@ The end.
 `
 
 describe("Markdown documents", () => {
-  it("A Markdown document has a title, and a summary of one line", () => {
+  it("A Markdown document has a title and a one-line summary", () => {
     assert.strictEqual(titleOf(document), "A title")
     assert.strictEqual(summaryOf(document), "The first paragraph.")
   })
 
-  it("A Markdown document has sections with the headings below them, and a top before the first", () => {
+  it("A Markdown document has sections with nested headings, and a top before the first one", () => {
     assert.strictEqual(sectionOf(document, "top"), "The first\nparagraph.")
     assert.strictEqual(sectionOf(document, "part-two"), "## Part two\n\nThe end.")
     const one = sectionOf(document, "part-one") ?? ""
@@ -37,18 +37,18 @@ describe("Markdown documents", () => {
     assert.match(one, /## No heading[^]*### Below\n\nMore\.$/)
   })
 
-  it("A Markdown document has no section of a heading inside a fence, or of an unknown heading", () => {
+  it("Headings inside fences and unknown headings have no section", () => {
     assert.isUndefined(sectionOf(document, "no-heading"))
     assert.isUndefined(sectionOf(document, "part-three"))
   })
 
-  it("A Markdown document is changed outside of fences only", () => {
+  it("A Markdown document is changed only outside fences", () => {
     const changed = prose(document, (line) => line.replace("heading", "HEADING").replace("Text", "TEXT"))
     assert.include(changed, "## No heading")
     assert.include(changed, "TEXT.")
   })
 
-  it("A Markdown document has ids of headings as the site makes them", () => {
+  it("Heading ids match those on the site", () => {
     assert.strictEqual(slug("`... exited with code ...`"), "exited-with-code")
     assert.strictEqual(slug("Questions in 2026-07-28"), "questions-in-2026-07-28")
     assert.strictEqual(slug("Workers, Bun & Deno"), "workers-bun-deno")

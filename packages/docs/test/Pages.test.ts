@@ -13,8 +13,8 @@ const modules = api.flatMap(({ modules }) => modules)
 const textOf = new Map([...pages, ...modules].map(({ name, text }) => [`/${name}`, text]))
 const pageNamed = (name: string): string => textOf.get(`/${name}`) ?? assert.fail(`There is no page ${name}`)
 
-describe("pages of the site", () => {
-  it("The pages of the site have a title and a summary each", () => {
+describe("Site pages", () => {
+  it("Every page has a title and a summary", () => {
     assert.isAtLeast(pages.length, 25)
     for (const { name, summary, title } of pages) {
       assert.notStrictEqual(title, "", name)
@@ -22,8 +22,8 @@ describe("pages of the site", () => {
     }
   })
 
-  it("The pages of the site lead to pages and headings that exist", () => {
-    const links = pages.flatMap(({ name, text }) =>
+  it("Links lead to existing pages and headings", () => {
+    const links = [Pages.home, ...pages].flatMap(({ name, text }) =>
       [...text.matchAll(/\]\((\/[^)#\s]*|)(?:#([^)\s]+))?\)/g)].map(([, to = "", id]) => ({ name, to, id }))
     )
     assert.isAtLeast(links.length, 60)
@@ -35,20 +35,32 @@ describe("pages of the site", () => {
     }
   })
 
-  it("The pages of the site have no include that was not expanded, and no link that leaves their folder", () => {
+  it("Code on the pages fits the column", () => {
+    const code = pages.flatMap(({ name, text }) =>
+      [...text.matchAll(/^```(?:ts|tsx|js|json)\b[^\n]*\n([^]*?)^```$/gm)].flatMap(([, code = ""]) =>
+        code.split("\n").map((line) => ({ name, line }))
+      )
+    )
+    assert.isAtLeast(code.length, 3000)
+    // Output in a comment is as long as it is.
+    const wide = code.filter(({ line }) => line.length > 80 && !line.trim().startsWith("// => "))
+    assert.deepStrictEqual(wide, [])
+  })
+
+  it("Every include is expanded, and no link leaves the folder", () => {
     for (const { name, text } of pages) {
       assert.notInclude(text, "@include", name)
       assert.notMatch(text, /\]\(\.\.?\//, name)
     }
   })
 
-  it("The page on long work has nine promises, each with its tests", () => {
+  it("The page on long-running work has nine promises, each with its tests", () => {
     const numbers = (text: string, row: RegExp) => [...text.matchAll(row)].map(([, number]) => Number(number))
     const nine = [1, 2, 3, 4, 5, 6, 7, 8, 9]
     assert.deepStrictEqual(numbers(pageNamed("long-work"), /^(\d)\. \*\*\S.*\n {3}- `packages\//gm), nine)
   })
 
-  it("The page on troubleshooting has only errors whose messages are in the sources", () => {
+  it("The troubleshooting page only has errors whose messages are in the sources", () => {
     const sources = globSync("packages/*/src/**/*.ts", { cwd: root })
       .filter((file) => !file.startsWith("packages/docs/"))
       .map((file) => readFileSync(join(root, file), "utf8"))
@@ -66,11 +78,11 @@ describe("pages of the site", () => {
 })
 
 describe("API reference", () => {
-  it("The API reference has each public module of each published package with modules", () => {
+  it("The API reference has every public module of each published package with modules", () => {
     const expected = published.flatMap(({ exports, folder }) =>
       exports
         .map(([subpath]) => subpath)
-        .filter((subpath) => /^\.\/(?!internal\/)/.test(subpath) && !subpath.endsWith(".json"))
+        .filter((subpath) => /^\.\/(?!internal\/)/.test(subpath) && !/\.(?:json|yml)$/.test(subpath))
         .map((subpath) => `api/${folder}/${subpath.slice(2)}`)
     )
     const names = new Set(modules.map(({ name }) => name))
@@ -81,25 +93,31 @@ describe("API reference", () => {
     )
   })
 
-  it("The API reference has the docstring, the example and the signature of an export", () => {
+  it("The API reference has an export's docstring, example and signature", () => {
     const layer = sectionOf(pageNamed("api/core/Tools"), "layer") ?? ""
-    assert.match(layer, /^## layer\n\nOffers `tool` for as long as the layer lives/)
+    assert.match(layer, /^## layer\n\nOffers `tool` for the lifetime of the layer/)
     assert.match(layer, /declare function layer<[^]*\*\*Example\*\*[^]*```ts\nimport/)
   })
 
-  it("The API reference has the classes of a package without modules of its own", () => {
+  it("The API reference shows options as a table and links to their source", () => {
+    const options = sectionOf(pageNamed("api/client/Stdio"), "options") ?? ""
+    assert.include(options, "| `args` | `ReadonlyArray<string>` | none | Arguments of the program. |")
+    assert.match(options, /Defined in \[packages\/client\/src\/transport\/Stdio\.ts\]\(\S+#L\d+\)/)
+  })
+
+  it("The API reference has the classes of a package without modules", () => {
     assert.include(pageNamed("api/promise/index"), "\n## McpServer\n")
   })
 })
 
 describe("llms.txt", () => {
-  it("The file llms.txt lists every page and every module, each by a link to its Markdown", () => {
+  it("llms.txt lists every page and module with a link to its Markdown", () => {
     const text = Llms.short(Pages.home, Pages.all, api)
     assert.match(text, /^# effect-mcp\n\n> .+\n\n## /)
     for (const { name, title } of [...pages, ...modules]) assert.include(text, `- [${title}](/${name}.md)`)
   })
 
-  it("The full version of llms.txt has the text of all pages", () => {
+  it("The full llms.txt has the text of all pages", () => {
     const text = Llms.full(Pages.all)
     for (const { name, title } of pages) assert.include(text, `<!-- /${name}.md -->\n\n# ${title}\n`)
   })

@@ -1,30 +1,39 @@
-/** What the demonstration prints: titled lines, and a progress bar in place where the output is a terminal. */
+/**
+ * Output of the demonstration: titled lines, and a progress bar that is redrawn
+ * in place if the output is a terminal.
+ */
 import { escaped } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 
 const terminal = process.stdout.isTTY
 const styled = terminal && process.env["NO_COLOR"] === undefined
 
-const style = (code: number) => (text: string) => (styled ? `\u001b[${code}m${text}\u001b[0m` : text)
+const style = (code: number) => (text: string) =>
+  styled ? `\u001b[${code}m${text}\u001b[0m` : text
 const dim = style(2)
 const cyan = style(36)
 
-const write = (text: string): Effect.Effect<void> => Effect.sync(() => void process.stdout.write(text))
+const write = (text: string): Effect.Effect<void> =>
+  Effect.sync(() => void process.stdout.write(text))
 
 const indent = " ".repeat(15)
 
-/** One line. Characters of a server that would steer the terminal are shown as escapes. */
+/** Prints a line. Terminal control characters from a server are escaped. */
 export const line = (text: string, title = ""): Effect.Effect<void> =>
   write(`  ${cyan(title.padEnd(indent.length - 2))}${escaped(text)}\n`)
 
-/** A line below another one. */
-export const detail = (text: string): Effect.Effect<void> => write(`${indent}${dim(escaped(text))}\n`)
+/** Prints an indented line below another one. */
+export const detail = (text: string): Effect.Effect<void> =>
+  write(`${indent}${dim(escaped(text))}\n`)
 
 export const blank: Effect.Effect<void> = write("\n")
 
 const width = 24
 
-/** A bar that is drawn over itself; where that is not possible, a line at every quarter. */
+/**
+ * Draws a progress bar in place. Without a terminal, prints a line at every
+ * quarter.
+ */
 export const bar = (): {
   readonly show: (done: number, total: number) => Effect.Effect<void>
   readonly clear: Effect.Effect<void>
@@ -36,7 +45,9 @@ export const bar = (): {
         const share = total === 0 ? 1 : Math.min(1, done / total)
         if (terminal) {
           const full = Math.round(share * width)
-          return write(`\r${indent}${cyan("█".repeat(full))}${dim("░".repeat(width - full))} ${done}/${total} files`)
+          return write(
+            `\r${indent}${cyan("█".repeat(full))}${dim("░".repeat(width - full))} ${done}/${total} files`
+          )
         }
         const reached = Math.floor(share * 4)
         if (reached <= quarters) return Effect.void

@@ -14,4 +14,7 @@ const program = Effect.gen(function* () {
   yield* Console.log(`1 + 2 = ${sum}, over MCP ${client.revision.version}`)
 })
 
-program.pipe(Effect.provide(Layer.provide(calculator, NodeServices.layer)), NodeRuntime.runMain)
+program.pipe(
+  Effect.provide(Layer.provide(calculator, NodeServices.layer)),
+  NodeRuntime.runMain
+)

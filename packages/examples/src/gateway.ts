@@ -1,4 +1,7 @@
-/** Serves the server at a URL again, over stdio, in every revision: `gateway.ts URL`. Questions of the server go to the caller. */
+/**
+ * Serves the server at a URL again, over stdio, in every revision: `gateway.ts
+ * URL`. Questions of the server go to the caller.
+ */
 import { NodeRuntime } from "@effect/platform-node"
 import { Http } from "@effect-mcp/client"
 import { Gateway } from "@effect-mcp/gateway"
@@ -10,4 +13,7 @@ const url = process.argv[2] ?? "http://127.0.0.1:3000/mcp"
 
 const gateway = Gateway.layer({ connector: Http.open({ url }) })
 
-McpServer.runStdio(gateway).pipe(Effect.provide(FetchHttpClient.layer), NodeRuntime.runMain)
+McpServer.runStdio(gateway).pipe(
+  Effect.provide(FetchHttpClient.layer),
+  NodeRuntime.runMain
+)

@@ -1,21 +1,36 @@
 /**
- * What `npm start [-- folder [text]]` runs: the workspace server as a child process, and our own client talking to it. Every step shows
- * one thing that MCP can do. The folder is only read; what changes files happens in a scratch folder.
+ * The program behind `npm start [-- folder [text]]`: runs the workspace server as a child process and talks to it with our own client.
+ * Every step shows one thing that MCP can do. The folder is only read; steps that change files use a scratch folder.
  */
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"
 import { Elicitation, Sampling, type Tool } from "@effect-mcp/core"
-import { Context, Data, Deferred, Effect, Fiber, FileSystem, Layer, Path, Runtime, Stream } from "effect"
+import {
+  Context,
+  Data,
+  Deferred,
+  Effect,
+  Fiber,
+  FileSystem,
+  Layer,
+  Path,
+  Runtime,
+  Stream
+} from "effect"
 import { fileURLToPath } from "node:url"
 import * as Screen from "./Screen.ts"
 import { Rename, Review, Search, Summarize } from "./workspace/tools.ts"
 
 type Client = McpClient.McpClient["Service"]
-type Found = typeof Search extends Tool.Tool<infer _I, infer O, infer _F> ? O : never
+type Found =
+  typeof Search extends Tool.Tool<infer _I, infer O, infer _F> ? O : never
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 
-/** What the server may ask its client. A host would show a dialog and call a model; we answer in their place, visibly. */
+/**
+ * Answers the server's questions. A host would show a dialog or call a model;
+ * the demonstration answers instead and prints it.
+ */
 const host = Layer.mergeAll(
   Elicitation.layer({
     form: ({ message }) =>
@@ -25,26 +40,33 @@ const host = Layer.mergeAll(
       })
   }),
   Sampling.layer((params) =>
-    Effect.as(Screen.detail(`the server asks the model: "${params.systemPrompt?.slice(0, 60)}…"`), {
-      role: "assistant" as const,
-      model: "a parrot",
-      content: { type: "text" as const, text: "A note that says hello." }
-    })
+    Effect.as(
+      Screen.detail(
+        `the server asks the model: "${params.systemPrompt?.slice(0, 60)}…"`
+      ),
+      {
+        role: "assistant" as const,
+        model: "a parrot",
+        content: { type: "text" as const, text: "A note that says hello." }
+      }
+    )
   )
 )
 
-/** A server of its own over a folder, for as long as the scope lives. */
+/** Starts a server for a folder, which runs until the scope closes. */
 const open = (folder: string) =>
   Effect.map(
     Layer.build(
-      McpClient.layerStdio({ command: process.execPath, args: [here("workspace/server.ts"), folder] }).pipe(
-        Layer.provide(host)
-      )
+      McpClient.layerStdio({
+        command: process.execPath,
+        args: [here("workspace/server.ts"), folder]
+      }).pipe(Layer.provide(host))
     ),
     (context) => Context.get(context, McpClient.McpClient)
   )
 
-const milliseconds = (since: number) => `${Math.round(performance.now() - since)} ms`
+const milliseconds = (since: number) =>
+  `${Math.round(performance.now() - since)} ms`
 
 const offers = Effect.fnUntraced(function* (client: Client) {
   const tools = yield* Stream.runCollect(client.listTools)
@@ -55,7 +77,8 @@ const offers = Effect.fnUntraced(function* (client: Client) {
   yield* Screen.line(
     prompts
       .map(
-        ({ arguments: args = [], name }) => `${name}(${args.map((a) => a.name + (a.required ? "" : "?")).join(", ")})`
+        ({ arguments: args = [], name }) =>
+          `${name}(${args.map((a) => a.name + (a.required ? "" : "?")).join(", ")})`
       )
       .join(", "),
     "prompts"
@@ -83,17 +106,26 @@ const search = Effect.fnUntraced(function* (client: Client, query: string) {
     )
 })
 
-const found = Effect.fnUntraced(function* ({ files, matches }: Found, time: string) {
+const found = Effect.fnUntraced(function* (
+  { files, matches }: Found,
+  time: string
+) {
   yield* Screen.detail(`${matches.length} matches in ${files} files, ${time}`)
-  for (const { line, path, text } of matches.slice(0, 2)) yield* Screen.detail(`${path}:${line}  ${text.slice(0, 60)}`)
+  for (const { line, path, text } of matches.slice(0, 2))
+    yield* Screen.detail(`${path}:${line}  ${text.slice(0, 60)}`)
 })
 
-/** Leaving a call's stream cancels it: the server stops within one file's work. */
+/**
+ * Leaving a call's stream cancels it: the server stops within one file's work.
+ */
 const cancel = Effect.fnUntraced(function* (client: Client) {
-  const last = yield* client.callToolStream(Search, { query: "e", maxResults: 1000 }).pipe(
-    Stream.filter((event) => event._tag === "Progress"),
-    Stream.runHead
-  )
+  const last = yield* client
+    // Found nowhere, so that the search doesn't end before it is left.
+    .callToolStream(Search, { query: "neither here nor there" })
+    .pipe(
+      Stream.filter((event) => event._tag === "Progress"),
+      Stream.runHead
+    )
   if (last._tag === "Some") {
     yield* Screen.line(
       `left another search after ${last.value.progress} of ${last.value.total} files: the server stops, too`,
@@ -105,7 +137,10 @@ const cancel = Effect.fnUntraced(function* (client: Client) {
 const read = Effect.fnUntraced(function* (client: Client, uri: string) {
   const { contents } = yield* client.readResource(uri)
   for (const content of contents) {
-    const size = "text" in content ? `${content.text.length} characters` : `${content.blob.length} of base64`
+    const size =
+      "text" in content
+        ? `${content.text.length} characters`
+        : `${content.blob.length} of base64`
     yield* Screen.line(`${content.uri}  (${content.mimeType}, ${size})`, "read")
   }
 })
@@ -116,27 +151,38 @@ const complete = Effect.fnUntraced(function* (client: Client, value: string) {
     argument: { name: "path", value }
   })
   const more = total > 3 ? `, … ${total} in all` : ""
-  yield* Screen.line(`review(path: "${value}▏")  →  ${values.slice(0, 3).join(", ")}${more}`, "complete")
+  yield* Screen.line(
+    `review(path: "${value}▏")  →  ${values.slice(0, 3).join(", ")}${more}`,
+    "complete"
+  )
 })
 
-/** Everything that changes files, in a folder of its own. */
+/** Runs every step that changes files, in a separate folder. */
 const scratch = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const folder = yield* fs.realPath(yield* fs.makeTempDirectoryScoped({ prefix: "effect-mcp-" }))
+  const folder = yield* fs.realPath(
+    yield* fs.makeTempDirectoryScoped({ prefix: "effect-mcp-" })
+  )
   const note = path.join(folder, "note.md")
   yield* fs.writeFileString(note, "hello\n")
   const client = yield* open(folder)
   const { href: uri } = yield* path.toFileUrl(note)
 
-  yield* Screen.line("a resource, subscribed to while another program writes it", "watch")
+  yield* Screen.line(
+    "a resource, subscribed to while another program writes it",
+    "watch"
+  )
   const watching = Deferred.makeUnsafe<void>()
   const since = performance.now()
   const update = yield* client.watchResource(uri).pipe(
-    Stream.tap(({ _tag }) => (_tag === "Watching" ? Deferred.succeed(watching, undefined) : Effect.void)),
+    Stream.tap(({ _tag }) =>
+      _tag === "Watching" ? Deferred.succeed(watching, undefined) : Effect.void
+    ),
     Stream.filter(({ _tag }) => _tag === "Updated"),
     Stream.mapEffect(() => client.readResourceText(uri)),
-    // A file is emptied before it is written anew: an update may well come in between.
+    // A file is emptied before it is written again, and an update may arrive in
+    // between.
     Stream.filter((text) => text !== ""),
     Stream.runHead,
     Effect.forkChild
@@ -144,15 +190,31 @@ const scratch = Effect.gen(function* () {
   yield* Deferred.await(watching)
   yield* fs.writeFileString(note, "hello, world\n")
   const seen = yield* Fiber.join(update)
-  if (seen._tag === "Some") yield* Screen.detail(`note.md is now "${seen.value.trim()}" (${milliseconds(since)})`)
+  if (seen._tag === "Some")
+    yield* Screen.detail(
+      `note.md is now "${seen.value.trim()}" (${milliseconds(since)})`
+    )
 
-  yield* Screen.line("a tool that needs a model, and borrows the client's", "sampling")
+  yield* Screen.line(
+    "a tool that needs a model, and borrows the client's",
+    "sampling"
+  )
   const { content } = yield* client.callTool(Summarize, { path: "note.md" })
-  for (const block of content) if (block.type === "text") yield* Screen.detail(`summarize(note.md) = "${block.text}"`)
+  for (const block of content)
+    if (block.type === "text")
+      yield* Screen.detail(`summarize(note.md) = "${block.text}"`)
 
-  yield* Screen.line("a tool that changes something, and asks the user first", "elicitation")
-  const { from, to } = yield* client.callTool(Rename, { from: "note.md", to: "greeting.md" })
-  yield* Screen.detail(`${from} is ${to} now: ${(yield* fs.readDirectory(folder)).join(", ")}`)
+  yield* Screen.line(
+    "a tool that changes something, and asks the user first",
+    "elicitation"
+  )
+  const { from, to } = yield* client.callTool(Rename, {
+    from: "note.md",
+    to: "greeting.md"
+  })
+  yield* Screen.detail(
+    `${from} is ${to} now: ${(yield* fs.readDirectory(folder)).join(", ")}`
+  )
 })
 
 /** Said on the screen already: exits with 1 and no more words. */
@@ -163,10 +225,13 @@ class NoSuchFolder extends Data.TaggedError("NoSuchFolder")<{}> {
 /** The folder to show: the repository, or the one that was given. */
 const chosen = Effect.gen(function* () {
   const path = yield* Path.Path
-  // npm runs this in the repository; a folder that was given is meant from where the user is.
+  // npm runs this in the repository; a folder that was given is meant from
+  // where the user is.
   const given = process.argv[2]
   const folder =
-    given === undefined ? path.resolve(here("../../..")) : path.resolve(process.env["INIT_CWD"] ?? process.cwd(), given)
+    given === undefined
+      ? path.resolve(here("../../.."))
+      : path.resolve(process.env["INIT_CWD"] ?? process.cwd(), given)
   if (yield* (yield* FileSystem.FileSystem).exists(folder)) return folder
   yield* Screen.line(`there is no folder ${folder}`, "workspace")
   return yield* new NoSuchFolder()
@@ -177,7 +242,10 @@ const demo = Effect.gen(function* () {
   const since = performance.now()
   const client = yield* open(folder)
   yield* Screen.blank
-  yield* Screen.line(`an MCP server over ${folder}, and a client of it`, "workspace")
+  yield* Screen.line(
+    `an MCP server over ${folder}, and a client of it`,
+    "workspace"
+  )
   const { name, version } = client.serverInfo
   yield* Screen.line(
     `${name} ${version}, a child process, speaking ${client.revision.version} over stdio, in ${milliseconds(since)}`,
@@ -186,12 +254,19 @@ const demo = Effect.gen(function* () {
   const resources = yield* offers(client)
   yield* search(client, process.argv[3] ?? "effect.never")
   yield* cancel(client)
-  const first = resources.find(({ name }) => /^(readme\.md|package\.json)$/i.test(name)) ?? resources[0]
+  const first =
+    resources.find(({ name }) => /^(readme\.md|package\.json)$/i.test(name)) ??
+    resources[0]
   if (first !== undefined) yield* read(client, first.uri)
   const deep = resources.find(({ name }) => name.split("/").length > 3) ?? first
-  if (deep !== undefined) yield* complete(client, deep.name.slice(0, deep.name.lastIndexOf("/") + 4))
+  if (deep !== undefined)
+    yield* complete(client, deep.name.slice(0, deep.name.lastIndexOf("/") + 4))
   yield* scratch
   yield* Screen.blank
 })
 
-demo.pipe(Effect.scoped, Effect.provide(NodeServices.layer), NodeRuntime.runMain)
+demo.pipe(
+  Effect.scoped,
+  Effect.provide(NodeServices.layer),
+  NodeRuntime.runMain
+)

@@ -1,4 +1,7 @@
-/** A client as a program: `node tables-client.ts` starts the server, reads the menu and books a table. */
+/**
+ * A client as a program: `node tables-client.ts` starts the server, reads the
+ * menu and books a table.
+ */
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"
 import { Elicitation } from "@effect-mcp/core"
@@ -13,9 +16,15 @@ const program = Effect.gen(function* () {
   yield* Console.log(`Booked: ${reference}`)
 })
 
-/** What the server may ask. This user agrees to everything, aloud. */
+/**
+ * Answers the server's questions. This user agrees to everything and prints it.
+ */
 const user = Elicitation.layer({
-  form: ({ message }) => Effect.as(Console.log(`${message} Yes.`), { action: "accept" as const, content: {} })
+  form: ({ message }) =>
+    Effect.as(Console.log(`${message} Yes.`), {
+      action: "accept" as const,
+      content: {}
+    })
 })
 
 const tables = McpClient.layerStdio({
@@ -23,4 +32,7 @@ const tables = McpClient.layerStdio({
   args: [fileURLToPath(new URL("tables-server.ts", import.meta.url))]
 })
 
-program.pipe(Effect.provide(tables.pipe(Layer.provide([user, NodeServices.layer]))), NodeRuntime.runMain)
+program.pipe(
+  Effect.provide(tables.pipe(Layer.provide([user, NodeServices.layer]))),
+  NodeRuntime.runMain
+)

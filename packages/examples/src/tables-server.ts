@@ -1,7 +1,12 @@
-/** The server as a program: `node tables-server.ts` speaks MCP on stdin and stdout. */
+/**
+ * The server as a program: `node tables-server.ts` speaks MCP on stdin and
+ * stdout.
+ */
 import { NodeRuntime } from "@effect/platform-node"
 import { McpServer } from "@effect-mcp/server"
 import { Layer } from "effect"
 import { Restaurant, server } from "./tables.ts"
 
-McpServer.runStdio(Layer.provide(server, Restaurant.layer)).pipe(NodeRuntime.runMain)
+McpServer.runStdio(Layer.provide(server, Restaurant.layer)).pipe(
+  NodeRuntime.runMain
+)

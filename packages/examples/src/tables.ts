@@ -1,9 +1,12 @@
-/** A small server: one tool that asks before it acts, and one resource that can be watched. */
+/**
+ * A small server: one tool that asks before it acts, and one resource that can
+ * be watched.
+ */
 import { Elicitation, Progress, Resources, Tool, Tools } from "@effect-mcp/core"
 import { McpServer } from "@effect-mcp/server"
 import { Context, Effect, Layer, Schema, Stream } from "effect"
 
-/** The application itself, which knows nothing of MCP. */
+/** The application itself, which does not depend on MCP. */
 export class Restaurant extends Context.Service<
   Restaurant,
   {
@@ -22,7 +25,10 @@ export class Restaurant extends Context.Service<
   })
 }
 
-/** What the tool takes and gives: the server's handler and the client's call are typed by it. */
+/**
+ * Input and output of the tool. They type both the server's handler and the
+ * client's call.
+ */
 export const BookTable = Tool.make("book_table", {
   description: "Books a table, once the guest has confirmed it.",
   input: { guests: Schema.Int },
@@ -47,4 +53,8 @@ const menu = Resources.layer(
 
 export const features = Layer.mergeAll(bookTable, menu)
 
-export const server = McpServer.layer({ name: "tables", version: "1.0.0", features })
+export const server = McpServer.layer({
+  name: "tables",
+  version: "1.0.0",
+  features
+})

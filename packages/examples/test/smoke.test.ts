@@ -1,4 +1,4 @@
-/** One program of the README, so that `npm test` sees a server of a user. The whole suites are in `process/`. */
+/** One program of the README, so that `npm test` covers a user's server. The full suites are in `process/`. */
 import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url"
 const hello = fileURLToPath(new URL("../src/hello.ts", import.meta.url))
 
 describe("README", () => {
-  it.live("The ten lines of the README add two numbers", () =>
+  it.live("The README's ten lines add two numbers", () =>
     Effect.gen(function* () {
       const client = yield* McpClient.McpClient
       const { content } = yield* client.callToolByName("add", { a: 1, b: 2 })

@@ -1,4 +1,4 @@
-/** How a user tests a server: the whole protocol in memory, in every revision, with doubles of what it needs. */
+/** How a user tests a server: the whole protocol in memory, in every revision, with test doubles for its services. */
 import { Elicitation } from "@effect-mcp/core"
 import { BookTable, features, Restaurant } from "@effect-mcp/examples/tables"
 import { Revision } from "@effect-mcp/protocol"
@@ -6,7 +6,7 @@ import { McpTest } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Queue, Ref, Stream } from "effect"
 
-/** A restaurant that the test sees into. */
+/** A restaurant whose state the test can see. */
 const restaurant = Effect.gen(function* () {
   const booked: Array<number> = []
   const menu = yield* Ref.make("Soup")
@@ -21,7 +21,7 @@ const restaurant = Effect.gen(function* () {
 })
 
 describe.each(Revision.withElicitation)("book_table over $version", (revision) => {
-  it.effect("The tool book_table books a table when the guest confirms", () =>
+  it.effect("book_table books a table if the guest confirms", () =>
     Effect.gen(function* () {
       const { booked, layer } = yield* restaurant
       const tables = yield* Effect.provide(McpTest.connect(features, revision), layer)
@@ -30,7 +30,7 @@ describe.each(Revision.withElicitation)("book_table over $version", (revision) =
     }).pipe(Effect.provide(Elicitation.layerAccept()))
   )
 
-  it.effect("The tool book_table books nothing when the guest declines", () =>
+  it.effect("book_table books nothing if the guest declines", () =>
     Effect.gen(function* () {
       const { booked, layer } = yield* restaurant
       const tables = yield* Effect.provide(McpTest.connect(features, revision), layer)
@@ -41,8 +41,8 @@ describe.each(Revision.withElicitation)("book_table over $version", (revision) =
   )
 })
 
-describe.each(Revision.all)("the menu over $version", (revision) => {
-  it.effect("The menu is read, and watched", () =>
+describe.each(Revision.all)("Menu over $version", (revision) => {
+  it.effect("The menu can be read and watched", () =>
     Effect.gen(function* () {
       const { layer, serve } = yield* restaurant
       const tables = yield* Effect.provide(McpTest.connect(features, revision), layer)

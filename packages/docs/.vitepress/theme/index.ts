@@ -1,5 +1,17 @@
+import type { Theme } from "vitepress"
 import DefaultTheme from "vitepress/theme-without-fonts"
+import { markMain } from "./landmark.ts"
 import { followLanguage } from "./languages.ts"
 import "./style.css"
+import Terminal from "./Terminal.vue"
 
-export default { extends: DefaultTheme, setup: followLanguage }
+const theme: Theme = {
+  extends: DefaultTheme,
+  enhanceApp: ({ app }) => void app.component("Terminal", Terminal),
+  setup: () => {
+    followLanguage()
+    markMain()
+  }
+}
+
+export default theme

@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { createServer } from "node:http"
+import { createRequire } from "node:module"
 import * as path from "node:path"
 import type { Page } from "playwright-core"
 import { missing, open } from "../../../operate/test/support/browser.ts"
@@ -54,10 +55,27 @@ const served = Effect.acquireRelease(
 const overflow = (page: Page): Promise<number> =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+interface Violation {
+  readonly id: string
+  readonly nodes: ReadonlyArray<{ readonly html: string }>
+}
+
+/** Returns the accessibility rules that the page breaks, each with the first element that breaks it. */
+const violations = async (page: Page): Promise<ReadonlyArray<string>> => {
+  await page.evaluate(axe)
+  const found = await page.evaluate<ReadonlyArray<Violation>>("axe.run().then(({ violations }) => violations)")
+  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ""}`)
+}
+
+/** Pages with every kind of content: code, output, tables, diagrams, pictures and the recording. */
+const kinds = ["", "tools", "asking", "hosts", "tasks", "deploying-proxy", "testing-fuzzing", "operations"]
+
 const names = Pages.all.flatMap(({ pages }) => pages.map(({ name }) => name))
 
-describe("site in a browser", needs(missing === undefined, missing ?? ""), () => {
-  it.live("The site shows every page without an error of the browser, and no page of 360 pixels scrolls sideways", () =>
+describe("Site in a browser", needs(missing === undefined, missing ?? ""), () => {
+  it.live("Every page loads without a browser error and does not scroll sideways at 360 pixels", () =>
     Effect.gen(function* () {
       const { url } = yield* served
       const { complaints, page } = yield* open(url, { viewport: { width: 360, height: 740 } })
@@ -71,7 +89,42 @@ describe("site in a browser", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.live("The site finds a page by a search from the keyboard", () =>
+  it.live.each([
+    { width: 1440, colorScheme: "light" as const },
+    { width: 360, colorScheme: "dark" as const }
+  ])("Pages break no rule of accessibility at $width pixels in $colorScheme", ({ colorScheme, width }) =>
+    Effect.gen(function* () {
+      const { url } = yield* served
+      const { page } = yield* open(url, { colorScheme, viewport: { width, height: 900 } })
+      yield* Effect.promise(async () => {
+        for (const name of kinds) {
+          await page.goto(`${url}/${name}`, { waitUntil: "networkidle" })
+          assert.deepStrictEqual(await violations(page), [], `/${name}`)
+        }
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("The recording is complete, and plays from its start", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served
+      const { page } = yield* open(url)
+      yield* Effect.promise(async () => {
+        await page.waitForLoadState("networkidle")
+        const output = page.locator(".terminal pre")
+        const whole = (await output.textContent()) ?? ""
+        assert.include(whole, "elicitation")
+        await page.clock.install()
+        await page.locator(".terminal button").click()
+        await page.clock.runFor(1000)
+        assert.notInclude((await output.textContent()) ?? "", "elicitation")
+        await page.clock.runFor(600_000)
+        assert.strictEqual(await output.textContent(), whole)
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("A page can be found by keyboard search", () =>
     Effect.gen(function* () {
       const { url } = yield* served
       const { page } = yield* open(`${url}/start`)
@@ -79,7 +132,7 @@ describe("site in a browser", needs(missing === undefined, missing ?? ""), () =>
         await page.waitForLoadState("networkidle")
         await page.keyboard.press("Control+k")
         await page.locator("#localsearch-input:focus").waitFor()
-        await page.keyboard.type("cannot be asked")
+        await page.keyboard.type("cannot answer this question")
         await page.locator(".result", { hasText: "Troubleshooting" }).first().waitFor()
         await page.keyboard.press("Enter")
         await page.waitForURL(/troubleshooting#/)
@@ -87,7 +140,7 @@ describe("site in a browser", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.live("The site shows code with Effect and with promises", () =>
+  it.live("Code is shown with Effect and with promises", () =>
     Effect.gen(function* () {
       const { url } = yield* served
       const { page } = yield* open(`${url}/tools`)
@@ -101,7 +154,7 @@ describe("site in a browser", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.live("The site shows the chosen language on all pages, and the page does not move where the reader clicked", () =>
+  it.live("The chosen language applies to all pages without moving the clicked position", () =>
     Effect.gen(function* () {
       const { url } = yield* served
       const { page } = yield* open(`${url}/tools`)
@@ -131,7 +184,7 @@ describe("site in a browser", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.live("The site is dark where its reader wants that", () =>
+  it.live("Dark mode follows the reader's preference", () =>
     Effect.gen(function* () {
       const { url } = yield* served
       const { page } = yield* open(`${url}/tools`, { colorScheme: "dark" })
@@ -140,7 +193,7 @@ describe("site in a browser", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.live("The site has its pages as Markdown, and llms.txt", () =>
+  it.live("Pages are also served as Markdown, along with llms.txt", () =>
     Effect.gen(function* () {
       const { url } = yield* served
       const read = (name: string) => Effect.promise(() => fetch(`${url}/${name}`).then((response) => response.text()))

@@ -15,13 +15,22 @@ const server = McpClient.layerStdio({
 const program = Effect.gen(function* () {
   const toolkit = yield* RemoteToolkit.fromClient(yield* McpClient.McpClient)
   const question = Prompt.make("How warm is it in Rome tomorrow?")
-  const called = yield* LanguageModel.generateText({ prompt: question, toolkit })
-  const prompt = Prompt.concat(question, Prompt.fromResponseParts(called.content))
+  const called = yield* LanguageModel.generateText({
+    prompt: question,
+    toolkit
+  })
+  const prompt = Prompt.concat(
+    question,
+    Prompt.fromResponseParts(called.content)
+  )
   const { text } = yield* LanguageModel.generateText({ prompt, toolkit })
   yield* Console.log(text)
 })
 
-// A double, unless the environment names the model of a provider.
+// A scripted model, unless the environment names a provider's model.
 const model = process.env["AGENT_MODEL"] === undefined ? ModelDouble : Provider
 
-program.pipe(Effect.provide([Layer.provide(server, NodeServices.layer), model]), NodeRuntime.runMain)
+program.pipe(
+  Effect.provide([Layer.provide(server, NodeServices.layer), model]),
+  NodeRuntime.runMain
+)

@@ -1,14 +1,29 @@
-/** A model without a provider: it calls the first tool for Rome, and says what that gave. */
+/**
+ * A scripted model without a provider. It calls the first tool for Rome and
+ * repeats the result.
+ */
 import { Effect, Layer, Stream } from "effect"
 import { LanguageModel, Prompt, type Response } from "effect/ai"
 
-const reply = ({ prompt, tools }: LanguageModel.ProviderOptions): ReadonlyArray<Response.PartEncoded> => {
+const reply = ({
+  prompt,
+  tools
+}: LanguageModel.ProviderOptions): ReadonlyArray<Response.PartEncoded> => {
   const last = prompt.content.at(-1)
   if (last?.role !== "tool") {
-    return [{ type: "tool-call", id: "1", name: tools[0]?.name ?? "", params: { city: "Rome" } }]
+    return [
+      {
+        type: "tool-call",
+        id: "1",
+        name: tools[0]?.name ?? "",
+        params: { city: "Rome" }
+      }
+    ]
   }
   const said = last.content.map((part) =>
-    part.type === "tool-result" ? Prompt.toolModelOutputToText(part.modelOutput ?? []) : ""
+    part.type === "tool-result"
+      ? Prompt.toolModelOutputToText(part.modelOutput ?? [])
+      : ""
   )
   return [{ type: "text", text: `The tool says: ${said.join()}` }]
 }

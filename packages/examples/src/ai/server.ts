@@ -6,4 +6,6 @@ import { Weather, WeatherLive } from "./weather.ts"
 
 const features = Layer.provide(ServedToolkit.layer(Weather), WeatherLive)
 
-McpServer.runStdio(McpServer.layer({ name: "weather", version: "1.0.0", features })).pipe(NodeRuntime.runMain)
+McpServer.runStdio(
+  McpServer.layer({ name: "weather", version: "1.0.0", features })
+).pipe(NodeRuntime.runMain)

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { Tool, Toolkit } from "effect/ai"
 
-/** A toolkit as any program of Effect has it. */
+/** An ordinary `effect/ai` toolkit. */
 export const Weather = Toolkit.make(
   Tool.make("forecast", {
     description: "The weather of tomorrow",
@@ -12,5 +12,8 @@ export const Weather = Toolkit.make(
 )
 
 export const WeatherLive = Weather.toLayer({
-  forecast: ({ city }) => (city === "Rome" ? Effect.succeed({ celsius: 24 }) : Effect.fail({ noSuchCity: city }))
+  forecast: ({ city }) =>
+    city === "Rome"
+      ? Effect.succeed({ celsius: 24 })
+      : Effect.fail({ noSuchCity: city })
 })

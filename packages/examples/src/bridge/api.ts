@@ -1,5 +1,10 @@
 import { Effect, Schema } from "effect"
-import { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import {
+  HttpApi,
+  HttpApiBuilder,
+  HttpApiEndpoint,
+  HttpApiGroup
+} from "effect/http-api"
 
 const Note = Schema.Struct({ id: Schema.Finite, text: Schema.String })
 class NoSuchNote extends Schema.TaggedError<NoSuchNote>()(
@@ -8,7 +13,7 @@ class NoSuchNote extends Schema.TaggedError<NoSuchNote>()(
   { httpApiStatus: 404 }
 ) {}
 
-/** An API as any program of Effect has it. */
+/** An ordinary `HttpApi`. */
 export const Api = HttpApi.make("notes").add(
   HttpApiGroup.make("notes").add(
     HttpApiEndpoint.get("read", "/notes/:id", {
@@ -16,14 +21,19 @@ export const Api = HttpApi.make("notes").add(
       success: Note,
       error: NoSuchNote
     }),
-    HttpApiEndpoint.post("write", "/notes", { payload: Schema.Struct({ text: Schema.String }), success: Note })
+    HttpApiEndpoint.post("write", "/notes", {
+      payload: Schema.Struct({ text: Schema.String }),
+      success: Note
+    })
   )
 )
 
 export const handlers = HttpApiBuilder.group(Api, "notes", (group) =>
   group
     .handle("read", ({ params: { id } }) =>
-      id === 1 ? Effect.succeed({ id, text: "Buy milk" }) : Effect.fail(new NoSuchNote({ id }))
+      id === 1
+        ? Effect.succeed({ id, text: "Buy milk" })
+        : Effect.fail(new NoSuchNote({ id }))
     )
     .handle("write", ({ payload: { text } }) => Effect.succeed({ id: 2, text }))
 )

@@ -13,10 +13,17 @@ const program = Effect.gen(function* () {
   const client = yield* McpClient.McpClient
   const tools = yield* Stream.runCollect(client.listTools)
   yield* Console.log(tools.map(({ name }) => name).join(", "))
-  const { structuredContent } = yield* client.callToolByName("notes_read", { id: 1 })
+  const { structuredContent } = yield* client.callToolByName("notes_read", {
+    id: 1
+  })
   yield* Console.log(structuredContent)
-  const { isError, content } = yield* client.callToolByName("notes_read", { id: 7 })
+  const { isError, content } = yield* client.callToolByName("notes_read", {
+    id: 7
+  })
   yield* Console.log(isError, content)
 })
 
-program.pipe(Effect.provide(Layer.provide(notes, NodeServices.layer)), NodeRuntime.runMain)
+program.pipe(
+  Effect.provide(Layer.provide(notes, NodeServices.layer)),
+  NodeRuntime.runMain
+)

@@ -4,13 +4,21 @@ import { Console, Effect, Fiber, Layer, Stream } from "effect"
 import { Add } from "../calculator.ts"
 import { Meter } from "./meter.ts"
 
-const server = McpClient.layerStdio({ command: "node", args: [`${import.meta.dirname}/server.ts`] })
+const server = McpClient.layerStdio({
+  command: "node",
+  args: [`${import.meta.dirname}/server.ts`]
+})
 const budget = ClientExtension.layer(Meter, { settings: { budget: 2 } })
 
 const program = Effect.gen(function* () {
   const { callTool, notifications, request } = yield* McpClient.McpClient
-  const charges = yield* Stream.take(notifications(Meter.notifications.charged), 2).pipe(
-    Stream.runForEach(({ tool, total }) => Console.log(`${tool} is charged, ${total} in total`)),
+  const charges = yield* Stream.take(
+    notifications(Meter.notifications.charged),
+    2
+  ).pipe(
+    Stream.runForEach(({ tool, total }) =>
+      Console.log(`${tool} is charged, ${total} in total`)
+    ),
     Effect.forkChild({ startImmediately: true })
   )
   yield* callTool(Add, { a: 1, b: 2 })
@@ -21,4 +29,7 @@ const program = Effect.gen(function* () {
   yield* Console.log(`${message}: ${total} of 2`)
 })
 
-program.pipe(Effect.provide(Layer.provide(server, [budget, NodeServices.layer])), NodeRuntime.runMain)
+program.pipe(
+  Effect.provide(Layer.provide(server, [budget, NodeServices.layer])),
+  NodeRuntime.runMain
+)

@@ -7,6 +7,10 @@ import { meter } from "./features.ts"
 
 const add = Tools.layer(Add, ({ a, b }) => Effect.succeed({ sum: a + b }))
 
-const server = McpServer.layer({ name: "metered", version: "1.0.0", features: Layer.merge(add, meter) })
+const server = McpServer.layer({
+  name: "metered",
+  version: "1.0.0",
+  features: Layer.merge(add, meter)
+})
 
 McpServer.runStdio(server).pipe(NodeRuntime.runMain)

@@ -1,4 +1,7 @@
-/** One node of the library as a service: it listens at PORT with its health, and stops in order at SIGTERM. */
+/**
+ * One node of the library as a service: it listens at PORT with its health, and
+ * stops in order at SIGTERM.
+ */
 import { Health } from "@effect-mcp/operate"
 import { McpServer } from "@effect-mcp/server"
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
@@ -14,7 +17,11 @@ const endpoint = McpServer.layerHttp({
 })
 
 McpServer.serveHttp(Layer.merge(endpoint, Health.layerRoutes())).pipe(
-  Layer.provide(NodeHttpServer.layer(createServer, { port: Number(process.env["PORT"] ?? 3001) })),
+  Layer.provide(
+    NodeHttpServer.layer(createServer, {
+      port: Number(process.env["PORT"] ?? 3001)
+    })
+  ),
   Layer.provide(Layer.provideMerge(library("public"), Health.layer())),
   Layer.launch,
   NodeRuntime.runMain({ teardown: McpServer.teardown })

@@ -1,9 +1,15 @@
-/** One node of the library: `node library-node.ts SCHEMA`. It says its port on stdout. */
+/**
+ * One node of the library: `node library-node.ts SCHEMA`. Prints its port on
+ * stdout.
+ */
 import { McpServer } from "@effect-mcp/server"
 import { createServer } from "node:http"
 import { library } from "./library.ts"
 
-const { close, listener } = McpServer.toNodeListener(library(process.argv[2] ?? "public"), { path: "/mcp" })
+const { close, listener } = McpServer.toNodeListener(
+  library(process.argv[2] ?? "public"),
+  { path: "/mcp" }
+)
 const http = createServer(listener).listen(0, "127.0.0.1", () => {
   const address = http.address()
   if (typeof address === "object") process.stdout.write(`${address?.port}\n`)

@@ -6,12 +6,20 @@ import { Effect, Layer, Redacted } from "effect"
 import { createServer } from "node:http"
 
 const Hello = Tool.make("hello", { description: "Greets the user" })
-const features = Tools.layer(Hello, () => Effect.succeed(`Hello from ${process.pid}`))
+const features = Tools.layer(Hello, () =>
+  Effect.succeed(`Hello from ${process.pid}`)
+)
 
-const database = PgClient.layer({ url: Redacted.make("postgres://localhost/mcp") })
+const database = PgClient.layer({
+  url: Redacted.make("postgres://localhost/mcp")
+})
 const nodes = Layer.provide(Nodes.layerPostgres(), database)
 
-const server = McpServer.layer({ name: "hello", version: "1.0.0", features }).pipe(Layer.provide(nodes))
+const server = McpServer.layer({
+  name: "hello",
+  version: "1.0.0",
+  features
+}).pipe(Layer.provide(nodes))
 
 /** The same program on each node. */
 export const listen = (port: number) => {

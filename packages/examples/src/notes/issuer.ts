@@ -20,8 +20,13 @@ const configure = (issuer: string) =>
         enabled: true,
         useGrantedResource: () => true,
         getResourceServerInfo: (_, resource) => {
-          if (new URL(resource).hostname !== "127.0.0.1") throw new Error(`Not on this machine: ${resource}`)
-          return { scope: scopes.join(" "), audience: resource, accessTokenFormat: "jwt" }
+          if (new URL(resource).hostname !== "127.0.0.1")
+            throw new Error(`Not on this machine: ${resource}`)
+          return {
+            scope: scopes.join(" "),
+            audience: resource,
+            accessTokenFormat: "jwt"
+          }
         }
       }
     },
@@ -29,10 +34,13 @@ const configure = (issuer: string) =>
       ? undefined
       : {
           interactions: { url: (_, { uid }) => `/interaction/${uid}` },
-          // Grants all that is asked for.
+          // Grants everything that the client requests.
           loadExistingGrant: async ({ oidc: { client, params, provider } }) => {
             const { resource, scope } = params ?? {}
-            const grant = new provider.Grant({ accountId: user, clientId: client?.clientId ?? "" })
+            const grant = new provider.Grant({
+              accountId: user,
+              clientId: client?.clientId ?? ""
+            })
             grant.addOIDCScope(String(scope))
             grant.addResourceScope(String(resource), String(scope))
             await grant.save()
@@ -48,8 +56,14 @@ http.listen(Number(port), "127.0.0.1", () => {
   const provider = configure(issuer)
   const serve = provider.callback()
   http.on("request", (request, response) => {
-    if (user !== undefined && request.url?.startsWith("/interaction/") === true) {
-      void provider.interactionFinished(request, response, { login: { accountId: user }, consent: {} })
+    if (
+      user !== undefined &&
+      request.url?.startsWith("/interaction/") === true
+    ) {
+      void provider.interactionFinished(request, response, {
+        login: { accountId: user },
+        consent: {}
+      })
     } else void serve(request, response)
   })
   process.stdout.write(`${issuer}\n`)

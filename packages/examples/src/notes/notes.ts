@@ -1,9 +1,11 @@
-/** Notes, each user's own: handlers know the authenticated caller and its scopes. */
+/**
+ * Notes per user. Handlers can read the authenticated caller and its scopes.
+ */
 import { Auth } from "@effect-mcp/auth"
 import { Tool, Tools } from "@effect-mcp/core"
 import { Context, Effect, Layer, Schema } from "effect"
 
-/** What is kept, by user. */
+/** The stored notes, by user. */
 export class Notes extends Context.Service<
   Notes,
   {
@@ -15,7 +17,10 @@ export class Notes extends Context.Service<
     const notes = new Map<string, ReadonlyArray<string>>()
     const of = (user: string) => notes.get(user) ?? []
     return {
-      add: (user, text) => Effect.sync(() => notes.set(user, [...of(user), text]).get(user)?.length ?? 0),
+      add: (user, text) =>
+        Effect.sync(
+          () => notes.set(user, [...of(user), text]).get(user)?.length ?? 0
+        ),
       all: (user) => Effect.sync(() => of(user))
     }
   })
@@ -32,7 +37,10 @@ export const AddNote = Tool.make("add_note", {
   output: { count: Schema.Int }
 })
 
-/** Every user of the server may read. Writing takes a scope that a client asks for when it first needs it. */
+/**
+ * Every user may read. Writing requires a scope that a client requests when it
+ * first needs it.
+ */
 export const features = Layer.mergeAll(
   Tools.layer(ListNotes, () =>
     Effect.gen(function* () {

@@ -9,7 +9,11 @@ const Hello = Tool.make("hello", { description: "Greets the user" })
 const features = Tools.layer(Hello, () => Effect.succeed("Hello"))
 
 const admin = McpServer.serveHttp(Admin.layerSocket()).pipe(
-  Layer.provide(NodeHttpServer.layer(PrivateSocket.createServer, { path: "/tmp/hello-admin.sock" }))
+  Layer.provide(
+    NodeHttpServer.layer(PrivateSocket.createServer, {
+      path: "/tmp/hello-admin.sock"
+    })
+  )
 )
 
 const server = McpServer.layer({ name: "hello", version: "1.0.0", features })

@@ -7,5 +7,7 @@ server.tool("hello", { description: "Says hello" }, () => "Hello")
 const app = express()
 app.use("/mcp", server.toListener())
 
-const http = app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => console.log(http.address()))
+const http = app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () =>
+  console.log(http.address())
+)
 process.once("SIGTERM", () => server.close().then(() => http.close()))

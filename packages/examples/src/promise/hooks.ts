@@ -6,7 +6,8 @@ server.tool("reset", { description: "Resets the counters" }, () => "Done")
 
 server.use({
   before: ({ method }, { principal }) => {
-    if (method === "tools/call" && principal.subject === undefined) throw new McpError(-32600, "Log in first")
+    if (method === "tools/call" && principal.subject === undefined)
+      throw new McpError(-32600, "Log in first")
   },
   after: ({ method }, { kind }) => console.error(`${method}: ${kind}`)
 })

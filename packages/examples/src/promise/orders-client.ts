@@ -2,20 +2,32 @@ import { McpClient } from "@effect-mcp/promise"
 import { server } from "./orders.ts"
 
 await using client = await McpClient.connect(server, {
-  elicitation: { form: ({ message }) => (console.log(message), { action: "accept", content: { size: "large" } }) }
+  elicitation: {
+    form: ({ message }) => (
+      console.log(message),
+      { action: "accept", content: { size: "large" } }
+    )
+  }
 })
 
 const order = await client.callTool(
   "order",
   { pizza: "Funghi" },
-  { onProgress: ({ message }) => console.log(message), signal: AbortSignal.timeout(10_000) }
+  {
+    onProgress: ({ message }) => console.log(message),
+    signal: AbortSignal.timeout(10_000)
+  }
 )
 console.log(order.structuredContent)
 
 const failed = await client.callTool("order", { pizza: "Hawaii" })
 console.log(failed.isError, failed.content)
 
-const { values } = await client.complete({ uriTemplate: "menu://today/{pizza}" }, "pizza", "M")
+const { values } = await client.complete(
+  { uriTemplate: "menu://today/{pizza}" },
+  "pizza",
+  "M"
+)
 const { messages } = await client.getPrompt("recommend", { mood: "hungry" })
 console.log(values, messages.length)
 

@@ -1,9 +1,16 @@
 import { McpServer } from "@effect-mcp/promise"
 import { z } from "zod"
 
-export const server = new McpServer({ name: "orders", version: "1.0.0", instructions: "Ask for the menu first." })
+export const server = new McpServer({
+  name: "orders",
+  version: "1.0.0",
+  instructions: "Ask for the menu first."
+})
 
-const Order = z.object({ size: z.enum(["small", "large"]), note: z.string().optional() })
+const Order = z.object({
+  size: z.enum(["small", "large"]),
+  note: z.string().optional()
+})
 
 server.tool(
   "order",
@@ -24,10 +31,15 @@ server.tool(
 )
 
 let menu = ["Margherita", "Funghi"]
-server.resource("menu://today", { name: "menu", title: "The menu" }, () => menu.join("\n"))
+server.resource("menu://today", { name: "menu", title: "The menu" }, () =>
+  menu.join("\n")
+)
 server.tool(
   "sold_out",
-  { description: "Takes a pizza off the menu", input: z.object({ pizza: z.string() }) },
+  {
+    description: "Takes a pizza off the menu",
+    input: z.object({ pizza: z.string() })
+  },
   ({ pizza }) => {
     menu = menu.filter((one) => one !== pizza)
     server.updated("menu://today")
@@ -36,7 +48,10 @@ server.tool(
 
 server.template(
   "menu://today/{pizza}",
-  { name: "pizza", complete: { pizza: (start) => menu.filter((one) => one.startsWith(start)) } },
+  {
+    name: "pizza",
+    complete: { pizza: (start) => menu.filter((one) => one.startsWith(start)) }
+  },
   ({ pizza }) => (menu.includes(pizza) ? `${pizza}: 9 euros` : undefined)
 )
 
@@ -47,7 +62,9 @@ server.prompt(
     arguments: z.object({ mood: z.string() }),
     complete: { mood: () => ["hungry", "sad"] }
   },
-  ({ mood }) => [{ role: "user", content: `I am ${mood}. Which pizza should I order?` }]
+  ({ mood }) => [
+    { role: "user", content: `I am ${mood}. Which pizza should I order?` }
+  ]
 )
 
 let last = 0

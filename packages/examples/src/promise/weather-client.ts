@@ -1,8 +1,12 @@
 import { McpClient } from "@effect-mcp/promise"
 
-await using client = await McpClient.connect({ command: "node", args: [import.meta.filename.replace("-client", "")] })
+await using client = await McpClient.connect({
+  command: "node",
+  args: [import.meta.filename.replace("-client", "")]
+})
 
-for await (const tool of client.listTools()) console.log(tool.name, "-", tool.description)
+for await (const tool of client.listTools())
+  console.log(tool.name, "-", tool.description)
 
 const { content } = await client.callTool("weather", { city: "Oslo" })
 console.log(content, "over MCP", client.revision)

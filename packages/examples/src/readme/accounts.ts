@@ -3,22 +3,33 @@ import { McpServer } from "@effect-mcp/server"
 import { Effect, Layer, Schema } from "effect"
 
 const Name = Schema.Literals(["alice", "bob"])
-const input = { from: Name, to: Name, amount: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 })) }
+const input = {
+  from: Name,
+  to: Name,
+  amount: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 }))
+}
 
 const Transfer = Tool.make("transfer", { description: "Moves money.", input })
-export const Total = Tool.make("total", { description: "All the money there is.", output: { total: Schema.Int } })
+export const Total = Tool.make("total", {
+  description: "All the money there is.",
+  output: { total: Schema.Int }
+})
 
-// A database of this process: each access takes a step.
+// An in-process database, in which each access takes a step.
 const accounts = Effect.sync(() => {
   const balances = new Map([
     ["alice", 50],
     ["bob", 50]
   ])
-  const step = <A>(access: () => A) => Effect.andThen(Effect.yieldNow, Effect.sync(access))
+  const step = <A>(access: () => A) =>
+    Effect.andThen(Effect.yieldNow, Effect.sync(access))
   return {
     read: (name: string) => step(() => balances.get(name) ?? 0),
-    write: (name: string, balance: number) => step(() => void balances.set(name, balance)),
-    total: Effect.sync(() => [...balances.values()].reduce((sum, balance) => sum + balance, 0))
+    write: (name: string, balance: number) =>
+      step(() => void balances.set(name, balance)),
+    total: Effect.sync(() =>
+      [...balances.values()].reduce((sum, balance) => sum + balance, 0)
+    )
   }
 })
 
@@ -41,4 +52,8 @@ const features = Layer.unwrap(
   )
 )
 
-export const server = McpServer.layer({ name: "accounts", version: "1.0.0", features })
+export const server = McpServer.layer({
+  name: "accounts",
+  version: "1.0.0",
+  features
+})

@@ -4,10 +4,16 @@ import { Torture } from "@effect-mcp/testing"
 import { Console, Context, Data, Effect, Layer, Schema } from "effect"
 
 class Timeout extends Data.TaggedError("Timeout")<{}> {}
-class Bank extends Context.Service<Bank, { readonly pay: (key: string) => Effect.Effect<void, Timeout> }>()("Bank") {}
+class Bank extends Context.Service<
+  Bank,
+  { readonly pay: (key: string) => Effect.Effect<void, Timeout> }
+>()("Bank") {}
 class Pool extends Context.Service<
   Pool,
-  { readonly acquire: Effect.Effect<string>; readonly release: (connection: string) => Effect.Effect<void> }
+  {
+    readonly acquire: Effect.Effect<string>
+    readonly release: (connection: string) => Effect.Effect<void>
+  }
 >()("Pool") {}
 
 const Checkout = Tool.make("checkout", { description: "Pays for the cart." })
@@ -16,7 +22,8 @@ const wrong = Tools.layer(Checkout, () =>
   Effect.gen(function* () {
     const [bank, pool] = [yield* Bank, yield* Pool]
     const connection = yield* pool.acquire
-    // Wrong twice: a cancel keeps the connection, and a payment whose answer is lost is made again.
+    // Wrong twice: a cancel keeps the connection, and a payment whose answer is
+    // lost is made again.
     yield* Effect.orDie(
       Effect.retry(
         Effect.suspend(() => bank.pay(crypto.randomUUID())),
@@ -33,7 +40,9 @@ const right = Tools.layer(Checkout, () =>
   Effect.gen(function* () {
     const [bank, pool] = [yield* Bank, yield* Pool]
     // One key for all attempts, and one payment for all rounds of questions.
-    const paying = Effect.flatMap(Once.key, (key) => Effect.orDie(Effect.retry(bank.pay(key), { times: 1 })))
+    const paying = Effect.flatMap(Once.key, (key) =>
+      Effect.orDie(Effect.retry(bank.pay(key), { times: 1 }))
+    )
     const paid = Once.run("pay", Schema.Void, paying)
     yield* Effect.acquireUseRelease(pool.acquire, () => paid, pool.release)
     yield* Elicitation.confirm("Do you want a receipt?")
@@ -41,7 +50,7 @@ const right = Tools.layer(Checkout, () =>
   })
 )
 
-// Doubles that write down what they hand out, and what cannot be undone.
+// Test doubles that record their results and the steps that cannot be undone.
 const bank = Layer.effect(
   Bank,
   Effect.map(Torture.Ledger, ({ happened }) => {

@@ -7,7 +7,9 @@ const notes = ClientExtension.layer(Notes, {
   notifications: { added: ({ id }) => Console.log(`note ${id} is new`) }
 })
 
-export const client = McpClient.layerStdio({ command: "notes-server" }).pipe(Layer.provide(notes))
+export const client = McpClient.layerStdio({ command: "notes-server" }).pipe(
+  Layer.provide(notes)
+)
 
 export const program = Effect.gen(function* () {
   const { request } = yield* McpClient.McpClient

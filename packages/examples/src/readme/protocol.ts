@@ -2,7 +2,9 @@ import { Codecs, Revision } from "@effect-mcp/protocol"
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect } from "effect"
 
-const tools = [{ name: "add", title: "Add", inputSchema: { type: "object" as const } }]
+const tools = [
+  { name: "add", title: "Add", inputSchema: { type: "object" as const } }
+]
 
 const program = Effect.gen(function* () {
   for (const { clientRequests, version } of Revision.all) {

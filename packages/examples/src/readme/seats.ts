@@ -15,7 +15,10 @@ export const Reserve = Tool.make("reserve", {
   input,
   output: { reserved: Schema.Boolean }
 })
-export const Release = Tool.make("release", { description: "Gives a seat back.", input })
+export const Release = Tool.make("release", {
+  description: "Gives a seat back.",
+  input
+})
 export const Plan = Tool.make("plan", {
   description: "The seats that are held, with their guests.",
   output: { seats: Schema.Array(Schema.String) }
@@ -27,7 +30,8 @@ const reserve = Tools.layer(
     const seats = yield* Seats
     const held = yield* Ref.get(seats)
     if (held.has(seat)) return { reserved: false }
-    // Wrong: another guest may have reserved the seat since it was looked at. `Ref.modify` does both at once.
+    // Wrong: another guest may have reserved the seat since it was looked at.
+    // `Ref.modify` does both at once.
     yield* Ref.update(seats, (all) => new Map(all).set(seat, guest))
     return { reserved: true }
   })
@@ -37,7 +41,13 @@ const release = Tools.layer(
   Release,
   Effect.fnUntraced(function* ({ guest, seat }) {
     const seats = yield* Seats
-    yield* Ref.update(seats, (all) => new Map([...all].filter(([place, name]) => place !== seat || name !== guest)))
+    yield* Ref.update(
+      seats,
+      (all) =>
+        new Map(
+          [...all].filter(([place, name]) => place !== seat || name !== guest)
+        )
+    )
     return "released"
   })
 )
@@ -50,5 +60,5 @@ const plan = Tools.layer(
   })
 )
 
-/** Their state is that of all sessions. */
+/** All sessions share their state. */
 export const features = Layer.mergeAll(reserve, release, plan)

@@ -18,10 +18,17 @@ export const bake = Tools.layer(
   Effect.fn("bake")(function* ({ loaf }) {
     const done: Array<typeof Done.Type> = []
     for (const [index, step] of steps.entries()) {
-      // The work, and the process that did it: recorded once, whatever happens to the process.
-      const work = Effect.as(Effect.sleep("800 millis"), { step, process: process.pid })
+      // The work and the process that did it are recorded once, even if the
+      // process is killed.
+      const work = Effect.as(Effect.sleep("800 millis"), {
+        step,
+        process: process.pid
+      })
       done.push(yield* Once.run(step, Done, work))
-      yield* Progress.report(index + 1, { total: steps.length, message: `${loaf}: ${step} is done` })
+      yield* Progress.report(index + 1, {
+        total: steps.length,
+        message: `${loaf}: ${step} is done`
+      })
     }
     return { done }
   })

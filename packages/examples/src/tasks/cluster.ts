@@ -6,9 +6,12 @@ import { PgClient } from "@effect/sql-pg"
 import { Layer, Redacted } from "effect"
 import { ClusterWorkflowEngine, SingleRunner } from "effect/cluster"
 
-const database = PgClient.layer({ url: Redacted.make("postgres://localhost/tasks") })
+const database = PgClient.layer({
+  url: Redacted.make("postgres://localhost/tasks")
+})
 
-// The engine of your program: here a cluster of one runner, with its storage in Postgres.
+// The engine of your program: here a cluster of one runner, with its storage in
+// Postgres.
 const runner = SingleRunner.layer({ runnerStorage: "sql" })
 const engine = ClusterWorkflowEngine.layer.pipe(
   Layer.provide(runner),
@@ -16,4 +19,7 @@ const engine = ClusterWorkflowEngine.layer.pipe(
 )
 
 const store = Layer.provide(Postgres.layer(), database)
-export const tasks = Tasks.layerStore().pipe(Layer.provide(Workflow.layer({ store })), Layer.provide(engine))
+export const tasks = Tasks.layerStore().pipe(
+  Layer.provide(Workflow.layer({ store })),
+  Layer.provide(engine)
+)

@@ -9,7 +9,10 @@ class Site extends Context.Service<
   Site,
   {
     readonly build: (path: string) => Effect.Effect<string>
-    readonly upload: (build: string, options: { readonly idempotencyKey: string }) => Effect.Effect<string>
+    readonly upload: (
+      build: string,
+      options: { readonly idempotencyKey: string }
+    ) => Effect.Effect<string>
   }
 >()("Site") {}
 
@@ -24,24 +27,36 @@ const publish = Tools.layer(
   Publish,
   Effect.fn("publish")(function* ({ path }) {
     const site = yield* Site
-    // Runs at least once, and is recorded once: after a kill the value is there.
+    // Runs at least once, and is recorded once: after a kill the value is
+    // there.
     const build = yield* Once.run("build", Schema.String, site.build(path))
     yield* Progress.report(1, { total: 2, message: "Built" })
-    // May take days: a row of the database waits, no fiber.
+    // May take days. Only a row in the database waits, no fiber.
     yield* Elicitation.confirm(`Publish ${build}?`)
     yield* Once.sleep("settle", "10 minutes")
-    // The same key in every attempt: a host that keeps it uploads once.
-    const upload = Effect.flatMap(Once.key, (idempotencyKey) => site.upload(build, { idempotencyKey }))
+    // The key is the same in every attempt, so a host that remembers it uploads
+    // only once.
+    const upload = Effect.flatMap(Once.key, (idempotencyKey) =>
+      site.upload(build, { idempotencyKey })
+    )
     return { url: yield* Once.run("upload", Schema.String, upload) }
   })
 )
 
 const site = Layer.succeed(Site, {
   build: (path) => Effect.succeed(`${path}/dist`),
-  upload: (build, { idempotencyKey }) => Effect.succeed(`https://example.com/${build}?${idempotencyKey}`)
+  upload: (build, { idempotencyKey }) =>
+    Effect.succeed(`https://example.com/${build}?${idempotencyKey}`)
 })
-const tasks = Layer.provide(Tasks.layerStore(), Sqlite.layer({ file: "tasks.db" }))
+const tasks = Layer.provide(
+  Tasks.layerStore(),
+  Sqlite.layer({ file: "tasks.db" })
+)
 const features = Layer.merge(Layer.provide(publish, site), tasks)
-const server = McpServer.layer({ name: "publisher", version: "1.0.0", features })
+const server = McpServer.layer({
+  name: "publisher",
+  version: "1.0.0",
+  features
+})
 
 McpServer.runStdio(server).pipe(NodeRuntime.runMain)

@@ -3,6 +3,11 @@ import * as Postgres from "@effect-mcp/tasks/postgres"
 import { PgClient } from "@effect/sql-pg"
 import { Layer, Redacted } from "effect"
 
-const database = PgClient.layer({ url: Redacted.make("postgres://localhost/tasks") })
+const database = PgClient.layer({
+  url: Redacted.make("postgres://localhost/tasks")
+})
 
-export const tasks = Layer.provide(Tasks.layerStore(), Layer.provide(Postgres.layer(), database))
+export const tasks = Layer.provide(
+  Tasks.layerStore(),
+  Layer.provide(Postgres.layer(), database)
+)

@@ -16,7 +16,10 @@ const report = Tools.layer(
   Effect.fn("report")(function* ({ topic }) {
     yield* Progress.report(1, { total: 2, message: `Reading about ${topic}` })
     yield* Effect.sleep("1 minute")
-    const { pages } = yield* Elicitation.form("How many pages?", Schema.Struct({ pages: Schema.Int }))
+    const { pages } = yield* Elicitation.form(
+      "How many pages?",
+      Schema.Struct({ pages: Schema.Int })
+    )
     return { pages }
   })
 )

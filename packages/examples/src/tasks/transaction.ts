@@ -15,15 +15,26 @@ const book = Tools.layer(
   Book,
   Effect.fn("book")(function* ({ seat }) {
     const sql = yield* SqlClient.SqlClient
-    const booked = Effect.as(sql`INSERT INTO booking (seat) VALUES (${seat})`, seat)
-    return { seat: yield* Effect.orDie(Once.transaction(sql)("book", Schema.String, booked)) }
+    const booked = Effect.as(
+      sql`INSERT INTO booking (seat) VALUES (${seat})`,
+      seat
+    )
+    return {
+      seat: yield* Effect.orDie(
+        Once.transaction(sql)("book", Schema.String, booked)
+      )
+    }
   })
 )
 const table = Layer.effectDiscard(
-  Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE IF NOT EXISTS booking (seat text PRIMARY KEY)`)
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`CREATE TABLE IF NOT EXISTS booking (seat text PRIMARY KEY)`
+  )
 )
 
-// The `SqlClient` of the tasks is that of the handler; on Postgres the one that `layerPostgres` was given.
+// Tasks and handler share one `SqlClient`. On Postgres, it is the client that
+// was passed to `layerPostgres`.
 export const features = Layer.mergeAll(book, Tasks.layerStore()).pipe(
   Layer.provide(table),
   Layer.provide(Sqlite.layer({ file: "tasks.db" }))

@@ -1,4 +1,7 @@
-/** Every file of the workspace as a resource: listed, read, completed, and watched by the one watcher. */
+/**
+ * Every file in the workspace as a resource. Files can be listed, read,
+ * completed and watched, all with one watcher.
+ */
 import type { Completer } from "@effect-mcp/core/Completions"
 import { suggest } from "@effect-mcp/server/folder/Files"
 import * as Media from "@effect-mcp/server/folder/Media"
@@ -17,33 +20,51 @@ import { Watcher } from "./Watcher.ts"
 import { Workspace, type WorkspaceError } from "./Workspace.ts"
 
 /**
- * The URIs of a workspace's files. `{+path}` is RFC 6570's reserved expansion: it leaves "/" as it is, so one variable spans folders.
- * With the plain `{path}`, "src/index.ts" would be one segment, written "src%2Findex.ts", and no URI of a nested file would match.
+ * Returns the template for the URIs of a workspace's files. `{+path}` is RFC
+ * 6570's reserved expansion, which keeps "/", so that one variable spans
+ * folders. With the plain `{path}`, "src/index.ts" would become
+ * "src%2Findex.ts", and no URI of a nested file would match.
  */
-export const uriTemplate = (workspace: Workspace["Service"]): string => `${workspace.uri}/{+path}`
+export const uriTemplate = (workspace: Workspace["Service"]): string =>
+  `${workspace.uri}/{+path}`
 
-/** Suggests paths: those that begin with what is typed, then those that contain it. */
-export const completePath: Completer<Workspace | ClientRoots.ClientRoots | RequestContext> = Effect.fnUntraced(
-  function* (value) {
-    const allowed = yield* Effect.flatMap(ClientRoots.ClientRoots, (roots) => roots.known)
-    const files = (yield* (yield* Workspace).files).filter(allowed)
-    return suggest(files, value)
-  }
-)
+/**
+ * Suggests paths that start with the typed text, followed by paths that contain
+ * it.
+ */
+export const completePath: Completer<
+  Workspace | ClientRoots.ClientRoots | RequestContext
+> = Effect.fnUntraced(function* (value) {
+  const allowed = yield* Effect.flatMap(
+    ClientRoots.ClientRoots,
+    (roots) => roots.known
+  )
+  const files = (yield* (yield* Workspace).files).filter(allowed)
+  return suggest(files, value)
+})
 
 const list = Effect.gen(function* () {
   const workspace = yield* Workspace
-  const allowed = yield* Effect.flatMap(ClientRoots.ClientRoots, (roots) => roots.known)
+  const allowed = yield* Effect.flatMap(
+    ClientRoots.ClientRoots,
+    (roots) => roots.known
+  )
   return (yield* workspace.files).filter(allowed).map((path) => {
     const mimeType = Media.typeOf(path)
-    return { uri: Names.toUri(workspace.uri, path), name: path, ...(mimeType === undefined ? undefined : { mimeType }) }
+    return {
+      uri: Names.toUri(workspace.uri, path),
+      name: path,
+      ...(mimeType === undefined ? undefined : { mimeType })
+    }
   })
 })
 
 const resourceError =
   (uri: string) =>
   (error: WorkspaceError): Resources.ResourceNotFound | McpError.McpError =>
-    error.reason === "TooLarge" ? McpError.limitExceeded(error.message) : new Resources.ResourceNotFound({ uri })
+    error.reason === "TooLarge"
+      ? McpError.limitExceeded(error.message)
+      : new Resources.ResourceNotFound({ uri })
 
 const files = Layer.unwrap(
   Effect.map(Workspace, (workspace) =>
@@ -61,11 +82,13 @@ const files = Layer.unwrap(
           const bytes = yield* (yield* Workspace).read(String(path))
           return [Media.contentsOf(uri, String(path), bytes)]
         }).pipe(Effect.mapError(resourceError(uri))),
-      // A folder that comes or goes takes its files along.
+      // A change to a folder affects all files in it.
       ({ path }) =>
         Stream.unwrap(
           Effect.map(Watcher, ({ changes }) =>
-            Stream.filter(changes, (change) => Names.isWithin(change.path, String(path)))
+            Stream.filter(changes, (change) =>
+              Names.isWithin(change.path, String(path))
+            )
           )
         )
     )
@@ -73,12 +96,16 @@ const files = Layer.unwrap(
 )
 
 /**
- * Before a list or a subscription is answered the watcher runs, so that no change after the answer is missed. To subscribe to one
- * file it must be there, and in the client's roots. `listen` (2026-07-28) names many at once, which may come and go.
+ * Starts the watcher before answering a list or a subscription, so that no
+ * later change is missed. A client can only subscribe to an existing file
+ * within its roots, but `subscriptions/listen` (2026-07-28) may name files that
+ * don't exist yet.
  */
 const watched = Layer.unwrap(
   Effect.map(Workspace, (workspace) => {
-    const template = Result.getOrThrow(UriTemplate.parse(uriTemplate(workspace)))
+    const template = Result.getOrThrow(
+      UriTemplate.parse(uriTemplate(workspace))
+    )
     const check = Effect.fnUntraced(function* (uri: string, exists: boolean) {
       const path = UriTemplate.match(template, uri)?.["path"]
       if (path === undefined) return
@@ -93,16 +120,25 @@ const watched = Layer.unwrap(
           : method === "subscriptions/listen"
             ? (params.notifications.resourceSubscriptions ?? [])
             : []
-      if (method !== "resources/list" && method !== "resources/subscribe" && method !== "subscriptions/listen")
+      if (
+        method !== "resources/list" &&
+        method !== "resources/subscribe" &&
+        method !== "subscriptions/listen"
+      )
         return next
       return Effect.forEach(uris, (uri) =>
-        Effect.catch(check(uri, method === "resources/subscribe"), () => Resources.notFound(uri))
-      ).pipe(Effect.andThen(Effect.flatMap(Watcher, ({ start }) => start)), Effect.andThen(next))
+        Effect.catch(check(uri, method === "resources/subscribe"), () =>
+          Resources.notFound(uri)
+        )
+      ).pipe(
+        Effect.andThen(Effect.flatMap(Watcher, ({ start }) => start)),
+        Effect.andThen(next)
+      )
     })
   })
 )
 
-/** Tells clients that the list changed, when files come and go. */
+/** Notifies clients of a changed list when files are added or removed. */
 const announced = Layer.effectDiscard(
   Effect.gen(function* () {
     const registry = yield* Resources.ResourceRegistry

@@ -1,11 +1,13 @@
 /**
- * Globs of a client, matched without backtracking: `*`, `?`, `**`, `[a-z]`, `[!a]` and `{a,b}`; everything else is itself.
+ * Matches a client's globs without backtracking: `*`, `?`, `**`, `[a-z]`,
+ * `[!a]` and `{a,b}`. All other characters are literal.
  *
- * The pattern becomes a list of steps (Thompson's construction) and a path walks all of them at once: time is O(pattern x path),
- * whatever the pattern is. Alternatives are branches of the steps, never expanded.
+ * The pattern is compiled to a list of steps (Thompson's construction), which a
+ * path walks in parallel. The time is O(pattern x path) for any pattern.
+ * Alternatives are branches and never expanded.
  */
 
-/** What a step takes of a path, or where it leads without taking anything. */
+/** A step consumes part of a path, or jumps without consuming anything. */
 type Step =
   | { readonly kind: "take"; readonly accepts: (character: string) => boolean }
   | { readonly kind: "jump"; readonly to: ReadonlyArray<number> }
@@ -13,11 +15,14 @@ type Step =
 const inSegment = (character: string): boolean => character !== "/"
 const anything = (): boolean => true
 
-/** A set of characters: `[abc]`, `[a-z]`, `[!a]`. Never a slash. `undefined` where the bracket is not closed. */
+/**
+ * Parses a set of characters: `[abc]`, `[a-z]`, `[!a]`. Never matches a slash.
+ * Returns `undefined` if the bracket is not closed.
+ */
 const parseSet = (glob: ReadonlyArray<string>, open: number) => {
   const negated = glob[open + 1] === "!" || glob[open + 1] === "^"
   const first = open + (negated ? 2 : 1)
-  // A bracket right at the beginning is one of the characters.
+  // A closing bracket at the start is a literal character.
   const close = glob.indexOf("]", first + 1)
   if (close === -1) return undefined
   const ranges: Array<readonly [string, string]> = []
@@ -28,15 +33,18 @@ const parseSet = (glob: ReadonlyArray<string>, open: number) => {
     if (isRange) at += 2
   }
   const accepts = (character: string): boolean =>
-    inSegment(character) && ranges.some(([from, to]) => character >= from && character <= to) !== negated
+    inSegment(character) &&
+    ranges.some(([from, to]) => character >= from && character <= to) !==
+      negated
   return { accepts, close }
 }
 
 const compile = (source: string): ReadonlyArray<Step> => {
   const glob = Array.from(source)
   const steps: Array<Step> = []
-  const take = (accepts: (character: string) => boolean) => void steps.push({ kind: "take", accepts })
-  /** Steps of `body` any number of times. */
+  const take = (accepts: (character: string) => boolean) =>
+    void steps.push({ kind: "take", accepts })
+  /** Repeats the steps of `body` any number of times. */
   const repeat = (body: () => void): void => {
     const loop: Array<number> = []
     const start = steps.push({ kind: "jump", to: loop }) - 1
@@ -44,14 +52,19 @@ const compile = (source: string): ReadonlyArray<Step> => {
     steps.push({ kind: "jump", to: [start] })
     loop.push(start + 1, steps.length)
   }
-  /** Braces that are open: where each of their alternatives begins, and the jumps that lead to their end. */
-  const open: Array<{ readonly starts: Array<number>; readonly ends: Array<Array<number>> }> = []
+  /**
+   * Open braces: the starts of their alternatives, and the jumps to their end.
+   */
+  const open: Array<{
+    readonly starts: Array<number>
+    readonly ends: Array<Array<number>>
+  }> = []
   const leave = (ends: Array<Array<number>>): void => {
     const end: Array<number> = []
     ends.push(end)
     steps.push({ kind: "jump", to: end })
   }
-  // A brace that is not closed is a character.
+  // An unclosed brace is a literal character.
   let closing = glob.filter((character) => character === "}").length
   for (let at = 0; at < glob.length; at++) {
     const character = glob[at] ?? ""
@@ -95,15 +108,15 @@ const compile = (source: string): ReadonlyArray<Step> => {
       take((one) => one === character)
     }
   }
-  // An alternative that lacks its brace ends with the pattern.
+  // An unclosed alternative ends with the pattern.
   for (const { ends } of open) for (const end of ends) end.push(steps.length)
   return steps
 }
 
-/** Whether paths match a glob. */
+/** Returns a function that tests whether a path matches the glob. */
 export const matcher = (glob: string): ((path: string) => boolean) => {
   const steps = compile(glob)
-  /** Adds a step, or those that a jump leads to, each once. */
+  /** Adds a step, or the targets of a jump, each once. */
   const add = (found: Set<number>, first: number): void => {
     const waiting = [first]
     for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {

@@ -1,4 +1,7 @@
-/** The `rename` tool: asks the user first. Everything is checked before the question, and again after it: answers take their time. */
+/**
+ * The `rename` tool, which asks the user first. It checks everything before the
+ * question and again afterwards, because answers take time.
+ */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as Effect from "effect/Effect"
@@ -6,7 +9,8 @@ import * as ClientRoots from "./ClientRoots.ts"
 import { Rename } from "./tools.ts"
 import { Workspace } from "./Workspace.ts"
 
-const fail = (message: string) => Effect.fail(new Tools.ToolFailure({ message }))
+const fail = (message: string) =>
+  Effect.fail(new Tools.ToolFailure({ message }))
 
 const rename = Effect.fnUntraced(
   function* ({ from, to }: { readonly from: string; readonly to: string }) {
@@ -21,7 +25,8 @@ const rename = Effect.fnUntraced(
   Effect.catchTags({
     WorkspaceError: ({ message }) => fail(message),
     Declined: () => fail("The user did not agree. Nothing was renamed."),
-    CapabilityMissing: () => fail("This client cannot ask its user: rename needs elicitation")
+    CapabilityMissing: () =>
+      fail("This client cannot ask its user: rename needs elicitation")
   })
 )
 

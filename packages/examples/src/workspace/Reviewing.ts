@@ -1,4 +1,4 @@
-/** The `review` prompt: a file and what to make of it, ready to be sent to a model. */
+/** The `review` prompt: a file with instructions for a model. */
 import * as Completions from "@effect-mcp/core/Completions"
 import { contentsOf } from "@effect-mcp/server/folder/Media"
 import * as Names from "@effect-mcp/server/folder/Names"
@@ -10,7 +10,15 @@ import { completePath } from "./Files.ts"
 import { Review } from "./tools.ts"
 import { Workspace } from "./Workspace.ts"
 
-const focuses = ["correctness", "error handling", "naming", "performance", "readability", "security", "tests"]
+const focuses = [
+  "correctness",
+  "error handling",
+  "naming",
+  "performance",
+  "readability",
+  "security",
+  "tests"
+]
 
 export const layer = Prompts.layer(
   Review,
@@ -18,9 +26,20 @@ export const layer = Prompts.layer(
     Effect.gen(function* () {
       const workspace = yield* Workspace
       yield* ClientRoots.check(path)
-      const resource = contentsOf(Names.toUri(workspace.uri, path), path, yield* workspace.read(path))
+      const resource = contentsOf(
+        Names.toUri(workspace.uri, path),
+        path,
+        yield* workspace.read(path)
+      )
       const first = focus === undefined ? "" : ` Look at ${focus} first.`
-      return [Prompts.user(`Review ${path}.${first}`), Prompts.user({ type: "resource", resource })]
-    }).pipe(Effect.catchTag("WorkspaceError", ({ message }) => Effect.fail(McpError.invalidParams(message)))),
+      return [
+        Prompts.user(`Review ${path}.${first}`),
+        Prompts.user({ type: "resource", resource })
+      ]
+    }).pipe(
+      Effect.catchTag("WorkspaceError", ({ message }) =>
+        Effect.fail(McpError.invalidParams(message))
+      )
+    ),
   { complete: { path: completePath, focus: Completions.choices(focuses) } }
 )

@@ -1,6 +1,7 @@
 /**
- * The `search` tool: many files, read a few at a time, with progress. Stops within one file's work when it is cancelled, or when it
- * has found enough; what is binary or too large is passed over.
+ * The `search` tool: reads many files, a few at a time, with progress. Stops
+ * after the current file when it is cancelled or has found enough. Skips binary
+ * and large files.
  */
 import { textOf } from "@effect-mcp/server/folder/Media"
 import * as Progress from "@effect-mcp/core/Progress"
@@ -12,32 +13,48 @@ import * as Glob from "./Glob.ts"
 import { type Match, Search } from "./tools.ts"
 import { Workspace } from "./Workspace.ts"
 
-/** Files that are read at once. */
+/** Number of files to read concurrently. */
 export const concurrency = 8
-/** A line is cut to this many characters. */
+/** Maximum length of a line in a result, in characters. */
 const maxLine = 200
-/** Progress is reported this often, at most. */
+/** Maximum number of progress reports. */
 const maxReports = 200
 
 type Found = typeof Match.Type
 
-/** The lines of a file that contain `needle`, which is in lower case. */
-const matchesIn = (path: string, text: string, needle: string): ReadonlyArray<Found> =>
+/**
+ * Returns the lines of a file that contain `needle`, which must be lower case.
+ */
+const matchesIn = (
+  path: string,
+  text: string,
+  needle: string
+): ReadonlyArray<Found> =>
   text.toLowerCase().includes(needle)
-    ? text
-        .split(/\r?\n/)
-        .flatMap((line, index) =>
-          line.toLowerCase().includes(needle)
-            ? [{ path, line: index + 1, text: line.trim().slice(0, maxLine).toWellFormed() }]
-            : []
-        )
+    ? text.split(/\r?\n/).flatMap((line, index) =>
+        line.toLowerCase().includes(needle)
+          ? [
+              {
+                path,
+                line: index + 1,
+                text: line.trim().slice(0, maxLine).toWellFormed()
+              }
+            ]
+          : []
+      )
     : []
 
-/** Paths that are matched before others have a turn. */
+/** Number of paths to match before yielding to other fibers. */
 const matchedAtOnce = 256
 
-/** The files that a glob selects. "*.ts" means any folder; with a slash in it a glob starts at the top. */
-const select = Effect.fnUntraced(function* (files: ReadonlyArray<string>, glob: string) {
+/**
+ * Returns the files that match a glob. Without a slash, as in "*.ts", the glob
+ * applies in every folder.
+ */
+const select = Effect.fnUntraced(function* (
+  files: ReadonlyArray<string>,
+  glob: string
+) {
   const matches = Glob.matcher(glob.includes("/") ? glob : `**/${glob}`)
   const selected: Array<string> = []
   for (const [index, path] of files.entries()) {
@@ -59,8 +76,12 @@ export const layer = Tools.layer(
     let done = 0
 
     const searchFile = Effect.fnUntraced(function* (path: string) {
-      // A file that is gone by now, or too large, has no matches.
-      const bytes = yield* Effect.orElseSucceed(workspace.read(path), () => new Uint8Array())
+      // A file that was deleted in the meantime, or is too large, has no
+      // matches.
+      const bytes = yield* Effect.orElseSucceed(
+        workspace.read(path),
+        () => new Uint8Array()
+      )
       const found = matchesIn(path, textOf(bytes) ?? "", needle)
       done++
       if (done % step === 0 || done === files.length) {
@@ -69,13 +90,17 @@ export const layer = Tools.layer(
       return found
     })
 
-    // One more than asked for: that tells whether there are more.
+    // Finds one more than requested, to know whether there are more.
     const matches = yield* Stream.fromIterable(files).pipe(
       Stream.mapEffect(searchFile, { concurrency }),
       Stream.flattenIterable,
       Stream.take(maxResults + 1),
       Stream.runCollect
     )
-    return { matches: matches.slice(0, maxResults), files: done, complete: matches.length <= maxResults }
+    return {
+      matches: matches.slice(0, maxResults),
+      files: done,
+      complete: matches.length <= maxResults
+    }
   })
 )

@@ -1,5 +1,9 @@
-/** What changes in the workspace, watched once for all sessions and files. */
-import { type FolderChange, type WatchedFolder, make } from "@effect-mcp/server/folder/Changes"
+/** Changes in the workspace, watched once for all sessions and files. */
+import {
+  type FolderChange,
+  type WatchedFolder,
+  make
+} from "@effect-mcp/server/folder/Changes"
 import * as Tree from "@effect-mcp/server/folder/Tree"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -13,13 +17,21 @@ import * as Paths from "./Paths.ts"
 
 export type { FolderChange as Change }
 
-export class Watcher extends Context.Service<Watcher, WatchedFolder>()("@effect-mcp/examples/workspace/Watcher") {
-  static readonly layer = (folder: string): Layer.Layer<Watcher, PlatformError, FileSystem.FileSystem | Path.Path> =>
+export class Watcher extends Context.Service<Watcher, WatchedFolder>()(
+  "@effect-mcp/examples/workspace/Watcher"
+) {
+  static readonly layer = (
+    folder: string
+  ): Layer.Layer<Watcher, PlatformError, FileSystem.FileSystem | Path.Path> =>
     Layer.effect(Watcher, Effect.flatMap(Tree.make(folder, Paths.admits), make))
 
-  /** For tests: changes are what is published, and a test may count `start`. */
+  /**
+   * For tests. Emits the changes that are published to `hub`. `start` replaces
+   * the start of the watcher.
+   */
   static readonly layerTest = (
     hub: PubSub.PubSub<FolderChange>,
     start: Effect.Effect<void> = Effect.void
-  ): Layer.Layer<Watcher> => Layer.succeed(Watcher, { start, changes: Stream.fromPubSub(hub) })
+  ): Layer.Layer<Watcher> =>
+    Layer.succeed(Watcher, { start, changes: Stream.fromPubSub(hub) })
 }

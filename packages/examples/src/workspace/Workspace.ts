@@ -1,8 +1,10 @@
 /**
- * The files of one folder, as the rest of the example sees them: by relative path, and never a step outside.
+ * The files of one folder, by relative path. Never accesses anything outside of
+ * the folder.
  *
- * Owns reading, listing and renaming. What does not exist, lies outside, is ignored or is a link fails in the same way:
- * an answer never tells which it was.
+ * Reads, lists and renames files. Paths that don't exist, are outside, are
+ * ignored or are links all fail in the same way, so that an answer does not
+ * reveal the reason.
  */
 import * as Names from "@effect-mcp/server/folder/Names"
 import * as Tree from "@effect-mcp/server/folder/Tree"
@@ -15,7 +17,7 @@ import * as Path from "effect/Path"
 import type { PlatformError } from "effect/PlatformError"
 import * as Paths from "./Paths.ts"
 
-/** `path` is as the client wrote it. */
+/** A failed operation. `path` is the client's spelling. */
 export class WorkspaceError extends Data.TaggedError("WorkspaceError")<{
   readonly reason: "Missing" | "Taken" | "TooLarge"
   readonly path: string
@@ -25,10 +27,13 @@ export class WorkspaceError extends Data.TaggedError("WorkspaceError")<{
   }
 }
 
-/** The largest file that is read, in bytes. Base64 in JSON, it still fits into one message. */
+/**
+ * Maximum size of a file to read, in bytes. As Base64 in JSON, it still fits
+ * into one message.
+ */
 export const maxBytes = 1024 * 1024
 
-/** The most files that are listed and searched. */
+/** Maximum number of files to list and search. */
 const maxFiles = 100_000
 
 const reasons = {
@@ -40,60 +45,94 @@ const reasons = {
 export class Workspace extends Context.Service<
   Workspace,
   {
-    /** The folder's own URI, without a slash at its end. */
+    /** URI of the folder, without a trailing slash. */
     readonly uri: string
-    /** The paths of all files, sorted. May be a second old, unless `forget` ran. */
+    /**
+     * Sorted paths of all files. May be up to a second old, unless `forget` has
+     * run.
+     */
     readonly files: Effect.Effect<ReadonlyArray<string>>
-    /** Makes the next `files` look again. */
+    /** Makes the next `files` read the folder again. */
     readonly forget: Effect.Effect<void>
     /** Fails unless `path` is a file of the workspace. */
     readonly check: (path: string) => Effect.Effect<void, WorkspaceError>
     readonly read: (path: string) => Effect.Effect<Uint8Array, WorkspaceError>
-    /** Never replaces a file, and makes no folders. */
-    readonly rename: (from: string, to: string) => Effect.Effect<void, WorkspaceError>
-    /** The part of the folder that lies in what `uri` names: a path, empty for all of it; `undefined` for none. */
+    /** Renames a file. Never replaces a file or creates folders. */
+    readonly rename: (
+      from: string,
+      to: string
+    ) => Effect.Effect<void, WorkspaceError>
+    /**
+     * Returns the part of the folder inside `uri`: a path, an empty string for
+     * the whole folder, or `undefined` if there is no overlap.
+     */
     readonly covered: (uri: string) => Effect.Effect<string | undefined>
   }
 >()("@effect-mcp/examples/workspace/Workspace") {
-  /** The workspace over a folder. Fails when it is not there. */
-  static readonly layer = (folder: string): Layer.Layer<Workspace, PlatformError, FileSystem.FileSystem | Path.Path> =>
+  /** Provides the workspace of a folder. Fails if the folder doesn't exist. */
+  static readonly layer = (
+    folder: string
+  ): Layer.Layer<Workspace, PlatformError, FileSystem.FileSystem | Path.Path> =>
     Layer.effect(Workspace, onDisk(folder))
 
-  /** A workspace in memory, for tests: content by path. Its folder is `file:///workspace`. */
-  static readonly layerMemory = (files: { readonly [path: string]: string | Uint8Array }): Layer.Layer<Workspace> =>
-    Layer.sync(Workspace, () => inMemory(files))
+  /**
+   * Provides an in-memory workspace for tests, with contents by path. Its
+   * folder is `file:///workspace`.
+   */
+  static readonly layerMemory = (files: {
+    readonly [path: string]: string | Uint8Array
+  }): Layer.Layer<Workspace> => Layer.sync(Workspace, () => inMemory(files))
 }
 
-const missing = (path: string) => new WorkspaceError({ reason: "Missing", path })
+const missing = (path: string) =>
+  new WorkspaceError({ reason: "Missing", path })
 const taken = (path: string) => new WorkspaceError({ reason: "Taken", path })
 
-/** What a client wrote as a path, as names. */
+/** Splits a path from the client into names. */
 const named = (path: string): Effect.Effect<Names.Names, WorkspaceError> => {
   const names = Paths.parse(path)
-  return names === undefined ? Effect.fail(missing(path)) : Effect.succeed(names)
+  return names === undefined
+    ? Effect.fail(missing(path))
+    : Effect.succeed(names)
 }
 
 const onDisk = Effect.fnUntraced(function* (folder: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const tree = yield* Tree.make(folder, Paths.admits)
-  const uri = (yield* Effect.orDie(path.toFileUrl(tree.root))).href.replace(/\/$/, "")
-  const [files, forget] = yield* Effect.cachedInvalidateWithTTL(tree.files(maxFiles), "1 second")
+  const uri = (yield* Effect.orDie(path.toFileUrl(tree.root))).href.replace(
+    /\/$/,
+    ""
+  )
+  const [files, forget] = yield* Effect.cachedInvalidateWithTTL(
+    tree.files(maxFiles),
+    "1 second"
+  )
 
-  const opened = (file: string) => Effect.mapError(Effect.flatMap(named(file), tree.openFile), () => missing(file))
+  const opened = (file: string) =>
+    Effect.mapError(Effect.flatMap(named(file), tree.openFile), () =>
+      missing(file)
+    )
 
   const read = (file: string): Effect.Effect<Uint8Array, WorkspaceError> =>
     Effect.flatMap(named(file), (names) =>
-      Effect.mapError(tree.read(names, maxBytes), ({ _tag: reason }) => new WorkspaceError({ reason, path: file }))
+      Effect.mapError(
+        tree.read(names, maxBytes),
+        ({ _tag: reason }) => new WorkspaceError({ reason, path: file })
+      )
     )
 
   const rename = Effect.fnUntraced(
     function* (from: string, to: string) {
       const { info, place } = yield* opened(from)
       const target = yield* named(to)
-      const parent = yield* Effect.mapError(tree.openFolder(target.slice(0, -1)), () => missing(to))
+      const parent = yield* Effect.mapError(
+        tree.openFolder(target.slice(0, -1)),
+        () => missing(to)
+      )
       const next = path.join(parent, ...target.slice(-1))
-      // A link refuses a name that is taken, in the same step; a rename would replace what is there.
+      // A link fails atomically if the name is taken. A rename would replace
+      // the existing file.
       yield* Effect.mapError(fs.link(place, next), (error) =>
         error.reason._tag === "AlreadyExists" ? taken(to) : missing(to)
       )
@@ -101,7 +140,9 @@ const onDisk = Effect.fnUntraced(function* (folder: string) {
       const sameFile = Effect.flatMap(fs.lstat(next), (linked) =>
         Tree.isSame(info, linked) ? Effect.void : Effect.fail(missing(from))
       )
-      yield* Effect.onError(Effect.andThen(sameFile, fs.remove(place)), () => Effect.ignore(fs.remove(next)))
+      yield* Effect.onError(Effect.andThen(sameFile, fs.remove(place)), () =>
+        Effect.ignore(fs.remove(next))
+      )
       yield* forget
     },
     Effect.scoped,
@@ -116,10 +157,14 @@ const onDisk = Effect.fnUntraced(function* (folder: string) {
       if (down === "") return ""
       if (path.isAbsolute(down)) return undefined // another drive
       const steps = down.split(path.sep)
-      // Up and up only: the root lies above the folder, which is inside it entirely.
-      return steps.every((step) => step === "..") ? "" : steps.includes("..") ? undefined : steps.join("/")
+      // Only "..": the root is above the folder and contains all of it.
+      return steps.every((step) => step === "..")
+        ? ""
+        : steps.includes("..")
+          ? undefined
+          : steps.join("/")
     },
-    // A root that is no file URI or that is not there covers nothing.
+    // A root that is not a file URI or doesn't exist covers nothing.
     Effect.catchCause(() => Effect.succeed(undefined))
   )
 
@@ -130,12 +175,17 @@ const onDisk = Effect.fnUntraced(function* (folder: string) {
     covered,
     read,
     check: (file) => Effect.asVoid(Effect.scoped(opened(file))),
-    // Whatever the platform says names the real place: it stays here.
-    rename: (from, to) => Effect.catchTag(rename(from, to), "PlatformError", () => Effect.fail(missing(from)))
+    // The platform's error contains the real path, so it is not passed on.
+    rename: (from, to) =>
+      Effect.catchTag(rename(from, to), "PlatformError", () =>
+        Effect.fail(missing(from))
+      )
   })
 })
 
-const inMemory = (initial: { readonly [path: string]: string | Uint8Array }): Workspace["Service"] => {
+const inMemory = (initial: {
+  readonly [path: string]: string | Uint8Array
+}): Workspace["Service"] => {
   const uri = "file:///workspace"
   const contents = new Map(
     Object.entries(initial).map(([path, content]) => [
@@ -145,8 +195,11 @@ const inMemory = (initial: { readonly [path: string]: string | Uint8Array }): Wo
   )
   const read = (path: string): Effect.Effect<Uint8Array, WorkspaceError> =>
     Effect.suspend(() => {
-      const content = Paths.parse(path) === undefined ? undefined : contents.get(path)
-      return content === undefined ? Effect.fail(missing(path)) : Effect.succeed(content)
+      const content =
+        Paths.parse(path) === undefined ? undefined : contents.get(path)
+      return content === undefined
+        ? Effect.fail(missing(path))
+        : Effect.succeed(content)
     })
   return {
     uri,
@@ -163,7 +216,11 @@ const inMemory = (initial: { readonly [path: string]: string | Uint8Array }): Wo
       }),
     covered: (root) =>
       Effect.succeed(
-        Names.isWithin(root, uri) ? "" : root.startsWith(`${uri}/`) ? root.slice(uri.length + 1) : undefined
+        Names.isWithin(root, uri)
+          ? ""
+          : root.startsWith(`${uri}/`)
+            ? root.slice(uri.length + 1)
+            : undefined
       )
   }
 }

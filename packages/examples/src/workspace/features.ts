@@ -1,4 +1,7 @@
-/** Everything the workspace server offers. What is left to provide is the folder: a `Workspace` and its `Watcher`. */
+/**
+ * All features of the workspace server. They require the folder: a `Workspace`
+ * and its `Watcher`.
+ */
 import * as Layer from "effect/Layer"
 import * as ClientRoots from "./ClientRoots.ts"
 import * as Files from "./Files.ts"

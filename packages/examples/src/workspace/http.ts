@@ -1,6 +1,6 @@
 /**
- * The workspace over HTTP, on loopback: Streamable HTTP at `/mcp`, HTTP with SSE at `/sse` for clients that know nothing newer, or both
- * beside each other. A module of its own: a server over stdio loads no HTTP.
+ * The workspace over HTTP on loopback: Streamable HTTP at `/mcp`, HTTP with SSE at `/sse` for older clients, or both at the same time.
+ * A separate module, so that a stdio server does not load HTTP.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -11,29 +11,46 @@ import * as Layer from "effect/Layer"
 import { createServer } from "node:http"
 
 export interface Options {
-  /** 0 is any that is free. */
+  /** Port to listen on. 0 picks any free port. */
   readonly port: number
   readonly http: boolean
   readonly sse: boolean
 }
 
-/** Serves until it is interrupted, and says on stderr where. */
-export const serve = <E, R>(server: Layer.Layer<McpServer.McpServer, E, R>, { http, port, sse }: Options) => {
+/** Serves until interrupted, and prints the address on stderr. */
+export const serve = <E, R>(
+  server: Layer.Layer<McpServer.McpServer, E, R>,
+  { http, port, sse }: Options
+) => {
   const streamable = http ? McpServer.layerHttp({ path: "/mcp" }) : Layer.empty
   const older = sse ? McpServer.layerSse({ path: "/sse" }) : Layer.empty
   const announce = Layer.effectDiscard(
     Effect.flatMap(HttpServer.HttpServer, ({ address }) => {
-      const place = address._tag === "UnixPathAddress" ? address.path : `http://127.0.0.1:${address.port}`
+      const place =
+        address._tag === "UnixPathAddress"
+          ? address.path
+          : `http://127.0.0.1:${address.port}`
       const paths = [...(http ? ["/mcp"] : []), ...(sse ? ["/sse"] : [])]
-      return Effect.forEach(paths, (path) => Console.error(`${place}${path}`), { discard: true })
+      return Effect.forEach(paths, (path) => Console.error(`${place}${path}`), {
+        discard: true
+      })
     })
   )
   return announce.pipe(
     Layer.provideMerge(
-      McpServer.serveHttp(Layer.mergeAll(streamable, older), { disableLogger: true, disableListenLog: true })
+      McpServer.serveHttp(Layer.mergeAll(streamable, older), {
+        disableLogger: true,
+        disableListenLog: true
+      })
     ),
     Layer.provide(server),
-    Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" })),
+    Layer.provide(
+      NodeHttpServer.layer(createServer, {
+        port,
+        host: "127.0.0.1",
+        gracefulShutdownTimeout: "1 second"
+      })
+    ),
     Layer.launch
   )
 }

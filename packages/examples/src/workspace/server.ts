@@ -19,14 +19,19 @@ const {
   values: { http = false, port = "3000", sse = false }
 } = parseArgs({
   allowPositionals: true,
-  options: { http: { type: "boolean" }, sse: { type: "boolean" }, port: { type: "string" } }
+  options: {
+    http: { type: "boolean" },
+    sse: { type: "boolean" },
+    port: { type: "string" }
+  }
 })
 
 const server = McpServer.layer({
   name: "workspace",
   title: "Workspace",
   version: "0.1.0",
-  instructions: "The files of one folder: search them, read and watch them as resources, rename and summarize them.",
+  instructions:
+    "The files of one folder: search them, read and watch them as resources, rename and summarize them.",
   features
 }).pipe(Layer.provide([Workspace.layer(folder), Watcher.layer(folder)]))
 
@@ -38,10 +43,13 @@ const served: Effect.Effect<void, unknown, NodeServices.NodeServices> =
       )
     : Effect.provide(McpServer.serveStdio(), server)
 
-// A server that cannot even start must not say so on stdout, where its client expects MCP.
+// A server that cannot start must not report that on stdout, where its client
+// expects MCP.
 served.pipe(
   Effect.provide(NodeServices.layer),
-  Effect.tapCause((cause) => Effect.logError(`The workspace ${folder} cannot be served`, cause)),
+  Effect.tapCause((cause) =>
+    Effect.logError(`The workspace ${folder} cannot be served`, cause)
+  ),
   Effect.provideService(Logger.LogToStderr, true),
   NodeRuntime.runMain({ disableErrorReporting: true })
 )

@@ -1,4 +1,4 @@
-/** The agent with a provider that the environment names: here a server of this machine that speaks chat completions. */
+/** The agent with a provider configured in the environment: here a local server that speaks chat completions. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Stream } from "effect"
@@ -21,7 +21,7 @@ interface Asked {
 
 const call = { id: "call_1", type: "function", function: { name: "forecast", arguments: '{"city":"Rome"}' } }
 
-/** Calls the tool at first, and then says what it got. */
+/** Calls the tool first, and then repeats its result. */
 const provider = Effect.acquireRelease(
   Effect.callback<{ readonly url: string; readonly asked: ReadonlyArray<Asked>; readonly close: () => void }>(
     (resume) => {
@@ -44,29 +44,27 @@ const provider = Effect.acquireRelease(
   ({ close }) => Effect.sync(close)
 )
 
-layer(NodeServices.layer, { excludeTestServices: true })("the agent with a provider", (it) => {
-  it.effect(
-    "The agent gives the provider of its environment the server's tools, and each result of a call that it asks for",
-    () =>
-      Effect.gen(function* () {
-        const { asked, url } = yield* provider
-        const env = { OPENAI_API_KEY: "key", OPENAI_BASE_URL: url, AGENT_MODEL: "small" }
-        const child = yield* ChildProcess.make(process.execPath, [program], { stdin: "ignore", env, extendEnv: true })
-        const [output, code] = yield* Effect.all([Stream.mkString(Stream.decodeText(child.all)), child.exitCode], {
-          concurrency: 2
-        })
-        assert.strictEqual(Number(code), 0, output)
-        assert.strictEqual(output.trim(), "24 degrees in Rome")
-        const [first, second] = asked
-        assert.strictEqual(asked.length, 2)
-        assert.deepStrictEqual([first?.url, first?.authorization], ["/v1/chat/completions", "Bearer key"])
-        assert.deepStrictEqual([first?.body.model, first?.body.tools[0]?.function.name], ["small", "forecast"])
-        assert.containsAllKeys(first?.body.tools[0]?.function.parameters, ["type", "properties"])
-        assert.deepStrictEqual(first?.body.messages, [{ role: "user", content: "How warm is it in Rome tomorrow?" }])
-        assert.deepStrictEqual(second?.body.messages.slice(1), [
-          { role: "assistant", content: "", tool_calls: [call] },
-          { role: "tool", tool_call_id: "call_1", content: '{"celsius":24}' }
-        ])
+layer(NodeServices.layer, { excludeTestServices: true })("agent with a provider", (it) => {
+  it.effect("The agent offers the provider the server's tools and returns each call's result", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* provider
+      const env = { OPENAI_API_KEY: "key", OPENAI_BASE_URL: url, AGENT_MODEL: "small" }
+      const child = yield* ChildProcess.make(process.execPath, [program], { stdin: "ignore", env, extendEnv: true })
+      const [output, code] = yield* Effect.all([Stream.mkString(Stream.decodeText(child.all)), child.exitCode], {
+        concurrency: 2
       })
+      assert.strictEqual(Number(code), 0, output)
+      assert.strictEqual(output.trim(), "24 degrees in Rome")
+      const [first, second] = asked
+      assert.strictEqual(asked.length, 2)
+      assert.deepStrictEqual([first?.url, first?.authorization], ["/v1/chat/completions", "Bearer key"])
+      assert.deepStrictEqual([first?.body.model, first?.body.tools[0]?.function.name], ["small", "forecast"])
+      assert.containsAllKeys(first?.body.tools[0]?.function.parameters, ["type", "properties"])
+      assert.deepStrictEqual(first?.body.messages, [{ role: "user", content: "How warm is it in Rome tomorrow?" }])
+      assert.deepStrictEqual(second?.body.messages.slice(1), [
+        { role: "assistant", content: null, tool_calls: [call] },
+        { role: "tool", tool_call_id: "call_1", content: '{"celsius":24}' }
+      ])
+    })
   )
 })

@@ -1,4 +1,4 @@
-/** The documents name files and exports that exist, and the code that they show is the code of the examples. */
+/** Documents name existing files and exports, and their code is the code of the examples. */
 import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { existsSync, globSync, readFileSync, statSync } from "node:fs"
@@ -22,10 +22,10 @@ const pages = globSync("packages/docs/pages/*.md", { cwd: root }).toSorted()
 
 interface Block {
   readonly document: string
-  /** The file that it shows: of the examples where it starts with `src` or `test`, else of their `src`. */
+  /** The file it shows: in the examples if it starts with `src` or `test`, or else in their `src`. */
   readonly name: string
   readonly code: string
-  /** What the program prints, where the document shows it. */
+  /** The output of the program, if the document shows it. */
   readonly output: string | undefined
 }
 
@@ -33,29 +33,34 @@ const blocksOf = (document: string): ReadonlyArray<Block> => {
   const found = read(document).matchAll(/^```ts ?(\S*)[^\n]*\n([\s\S]*?)^```\n(?:\n```text output\n([\s\S]*?)^```$)?/gm)
   return [...found].map(([, name = "", code = "", output]) => ({ document, name, code, output }))
 }
-/** Of a page those whose name has a folder: the others are files of their page (`support/pages.ts`). */
+/** Blocks of pages count only if their name has a folder; the others are files of their page (`support/pages.ts`). */
 const blocks = [...documents.flatMap(blocksOf), ...pages.flatMap(blocksOf).filter(({ name }) => name.includes("/"))]
 const fileOf = ({ name }: Block): string => join(examples, /^(?:src|test)\//.test(name) ? name : join("src", name))
 
-/** Where the repository is hosted: links of a package's README also lead somewhere where npm shows it. */
+/** The host of the repository. Links in a package's README must also work on npm. */
 const hosted = "https://github.com/effect-mcp/effect-mcp/blob/main/"
 
-/** The paths that a document names: targets of links, and words with a slash that end in a file's extension or a slash. */
+/**
+ * The paths that a document names: targets of links, and words with a slash that end in a file extension or a slash.
+ */
 const pathsIn = (document: string): ReadonlyArray<string> => {
   const text = read(document)
     .replaceAll(/^```(?:ts|js|dockerfile)[^]*?^```$/gm, "")
     .replaceAll(`](${hosted}`, "](")
     .replaceAll(/https?:\/\/\S+/g, "")
+    .replaceAll(/@effect-mcp\/(?=[\w/-]+\.json)/g, "packages/")
   const links = [...text.matchAll(/\]\((?!\/)([^)#\s]+)[^)\s]*\)/g)].map(([, path = ""]) => path)
   const words = [...text.matchAll(/(?<![\w./@-])[\w.@-]+(?:\/[\w.-]+)+\.(?:ts|mjs|json|md)\b/g)].map(([path]) => path)
   const folders = [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/)`/g)].map(([, path = ""]) => path)
   return [...links, ...words, ...folders]
 }
 
-/** Files of a project that `create` makes. */
-const created = new Set(["src/server.ts"])
+/** Files of a project that `create` generates, and of a skill. */
+const created = new Set(["src/server.ts", "references/policy.md"])
 
-/** Paths are relative to the document or the root; ARCHITECTURE.md leaves out `packages/`, and in its table of rooms `<package>/src/`. */
+/**
+ * Paths are relative to the document or the root. ARCHITECTURE.md omits `packages/`, and in its table of rooms `<package>/src/`.
+ */
 const exists = (document: string, path: string): boolean => {
   const places = [
     dirname(document),
@@ -70,8 +75,8 @@ const exists = (document: string, path: string): boolean => {
   })
 }
 
-describe("documents", () => {
-  it.each([...documents, ...pages])("The document %s names only paths that exist", (document) => {
+describe("Documents", () => {
+  it.each([...documents, ...pages])("%s names only paths that exist", (document) => {
     const paths = pathsIn(document).filter((path) => !path.includes("<") && !created.has(path))
     assert.deepStrictEqual(
       paths.filter((path) => !exists(document, path)),
@@ -79,11 +84,11 @@ describe("documents", () => {
     )
   })
 
-  it("The document ARCHITECTURE.md names many paths, so that the check cannot pass by finding none", () => {
+  it("ARCHITECTURE.md names many paths, so the check cannot pass by finding none", () => {
     assert.isAtLeast(new Set(pathsIn("ARCHITECTURE.md")).size, 100)
   })
 
-  it.each(published)("The file %s/README.md says what its main exports are", (directory) => {
+  it.each(published)("%s/README.md describes its main exports", (directory) => {
     const rows = [...read(`${directory}/README.md`).matchAll(/^\| `(\w+)`\s+\|/gm)].map(([, name = ""]) => name)
     const { exports } = manifestOf(directory)
     const entry = exports["."]
@@ -97,19 +102,16 @@ describe("documents", () => {
     assert.deepStrictEqual(missing, [])
   })
 
-  it.each(published)(
-    "The file %s/README.md leads to pages of the documentation, by links that npm can show",
-    (directory) => {
-      const links = [...read(`${directory}/README.md`).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link)
-      assert.isTrue(links.some((link) => link.startsWith(`${hosted}packages/docs/pages/`)))
-      assert.deepStrictEqual(
-        links.filter((link) => !/^https:|^#/.test(link)),
-        []
-      )
-    }
-  )
+  it.each(published)("%s/README.md links to documentation pages in a way that works on npm", (directory) => {
+    const links = [...read(`${directory}/README.md`).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link)
+    assert.isTrue(links.some((link) => link.startsWith(`${hosted}packages/docs/pages/`)))
+    assert.deepStrictEqual(
+      links.filter((link) => !/^https:|^#/.test(link)),
+      []
+    )
+  })
 
-  it("The documents show TypeScript that is a file of the examples, where it is compiled", () => {
+  it("Documents only show TypeScript that compiles as a file in the examples", () => {
     assert.isAtLeast(blocks.length, 30)
     for (const block of blocks) {
       assert.notStrictEqual(block.name, "", `${block.document}: a block of code names no file`)
@@ -119,7 +121,7 @@ describe("documents", () => {
 
   const programs = blocks.filter(({ output }) => output !== undefined)
 
-  it.each(programs)("The document $document shows what $name prints", (block) => {
+  it.each(programs)("$document shows the output of $name", (block) => {
     const { status, stderr, stdout } = spawnSync(process.execPath, [fileOf(block)], { encoding: "utf8" })
     assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: block.output }, stderr)
   })

@@ -1,9 +1,9 @@
 /**
- * The examples of docstrings: `@example` and a block of TypeScript. All are compiled, in one program, and run, in one process; with them the
- * code of pages and of AGENTS.md, of which `docs/pages.test.ts` runs what is no module.
+ * The examples of docstrings: `@example` and a block of TypeScript. All are compiled in one program and run in one process, together with
+ * the code of pages and AGENTS.md, of which `docs/pages.test.ts` runs everything but modules.
  *
- * An example is a module: it imports what it uses, by the names that a user imports. Lines that it prints by `console.log` are given by
- * comments, `// => text`, in their order.
+ * An example is a module that imports its dependencies by public names. Comments give the lines it prints with `console.log`, in order: `// =>
+ * text`.
  */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
@@ -11,13 +11,13 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { join, relative } from "node:path"
 import { blocks, root, write } from "../support/pages.ts"
 
-/** Inside the package of examples, so that the modules find what a user would install. */
+/** Inside the package of examples, so that the modules resolve the packages a user would install. */
 const directory = join(root, "packages/examples/.docstrings")
 
 interface Example {
   /** The source file and the line of the `@example`. */
   readonly place: string
-  /** Empty where no block follows. */
+  /** Empty if no block follows. */
   readonly code: string
   readonly file: string
 }
@@ -60,14 +60,14 @@ const tsconfig = {
     noEmit: true,
     rewriteRelativeImportExtensions: false,
     allowImportingTsExtensions: true,
-    // An example may define what it only shows.
+    // An example may define something only to show it.
     noUnusedLocals: false,
     lib: ["ES2024", "DOM"],
     types: ["node"]
   }
 }
 
-describe("examples of docstrings and of pages", () => {
+describe("Examples in docstrings and pages", () => {
   beforeAll(() => {
     rmSync(directory, { recursive: true, force: true })
     mkdirSync(directory)
@@ -77,14 +77,14 @@ describe("examples of docstrings and of pages", () => {
     return () => rmSync(directory, { recursive: true, force: true })
   })
 
-  it("Examples of docstrings are blocks of TypeScript", () => {
+  it("Docstring examples are TypeScript blocks", () => {
     assert.deepStrictEqual(
       docstrings.filter(({ code }) => code === "").map(({ place }) => place),
       []
     )
   })
 
-  it("Examples of docstrings and of pages compile", () => {
+  it("Examples compile", () => {
     const { status, stdout } = spawnSync(
       process.execPath,
       [join(root, "node_modules/typescript/bin/tsc"), "-b", join(directory, "tsconfig.json")],
@@ -93,7 +93,7 @@ describe("examples of docstrings and of pages", () => {
     assert.strictEqual(status, 0, stdout)
   })
 
-  it("Examples of docstrings and of pages print what they say", () => {
+  it("Examples print the lines in their comments", () => {
     const { stderr, stdout } = spawnSync(
       process.execPath,
       [join(import.meta.dirname, "../support/run-programs.mjs"), ...examples.map(({ file }) => file)],

@@ -1,4 +1,4 @@
-/** The example of two nodes, one of which is killed under a client: run as it is, where there is a Postgres. */
+/** The example of two nodes, one of which is killed while a client uses it, run unchanged if there is a Postgres. */
 import { NodeServices } from "@effect/platform-node"
 import { needs } from "@effect-mcp/spec/skip"
 import { PgClient } from "@effect/sql-pg"
@@ -16,9 +16,9 @@ const connected = await Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe("S
   Effect.runPromiseExit
 )
 
-layer(NodeServices.layer, { excludeTestServices: true })("the library", (it) => {
+layer(NodeServices.layer, { excludeTestServices: true })("library", (it) => {
   it.effect(
-    "The library lends on in the same session when the node that held it is killed",
+    "The library keeps lending in the same session after the node that held it is killed",
     () =>
       Effect.gen(function* () {
         const child = yield* ChildProcess.make(process.execPath, [program], { stdin: "ignore" })

@@ -1,4 +1,4 @@
-/** The servers and clients that READMEs show run; `docs.test.ts` compares their code with these files. */
+/** The servers and clients in READMEs run; `docs.test.ts` compares their code with these files. */
 import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { Add } from "../../src/calculator.ts"
 
-/** Starts a server over HTTP at any port, in the scope; what it prints, and how it ends. */
+/** Starts a server over HTTP at any port in the scope, and returns its output and its exit. */
 const start = Effect.fnUntraced(function* (name: string) {
   const file = fileURLToPath(new URL(`../../src/${name}`, import.meta.url))
   const said = yield* Queue.unbounded<string>()
@@ -28,13 +28,13 @@ const add = Effect.flatMap(McpClient.McpClient, (client) => client.callTool(Add,
 const clientOf = (place: string) => Layer.provide(McpClient.layerHttp({ url: `${place}/mcp` }), FetchHttpClient.layer)
 
 describe("README", () => {
-  it("The README shows a client that works", () => {
+  it("The README's client works", () => {
     const client = fileURLToPath(new URL("../../src/calculator-client.ts", import.meta.url))
     const { status, stdout, stderr } = spawnSync(process.execPath, [client], { encoding: "utf8" })
     assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: "1 + 2 = 3, over MCP 2026-07-28\n" }, stderr)
   })
 
-  it.live("The README shows a server over HTTP that works, also behind a gateway, and ends at SIGTERM", () =>
+  it.live("The README's HTTP server works, even behind a gateway, and exits on SIGTERM", () =>
     Effect.gen(function* () {
       const { ended, said, terminate } = yield* start("calculator-http.ts")
       const [place = ""] = /http:\S+/.exec(said) ?? []
@@ -50,7 +50,7 @@ describe("README", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("The README shows a listener of node:http that works, and ends at SIGTERM", () =>
+  it.live("The README's node:http listener works and exits on SIGTERM", () =>
     Effect.gen(function* () {
       const { ended, said, terminate } = yield* start("calculator-node.ts")
       const [, port] = /port: (\d+)/.exec(said) ?? []

@@ -1,4 +1,4 @@
-/** What `npm start` shows: run as it is, over a folder of the test's own. */
+/** The demonstration of `npm start`, run unchanged on a separate folder. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { Effect, FileSystem, Path, Stream } from "effect"
@@ -15,8 +15,8 @@ const run = Effect.fnUntraced(function* (folder: string) {
   return { code, output }
 })
 
-layer(NodeServices.layer, { excludeTestServices: true })("the demonstration", (it) => {
-  it.effect("The demonstration shows every feature, exits with 0, and leaves the folder as it was", () =>
+layer(NodeServices.layer, { excludeTestServices: true })("demonstration", (it) => {
+  it.effect("The demonstration shows every feature, exits with 0 and leaves the folder unchanged", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const path = yield* Path.Path
@@ -50,7 +50,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("the demonstration", (i
     })
   )
 
-  it.effect("The demonstration says so when there is no such folder", () =>
+  it.effect("The demonstration reports a missing folder", () =>
     Effect.gen(function* () {
       const { code, output } = yield* run(fileURLToPath(new URL("no such folder", import.meta.url)))
       assert.strictEqual(Number(code), 1)

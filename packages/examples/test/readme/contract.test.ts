@@ -4,13 +4,20 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 
-const server = McpServer.layer({ name: "deploy", version: "1.0.0", features: deploy })
+const server = McpServer.layer({
+  name: "deploy",
+  version: "1.0.0",
+  features: deploy
+})
 
 it.effect("The contract equals the locked contract", () =>
   Effect.gen(function* () {
     const { contract } = yield* McpServer.McpServer
-    // Where a change is meant, the new lock is `Contract.toText(yield* contract())`.
-    const locked = yield* Contract.fromText(readFileSync(new URL("contract.json", import.meta.url), "utf8"))
+    // If a change is intended, the new lock is `Contract.toText(yield*
+    // contract())`.
+    const locked = yield* Contract.fromText(
+      readFileSync(new URL("contract.json", import.meta.url), "utf8")
+    )
     assert.deepStrictEqual(Contract.diff(locked, yield* contract()), [])
   }).pipe(Effect.provide(server))
 )

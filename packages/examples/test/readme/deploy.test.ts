@@ -5,9 +5,14 @@ import { McpTest } from "@effect-mcp/testing"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 
-it.effect.each(Revision.withElicitation)("A confirmed deployment has a version ($version)", (revision) =>
-  Effect.gen(function* () {
-    const client = yield* McpTest.connect(deploy, revision)
-    assert.deepStrictEqual(yield* client.callTool(Deploy, { service: "web" }), { version: 7 })
-  }).pipe(Effect.provide(Elicitation.layerAccept()))
+it.effect.each(Revision.withElicitation)(
+  "A confirmed deployment has a version ($version)",
+  (revision) =>
+    Effect.gen(function* () {
+      const client = yield* McpTest.connect(deploy, revision)
+      assert.deepStrictEqual(
+        yield* client.callTool(Deploy, { service: "web" }),
+        { version: 7 }
+      )
+    }).pipe(Effect.provide(Elicitation.layerAccept()))
 )

@@ -3,6 +3,13 @@ import { Fuzz } from "@effect-mcp/fuzz"
 import { McpServer } from "@effect-mcp/server"
 import { it } from "@effect/vitest"
 
-const server = McpServer.layer({ name: "deploy", version: "1.0.0", features: deploy })
+const server = McpServer.layer({
+  name: "deploy",
+  version: "1.0.0",
+  features: deploy
+})
 
-it.effect("The server breaks no rule in a hundred conversations", () => Fuzz.check(server, { runs: 100 }))
+it.effect(
+  "The server survives a hundred conversations without a violation",
+  () => Fuzz.check(server, { runs: 100 })
+)

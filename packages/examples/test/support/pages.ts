@@ -1,9 +1,9 @@
 /**
- * The blocks of TypeScript in pages of the site and in AGENTS.md of packages.
+ * The TypeScript blocks of the site's pages and of the packages' AGENTS.md.
  *
- * ```` ```ts name.ts [Tab] ````: a file of its page, which other blocks of the page may import as `./name.ts`. Its kind follows from what it
- * does. `compiled` behind the name: it needs what a test does not have, such as a database, and is compiled only. A name with a folder is a
- * file of the examples, with which `docs.test.ts` compares the block.
+ * ```` ```ts name.ts [Tab] ```` is a file of its page, which other blocks of the page may import as `./name.ts`. Its kind depends on its
+ * content. `compiled` after the name marks code that needs something a test does not have, such as a database, and is only compiled. A name
+ * with a folder is a file of the examples, with which `docs.test.ts` compares the block.
  */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
@@ -11,8 +11,8 @@ import { basename, dirname, join, resolve } from "node:path"
 export const root = resolve(import.meta.dirname, "../../../..")
 
 /**
- * `compiled`: not run. `test`: run by Vitest. `stdio` and `http`: a server, which a client opens. `program`: run by itself, what it prints is
- * the block of output behind it. `module`: imported, what it prints follows as `// => text`.
+ * `compiled`: not run. `test`: run by Vitest. `stdio` and `http`: a server that a client opens. `program`: run, and its output compared
+ * with the following output block. `module`: imported, with its output in comments, `// => text`.
  */
 export type Kind = "compiled" | "test" | "stdio" | "http" | "program" | "module"
 
@@ -61,7 +61,9 @@ const blocksOf = (document: string): ReadonlyArray<Block> => {
 
 export const blocks: ReadonlyArray<Block> = documents.flatMap(blocksOf)
 
-/** Writes all blocks below `directory`, which lies in the package of examples: they import what a user would install. */
+/**
+ * Writes all blocks below `directory`, inside the package of examples, where they resolve the packages a user would install.
+ */
 export const write = (directory: string): void => {
   for (const { code, file } of blocks) {
     mkdirSync(dirname(join(directory, file)), { recursive: true })

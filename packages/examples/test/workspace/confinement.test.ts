@@ -8,7 +8,7 @@ import { maxBytes, Workspace, type WorkspaceError } from "@effect-mcp/examples/w
 
 const secret = "SECRET"
 
-/** `outside/secret.txt` beside `folder/`, in which some ways lead outside. */
+/** `outside/secret.txt` next to `folder/`, which contains several links to the outside. */
 const disk = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -45,7 +45,7 @@ const open = Effect.gen(function* () {
   return { ...made, workspace }
 })
 
-/** Paths as an attacker would write them: words with a meaning, between separators with a meaning, and anything else. */
+/** Paths that an attacker might write: special words between special separators, and anything else. */
 const words = ["..", ".", "", "a.txt", "b", "c.txt", "link", "secret.txt", "up", "outside", "folder", ".git", "config"]
 const odd = ["%2e%2e", "..%2f", "~", "C:", "\0", "alias.txt", "a.txt ", "A.TXT", "node_modules", "/etc/passwd"]
 const Piece = Schema.Tuple([
@@ -55,7 +55,7 @@ const Piece = Schema.Tuple([
 const hostile = Arbitrary.map(Arbitrary.array(Arbitrary.schema(Piece), { maxLength: 8 }), (pieces) =>
   pieces.map((piece) => piece.join("")).join("")
 )
-/** Paths to real files: most name a file, and many of them one outside. */
+/** Paths to real files: most name a file, and many of the files are outside. */
 const near = Arbitrary.map(
   Arbitrary.array(
     Arbitrary.schema(Schema.Literals(["a.txt", "b", "c.txt", "link", "secret.txt", "up", "outside", "folder", ".."])),
@@ -66,39 +66,36 @@ const near = Arbitrary.map(
   (names) => names.join("/")
 )
 
-describe("paths", () => {
-  it.effect.prop(
-    "A path is refused, or names one place below the folder, in the only way to write it",
-    [hostile],
-    ([path]) =>
-      Effect.sync(() => {
-        const names = Paths.parse(path)
-        if (names === undefined) return true
-        const url = new URL(Names.toUri("file:///folder", path))
-        return (
-          names.join("/") === path &&
-          names.every((name) => name !== ".." && name !== "." && !/[/\\:\0]/.test(name)) &&
-          url.pathname.startsWith("/folder/") &&
-          url.pathname.split("/").slice(2).map(decodeURIComponent).join("/") === path
-        )
-      })
+describe("Paths", () => {
+  it.effect.prop("A path is rejected, or names one place below the folder in canonical form", [hostile], ([path]) =>
+    Effect.sync(() => {
+      const names = Paths.parse(path)
+      if (names === undefined) return true
+      const url = new URL(Names.toUri("file:///folder", path))
+      return (
+        names.join("/") === path &&
+        names.every((name) => name !== ".." && name !== "." && !/[/\\:\0]/.test(name)) &&
+        url.pathname.startsWith("/folder/") &&
+        url.pathname.split("/").slice(2).map(decodeURIComponent).join("/") === path
+      )
+    })
   )
 
   it.effect.each(["a.txt", "b/c.txt", "src/deep/a b#c.ts", "…/é%20.md", ".env", "..a", "a..b"])(
-    "A path may be %s",
+    "A path can be %s",
     (path) => Effect.sync(() => assert.isDefined(Paths.parse(path)))
   )
 })
 
-layer(NodeServices.layer)("a workspace on disk", (it) => {
-  it.effect("A workspace lists its files only: no links, and no ignored files", () =>
+layer(NodeServices.layer)("workspace on disk", (it) => {
+  it.effect("A workspace lists only its own files, without links and ignored files", () =>
     Effect.gen(function* () {
       const { workspace } = yield* open
       assert.deepStrictEqual(yield* workspace.files, ["a.txt", "b/c.txt", "empty", "large"])
     })
   )
 
-  it.effect("A workspace reads its files alone: arbitrary paths never reach outside", () =>
+  it.effect("A workspace reads only its own files, and arbitrary paths never escape it", () =>
     Effect.gen(function* () {
       const { workspace } = yield* open
       for (const paths of [hostile, near]) {
@@ -127,7 +124,7 @@ layer(NodeServices.layer)("a workspace on disk", (it) => {
     "node_modules/x/index.js",
     "b",
     "nope"
-  ])("A workspace neither reads nor renames %s, and does not say why", (path) =>
+  ])("A workspace neither reads nor renames %s, without saying why", (path) =>
     Effect.gen(function* () {
       const { workspace } = yield* open
       for (const attempt of [workspace.read(path), workspace.check(path), workspace.rename(path, "new.txt")]) {
@@ -150,7 +147,7 @@ layer(NodeServices.layer)("a workspace on disk", (it) => {
       })
   )
 
-  it.effect("A workspace renames a file within it, and never over another file or a link", () =>
+  it.effect("A workspace renames a file inside it, never over another file or a link", () =>
     Effect.gen(function* () {
       const { workspace } = yield* open
       yield* workspace.rename("a.txt", "b/a.txt")
@@ -161,7 +158,7 @@ layer(NodeServices.layer)("a workspace on disk", (it) => {
     })
   )
 
-  it.effect("A workspace does not read a file that is larger than a message may be", () =>
+  it.effect("A workspace does not read a file larger than the message limit", () =>
     Effect.gen(function* () {
       const { workspace } = yield* open
       assert.deepInclude(yield* Effect.flip(workspace.read("large")), { reason: "TooLarge", path: "large" })
@@ -169,14 +166,14 @@ layer(NodeServices.layer)("a workspace on disk", (it) => {
   )
 
   it.effect.each([{ back: false }, { back: true }])(
-    "A workspace refuses a file whose folder becomes a link just before it is opened (and back again: $back)",
+    "A file whose folder becomes a link just before opening is rejected (and back again: $back)",
     ({ back }) =>
       Effect.gen(function* () {
         const { fs, path, top, folder } = yield* disk
         const swap = path.join(folder, "swap")
         yield* fs.makeDirectory(swap)
         yield* fs.writeFileString(path.join(swap, "secret.txt"), "mine")
-        // The worst moments: after the path was looked at and before the file is opened, and right after that.
+        // The worst moments: between the check of the path and the opening of the file, and right after it.
         const away = Effect.andThen(
           fs.rename(swap, path.join(folder, "aside")),
           fs.symlink(path.join(top, "outside"), swap)

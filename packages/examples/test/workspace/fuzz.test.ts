@@ -7,8 +7,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { serve } from "./support.ts"
 
-describe("The workspace server under the fuzzer", () => {
-  it.effect.each(Revision.all)("The workspace server breaks no rule of the fuzzer in $version", (revision) =>
+describe("Fuzzing the workspace server", () => {
+  it.effect.each(Revision.all)("The fuzzer finds no violation in $version", (revision) =>
     Effect.gen(function* () {
       const runs = scaled(15, 1000)
       const server = Layer.effect(McpServer.McpServer, serve())

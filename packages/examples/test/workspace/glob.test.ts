@@ -1,4 +1,4 @@
-/** Globs of the search tool: what they match, and that no glob of a client takes long. */
+/** Globs of the search tool: their matches, and that no glob of a client takes long. */
 import { matcher } from "@effect-mcp/examples/workspace/Glob"
 import { Search } from "@effect-mcp/examples/workspace/tools"
 import { Workspace } from "@effect-mcp/examples/workspace/Workspace"
@@ -24,7 +24,7 @@ const paths = [
   "ö.ts"
 ]
 
-describe("globs", () => {
+describe("Globs", () => {
   it.each([
     "*",
     "**",
@@ -48,7 +48,7 @@ describe("globs", () => {
     "{a,{b,ab}}",
     "a{,b}",
     "ö.*"
-  ])("The glob %s matches what it matches for Node", (glob) => {
+  ])("The glob %s matches the same paths as in Node", (glob) => {
     assert.deepStrictEqual(
       paths.filter(matcher(glob)),
       paths.filter((path) => matchesGlob(path, glob))
@@ -56,7 +56,7 @@ describe("globs", () => {
   })
 
   it.each(["a{b", "a}b", "a[b", "{a,b", "a,b", "+(a)", "{1..3}", "\\", "(a|b)", "!a", "{}", "]", "}"])(
-    "The glob %s is taken literally where it is no pattern",
+    "The glob %s is taken literally if it is not a pattern",
     (glob) => {
       const literal = glob === "{}" ? "" : glob === "{1..3}" ? "1..3" : glob
       assert.isTrue(matcher(glob)(literal))
@@ -64,7 +64,7 @@ describe("globs", () => {
   )
 })
 
-/** Globs that take others' matchers for ever, within the length that the tool takes. */
+/** Globs of allowed length on which other matchers never finish. */
 const hostile = [
   "{a,b}".repeat(51),
   "{1..99999999}",
@@ -79,8 +79,8 @@ const hostile = [
   "[a-".repeat(85)
 ]
 
-describe.each(Revision.all)("search over $version", (revision) => {
-  it.effect("A search answers to globs that are made to hang, and the server continues", () =>
+describe.each(Revision.all)("Hostile globs over $version", (revision) => {
+  it.effect("A search answers globs crafted to hang, and the server continues", () =>
     Effect.gen(function* () {
       const files = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${"a".repeat(200)}/${n}b`, "needle"]))
       const client = yield* connect(revision, { workspace: Workspace.layerMemory(files) })

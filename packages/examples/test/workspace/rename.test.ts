@@ -16,7 +16,7 @@ const answering = (action: "accept" | "decline" | "cancel", asked: Array<string>
 
 const move = { from: "src/index.ts", to: "src/main.ts" }
 
-/** The paths in the workspace afterwards, and how the call went. */
+/** The paths in the workspace afterwards, and the outcome of the call. */
 const renaming = Effect.fnUntraced(function* (input: typeof move) {
   const workspace = Context.get(yield* Layer.build(Workspace.layerMemory(files)), Workspace)
   const client = yield* connect(undefined, { workspace: Layer.succeed(Workspace, workspace) })
@@ -29,8 +29,8 @@ const renaming = Effect.fnUntraced(function* (input: typeof move) {
 
 const before = Object.keys(files).toSorted()
 
-describe.each(Revision.withElicitation)("rename over $version", (revision) => {
-  it.effect("The tool rename renames once the user has agreed to just that", () =>
+describe.each(Revision.withElicitation)("Rename over $version", (revision) => {
+  it.effect("rename renames once the user has agreed to exactly that", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []
       const workspace = Context.get(yield* Layer.build(Workspace.layerMemory(files)), Workspace)
@@ -44,7 +44,7 @@ describe.each(Revision.withElicitation)("rename over $version", (revision) => {
     })
   )
 
-  it.effect.each(["decline", "cancel"] as const)("The tool rename changes no file when the user says %s", (action) =>
+  it.effect.each(["decline", "cancel"] as const)("rename changes no file if the user says %s", (action) =>
     Effect.gen(function* () {
       const workspace = Context.get(yield* Layer.build(Workspace.layerMemory(files)), Workspace)
       const client = yield* connect(revision, { workspace: Layer.succeed(Workspace, workspace) }).pipe(
@@ -58,8 +58,8 @@ describe.each(Revision.withElicitation)("rename over $version", (revision) => {
   )
 })
 
-describe("rename", () => {
-  it.effect("The tool rename says so when the client cannot ask its user, and changes no file", () =>
+describe("Rename", () => {
+  it.effect("rename reports that the client cannot ask its user and changes no file", () =>
     Effect.gen(function* () {
       const { outcome, paths } = yield* renaming(move)
       assert.strictEqual(outcome, "ToolFailure: This client cannot ask its user: rename needs elicitation")
@@ -67,7 +67,7 @@ describe("rename", () => {
     })
   )
 
-  it.effect("The tool rename does not ask about a file that does not exist", () =>
+  it.effect("rename does not ask about a missing file", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []
       const { outcome } = yield* renaming({ from: "nope.ts", to: "a.ts" }).pipe(
@@ -79,7 +79,7 @@ describe("rename", () => {
   )
 
   it.effect.each(["../out.ts", "/tmp/out.ts", "src/../../out.ts", ".git/hooks/pre-commit", "C:\\out.ts", ""])(
-    "The tool rename never leaves the workspace: %j",
+    "rename never leaves the workspace: %j",
     (to) =>
       Effect.gen(function* () {
         const { outcome, paths } = yield* renaming({ from: "README.md", to }).pipe(Effect.provide(answering("accept")))
@@ -88,7 +88,7 @@ describe("rename", () => {
       })
   )
 
-  it.effect("The tool rename never replaces a file", () =>
+  it.effect("rename never replaces a file", () =>
     Effect.gen(function* () {
       const { outcome, paths } = yield* renaming({ from: "README.md", to: "src/index.ts" }).pipe(
         Effect.provide(answering("accept"))

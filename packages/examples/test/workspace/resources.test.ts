@@ -7,8 +7,8 @@ import { connect, connectTo, serve } from "./support.ts"
 
 const uri = (path: string) => `file:///workspace/${path}`
 
-describe.each(Revision.all)("files as resources over $version", (revision) => {
-  it.effect("Files are listed in the order of their paths, with the types that their names promise", () =>
+describe.each(Revision.all)("Files as resources over $version", (revision) => {
+  it.effect("Files are listed in path order, with types inferred from their names", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const listed = yield* Stream.runCollect(client.listResources)
@@ -24,7 +24,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
     })
   )
 
-  it.effect("Files are read by every URI that was listed: text as text, bytes as bytes", () =>
+  it.effect("Files are read by every listed URI: text as text, bytes as bytes", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const contents = yield* client.listResources.pipe(
@@ -41,7 +41,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
     })
   )
 
-  it.effect("The template of files has one variable, which spans folders and is completed", () =>
+  it.effect("The file template has one variable, which spans folders and can be completed", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const [template] = yield* Stream.runCollect(client.listResourceTemplates)
@@ -80,7 +80,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
     })
   )
 
-  it.effect("A file that changes is announced to its subscribers, and to no other client", () =>
+  it.effect("A changed file is announced only to its subscribers", () =>
     Effect.gen(function* () {
       const hub = yield* PubSub.unbounded<Change>()
       const client = yield* connect(revision, { watcher: Watcher.layerTest(hub) })
@@ -111,7 +111,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
     })
   )
 
-  it.effect("A file that is added or removed is announced as a change of the list", () =>
+  it.effect("Adding or removing a file is announced as a list change", () =>
     Effect.gen(function* () {
       const hub = yield* PubSub.unbounded<Change>()
       const client = yield* connect(revision, { watcher: Watcher.layerTest(hub) })
@@ -125,8 +125,8 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
   )
 })
 
-describe("files as resources", () => {
-  it.effect("Files are listed in pages that are complete and in order", () =>
+describe("Files as resources", () => {
+  it.effect("Files are listed in complete, ordered pages", () =>
     Effect.gen(function* () {
       const paths = Array.from({ length: 10 }, (_, n) => `file-${n}.txt`)
       const workspace = Workspace.layerMemory(Object.fromEntries(paths.map((path) => [path, path])))
@@ -146,7 +146,7 @@ describe("files as resources", () => {
     })
   )
 
-  it.effect("Files are watched by one watcher, which starts when the first session needs it", () =>
+  it.effect("All files share one watcher, which starts when the first session needs it", () =>
     Effect.gen(function* () {
       const hub = yield* PubSub.unbounded<Change>()
       let starts = 0

@@ -4,8 +4,8 @@ import { Effect } from "effect"
 import { Review } from "@effect-mcp/examples/workspace/tools"
 import { connect } from "./support.ts"
 
-describe.each(Revision.all)("review prompt over $version", (revision) => {
-  it.effect("The review prompt carries the file, and the focus if there is one", () =>
+describe.each(Revision.all)("Review prompt over $version", (revision) => {
+  it.effect("The review prompt contains the file, and the focus if given", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const { messages } = yield* client.getPrompt(Review, { path: "src/index.ts", focus: "naming" })
@@ -28,25 +28,23 @@ describe.each(Revision.all)("review prompt over $version", (revision) => {
     })
   )
 
-  it.effect(
-    "The review prompt completes paths, first those that begin with the typed text, then those that contain it, and focuses",
-    () =>
-      Effect.gen(function* () {
-        const client = yield* connect(revision)
-        const complete = (name: string, value: string) =>
-          Effect.map(
-            client.complete({ ref: { type: "ref/prompt", name: "review" }, argument: { name, value } }),
-            ({ values }) => values
-          )
-        assert.deepStrictEqual(yield* complete("path", "R"), ["README.md", "src/deep/a b#c.ts", "src/index.ts"])
-        assert.deepStrictEqual(yield* complete("path", "src/d"), ["src/deep/a b#c.ts"])
-        assert.deepStrictEqual(yield* complete("focus", "n"), ["naming"])
-        assert.deepStrictEqual(yield* complete("focus", "x"), [])
-      })
+  it.effect("The review prompt completes focuses and paths, first by prefix, then by substring", () =>
+    Effect.gen(function* () {
+      const client = yield* connect(revision)
+      const complete = (name: string, value: string) =>
+        Effect.map(
+          client.complete({ ref: { type: "ref/prompt", name: "review" }, argument: { name, value } }),
+          ({ values }) => values
+        )
+      assert.deepStrictEqual(yield* complete("path", "R"), ["README.md", "src/deep/a b#c.ts", "src/index.ts"])
+      assert.deepStrictEqual(yield* complete("path", "src/d"), ["src/deep/a b#c.ts"])
+      assert.deepStrictEqual(yield* complete("focus", "n"), ["naming"])
+      assert.deepStrictEqual(yield* complete("focus", "x"), [])
+    })
   )
 })
 
-describe("review prompt", () => {
+describe("Review prompt", () => {
   it.effect.each(["nope.ts", "../secret", "/etc/passwd"])(
     "The review prompt answers -32602 for %s, without saying why",
     (path) =>

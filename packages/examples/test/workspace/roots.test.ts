@@ -12,7 +12,9 @@ type Client = Effect.Success<ReturnType<typeof connect>>
 const folder = (path: string): Root => ({ uri: `file:///workspace${path}` })
 const rootsOf = (...roots: ReadonlyArray<Root>) => Roots.layerStatic(roots)
 
-/** Roots that change. `set` returns once the client has said so: whatever it sends afterwards comes after that. */
+/**
+ * Roots that change. `set` returns once the client has announced it, so that later messages follow the announcement.
+ */
 const changing = Effect.fnUntraced(function* (...first: ReadonlyArray<Root>) {
   let roots = first
   let asked = 0
@@ -35,7 +37,7 @@ const changing = Effect.fnUntraced(function* (...first: ReadonlyArray<Root>) {
   return { asked: () => asked, service, set }
 })
 
-/** What the client gets to see, by every way that leads to a file. */
+/** The files that the client sees, by every way that leads to a file. */
 const visible = Effect.fnUntraced(function* (client: Client) {
   const listed = Array.from(yield* Stream.runCollect(client.listResources), ({ name }) => name)
   const { values } = yield* client.complete({
@@ -50,8 +52,8 @@ const all = ["README.md", "logo.png", "src/deep/a b#c.ts", "src/index.ts"]
 const texts = all.filter((path) => path !== "logo.png")
 const src = ["src/deep/a b#c.ts", "src/index.ts"]
 
-describe.each([...Revision.stateful])("roots of a client over $version", (revision) => {
-  it.effect("A client sees only the part of the folder that its root covers", () =>
+describe.each([...Revision.stateful])("Client roots over $version", (revision) => {
+  it.effect("A client sees only the part of the folder its root covers", () =>
     Effect.gen(function* () {
       const client = yield* Effect.provide(connect(revision), rootsOf(folder("/src")))
       assert.deepStrictEqual(yield* visible(client), { listed: src, completed: src, found: src })
@@ -70,7 +72,7 @@ describe.each([...Revision.stateful])("roots of a client over $version", (revisi
     })
   )
 
-  it.effect("A client sees the whole folder when the folder lies within its roots, or when it declares no roots", () =>
+  it.effect("A client sees the whole folder if its roots contain it or it declares none", () =>
     Effect.gen(function* () {
       const everything = { listed: all, completed: all, found: texts }
       const above = yield* Effect.provide(connect(revision), rootsOf({ uri: "file:///workspace" }))
@@ -79,7 +81,7 @@ describe.each([...Revision.stateful])("roots of a client over $version", (revisi
     })
   )
 
-  it.effect("A client sees no file when its roots lie elsewhere", () =>
+  it.effect("A client sees no file if its roots are elsewhere", () =>
     Effect.gen(function* () {
       const nothing = { listed: [], completed: [], found: [] }
       const elsewhere = yield* Effect.provide(connect(revision), rootsOf({ uri: "file:///workspace-2" }))
@@ -88,7 +90,7 @@ describe.each([...Revision.stateful])("roots of a client over $version", (revisi
     })
   )
 
-  it.effect("The roots of a client are asked for once, and again after the client says that they changed", () =>
+  it.effect("Roots are requested once, and again after the client announces a change", () =>
     Effect.gen(function* () {
       const { asked, service, set } = yield* changing(folder("/src"))
       const client = yield* Effect.provide(connect(revision), service)
@@ -105,8 +107,8 @@ describe.each([...Revision.stateful])("roots of a client over $version", (revisi
   )
 })
 
-describe.each(Revision.stateless)("roots of a client over $version", (revision) => {
-  it.effect("The roots of a client are asked for by tools and reads; lists cannot ask and show no file", () =>
+describe.each(Revision.stateless)("Client roots over $version", (revision) => {
+  it.effect("Tools and reads request roots, while lists cannot ask and show no file", () =>
     Effect.gen(function* () {
       const client = yield* Effect.provide(connect(revision), rootsOf(folder("/src")))
       assert.deepStrictEqual(yield* visible(client), { listed: [], completed: [], found: src })
@@ -123,7 +125,7 @@ describe.each(Revision.stateless)("roots of a client over $version", (revision) 
   )
 })
 
-describe("roots of a client", () => {
+describe("Client roots", () => {
   it.effect("A client whose roots cannot be listed sees no file", () =>
     Effect.gen(function* () {
       const failing = Layer.succeed(Roots.Roots, {
@@ -135,7 +137,7 @@ describe("roots of a client", () => {
     })
   )
 
-  it.effect("The roots of a client are checked again after the user's answer, which a change may refuse", () =>
+  it.effect("Roots are checked again after the user's answer, so that a change can reject the call", () =>
     Effect.gen(function* () {
       const { service, set } = yield* changing(folder(""))
       const asked = Deferred.makeUnsafe<void>()
@@ -159,7 +161,7 @@ describe("roots of a client", () => {
     })
   )
 
-  it.effect("Changes of roots reach a fiber that outlives its request, until the session ends", () =>
+  it.effect("Root changes reach a fiber that outlives its request, until the session ends", () =>
     Effect.gen(function* () {
       const heard = yield* Queue.unbounded<void>()
       const ended = Deferred.makeUnsafe<void>()

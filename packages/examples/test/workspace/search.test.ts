@@ -7,8 +7,8 @@ import { Search } from "@effect-mcp/examples/workspace/tools"
 import { Workspace } from "@effect-mcp/examples/workspace/Workspace"
 import { connect } from "./support.ts"
 
-describe.each(Revision.all)("search over $version", (revision) => {
-  it.effect("A search finds the lines of all text files, whatever their case, and passes over binary files", () =>
+describe.each(Revision.all)("Search over $version", (revision) => {
+  it.effect("A search finds lines in all text files, ignores case and skips binary files", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       assert.deepStrictEqual(yield* client.callTool(Search, { query: "needle" }), {
@@ -23,7 +23,7 @@ describe.each(Revision.all)("search over $version", (revision) => {
     })
   )
 
-  it.effect("A search reports how many of all files are done", () =>
+  it.effect("A search reports how many files are done", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const events: Array<ProgressParams> = []
@@ -41,14 +41,14 @@ describe.each(Revision.all)("search over $version", (revision) => {
   )
 })
 
-describe("search", () => {
+describe("Search", () => {
   const paths = (query: { readonly query: string; readonly glob?: string }) =>
     Effect.gen(function* () {
       const client = yield* connect()
       return (yield* client.callTool(Search, query)).matches.map((match) => match.path)
     })
 
-  it.effect("A search takes a glob without a slash for any folder, and a glob with a slash from the top", () =>
+  it.effect("A glob without a slash applies to any folder, and one with a slash from the top", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* paths({ query: "needle", glob: "*.ts" }), ["src/deep/a b#c.ts", "src/index.ts"])
       assert.deepStrictEqual(yield* paths({ query: "needle", glob: "src/*.ts" }), ["src/index.ts"])
@@ -56,7 +56,7 @@ describe("search", () => {
     })
   )
 
-  it.effect("A search says when there are more matches than were asked for", () =>
+  it.effect("A search reports if there are more matches than requested", () =>
     Effect.gen(function* () {
       const client = yield* connect()
       const some = yield* client.callTool(Search, { query: "needle", maxResults: 2 })
@@ -66,7 +66,7 @@ describe("search", () => {
     })
   )
 
-  it.effect("A search that is cancelled stops within the files in hand: no other file is read", () =>
+  it.effect("A cancelled search stops within its current files and reads no others", () =>
     Effect.gen(function* () {
       const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`file-${1000 + n}.txt`, "needle"]))
       const gate = Latch.makeUnsafe(false)
@@ -90,7 +90,7 @@ describe("search", () => {
       assert.sameMembers(yield* Queue.takeN(interrupted, concurrency), inHand)
 
       yield* gate.open
-      // The same server still answers, and the search that was cancelled has not gone on.
+      // The same server still answers, and the cancelled search has not continued.
       assert.isTrue(Exit.isSuccess(yield* Effect.exit(client.ping)))
       assert.strictEqual(yield* Queue.size(opened), 0)
     })

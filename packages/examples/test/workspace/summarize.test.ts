@@ -12,8 +12,8 @@ const model = (asked: Array<CreateMessageParams>) =>
     return Effect.succeed({ role: "assistant", model: "test", content: { type: "text", text: "It exports a number." } })
   })
 
-describe.each(Revision.all)("summarize over $version", (revision) => {
-  it.effect("The tool summarize gives the client's model the file, and answers what the model said", () =>
+describe.each(Revision.all)("Summarize over $version", (revision) => {
+  it.effect("summarize passes the file to the client's model and returns its answer", () =>
     Effect.gen(function* () {
       const asked: Array<CreateMessageParams> = []
       const client = yield* Effect.provide(connect(revision), model(asked))
@@ -24,7 +24,7 @@ describe.each(Revision.all)("summarize over $version", (revision) => {
     })
   )
 
-  it.effect("The tool summarize fails and says why when the client has no model", () =>
+  it.effect("summarize fails with a reason if the client has no model", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const error = yield* Effect.flip(client.callTool(Summarize, { path: "src/index.ts" }))
@@ -34,11 +34,11 @@ describe.each(Revision.all)("summarize over $version", (revision) => {
   )
 })
 
-describe("summarize", () => {
+describe("Summarize", () => {
   it.effect.each([
     { path: "logo.png", message: "Not a text file: logo.png" },
     { path: "../../etc/passwd", message: "Not in the workspace: ../../etc/passwd" }
-  ])("The tool summarize never shows the model $path", ({ message, path }) =>
+  ])("summarize never shows the model $path", ({ message, path }) =>
     Effect.gen(function* () {
       const asked: Array<CreateMessageParams> = []
       const client = yield* Effect.provide(connect(), model(asked))

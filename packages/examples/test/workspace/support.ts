@@ -1,4 +1,4 @@
-/** The workspace server and a client of it, over one in-memory wire, in one revision. */
+/** The workspace server and its client, over one in-memory wire, in one revision. */
 import { Revision } from "@effect-mcp/protocol"
 import { McpServer } from "@effect-mcp/server"
 import { McpTest } from "@effect-mcp/testing"
@@ -22,7 +22,7 @@ export interface Options {
 
 const idle = Layer.unwrap(Effect.map(PubSub.unbounded<Change>(), (hub) => Watcher.layerTest(hub)))
 
-/** The server for as long as the scope lives; it can be connected to more than once. */
+/** The server for the lifetime of the scope; it accepts several connections. */
 export const serve = (options: Options = {}) =>
   Effect.map(
     Layer.build(
@@ -33,7 +33,7 @@ export const serve = (options: Options = {}) =>
     (context) => McpServer.McpServer.pipe(Effect.provideContext(context))
   ).pipe(Effect.flatten)
 
-/** What the client offers the server is what is provided around this. */
+/** The services provided around this are the client's capabilities. */
 export const connectTo = (server: McpServer.McpServer["Service"], revision = Revision.latestStateful) =>
   Effect.provideService(McpTest.join(revision), McpServer.McpServer, server)
 

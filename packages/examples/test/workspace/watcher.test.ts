@@ -1,4 +1,4 @@
-/** The watcher on a real disk. What it says is awaited: how long the platform takes does not matter. */
+/** The watcher on a real disk. Its events are awaited, however long the platform takes. */
 import { NodeServices } from "@effect/platform-node"
 import { type Change, Watcher } from "@effect-mcp/examples/workspace/Watcher"
 import { assert, layer } from "@effect/vitest"
@@ -20,14 +20,14 @@ const watching = Effect.gen(function* () {
       startImmediately: true
     }
   )
-  /** Takes changes until one of that path has come. */
+  /** Takes changes until one for that path arrives. */
   const next = (file: string) =>
     Effect.repeat(Queue.take(heard), { until: (change) => change.path === file }).pipe(Effect.timeout("60 seconds"))
   return { fs, heard, next, place, start: watcher.start }
 })
 
-layer(NodeServices.layer, { excludeTestServices: true })("the watcher", (it) => {
-  it.effect("The watcher reports a file that changed, was added, or was removed, in any folder", () =>
+layer(NodeServices.layer, { excludeTestServices: true })("watcher", (it) => {
+  it.effect("The watcher reports changed, added and removed files in any folder", () =>
     Effect.gen(function* () {
       const { fs, next, place, start } = yield* watching
       yield* start
@@ -40,26 +40,24 @@ layer(NodeServices.layer, { excludeTestServices: true })("the watcher", (it) => 
     })
   )
 
-  it.effect(
-    "The watcher reports the files in a new folder, and watches it from then on, also when it is made again",
-    () =>
-      Effect.gen(function* () {
-        const { fs, next, place, start } = yield* watching
-        yield* start
-        for (const content of ["once", "again"]) {
-          yield* fs.makeDirectory(place("aside.tmp/x"), { recursive: true })
-          yield* fs.writeFileString(place("aside.tmp/x/new.txt"), content)
-          yield* fs.rename(place("aside.tmp"), place("fresh"))
-          assert.isTrue((yield* next("fresh/x/new.txt")).listed)
-          yield* fs.writeFileString(place("fresh/x/new.txt"), "more")
-          assert.isFalse((yield* next("fresh/x/new.txt")).listed)
-          yield* fs.remove(place("fresh"), { recursive: true })
-          assert.isTrue((yield* next("fresh")).listed)
-        }
-      })
+  it.effect("The watcher reports and watches files in a new folder, even if it is recreated", () =>
+    Effect.gen(function* () {
+      const { fs, next, place, start } = yield* watching
+      yield* start
+      for (const content of ["once", "again"]) {
+        yield* fs.makeDirectory(place("aside.tmp/x"), { recursive: true })
+        yield* fs.writeFileString(place("aside.tmp/x/new.txt"), content)
+        yield* fs.rename(place("aside.tmp"), place("fresh"))
+        assert.isTrue((yield* next("fresh/x/new.txt")).listed)
+        yield* fs.writeFileString(place("fresh/x/new.txt"), "more")
+        assert.isFalse((yield* next("fresh/x/new.txt")).listed)
+        yield* fs.remove(place("fresh"), { recursive: true })
+        assert.isTrue((yield* next("fresh")).listed)
+      }
+    })
   )
 
-  it.effect("The watcher does not watch ignored files, and is silent before it is started", () =>
+  it.effect("The watcher ignores ignored files and is silent until started", () =>
     Effect.gen(function* () {
       const { fs, heard, next, place, start } = yield* watching
       yield* fs.writeFileString(place("early.txt"), "")

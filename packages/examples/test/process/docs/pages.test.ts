@@ -1,4 +1,6 @@
-/** Code of pages and of AGENTS.md: servers are opened, tests and programs run. `docstrings.test.ts` compiles it, and runs modules. */
+/**
+ * Code of pages and of AGENTS.md: servers are opened, tests and programs run. `docstrings.test.ts` compiles it and runs modules.
+ */
 import { McpClient } from "@effect-mcp/client"
 import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
@@ -15,7 +17,7 @@ const of = (kind: Kind) => blocks.filter((block) => block.kind === kind)
 const fileOf = ({ file }: Block): string => join(directory, file)
 const env = { ...process.env, ...compileCache, PORT: "0", NO_COLOR: "1" }
 
-/** A body of a request that opens a session, as any client sends it. */
+/** The body of a request that opens a session, as any client sends it. */
 const initialize = JSON.stringify({
   jsonrpc: "2.0",
   id: 1,
@@ -43,7 +45,7 @@ const opened = Effect.fnUntraced(function* (block: Block) {
   return { url: `http://127.0.0.1:${port}/mcp`, terminate: () => server.kill("SIGTERM"), ended: Queue.take(ended) }
 })
 
-describe("code of pages", () => {
+describe("Page code", () => {
   beforeAll(() => {
     rmSync(directory, { recursive: true, force: true })
     mkdirSync(directory)
@@ -51,12 +53,12 @@ describe("code of pages", () => {
     return () => rmSync(directory, { recursive: true, force: true })
   })
 
-  it("The code of pages has a file for each block, with servers, modules and tests among them", () => {
+  it("Each block has a file, including servers, modules and tests", () => {
     assert.strictEqual(new Set(blocks.map(({ file }) => file)).size, blocks.length)
     for (const kind of ["stdio", "http", "test", "module"] as const) assert.isNotEmpty(of(kind), kind)
   })
 
-  it.live.each(of("stdio"))("The code of $place is a server over stdio", (block) =>
+  it.live.each(of("stdio"))("The code in $place is a stdio server", (block) =>
     Effect.gen(function* () {
       const client = yield* McpClient.McpClient
       assert.isDefined(client.revision)
@@ -69,7 +71,7 @@ describe("code of pages", () => {
     )
   )
 
-  it.live.each(of("http"))("The code of $place is a server over HTTP, and ends at SIGTERM", (block) =>
+  it.live.each(of("http"))("The code in $place is an HTTP server that exits on SIGTERM", (block) =>
     Effect.gen(function* () {
       const { ended, terminate, url } = yield* opened(block)
       const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
@@ -85,12 +87,12 @@ describe("code of pages", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.each(of("program"))("The code of $place prints the output that the page shows", (block) => {
+  it.each(of("program"))("The code in $place prints the output shown on the page", (block) => {
     const { status, stderr, stdout } = spawnSync(process.execPath, [fileOf(block)], { encoding: "utf8", env })
     assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: block.output }, stderr)
   })
 
-  it("The code of pages has tests that pass", () => {
+  it("The tests in page code pass", () => {
     const tests = of("test").map(({ file }) => file)
     const config = join(directory, "vitest.config.ts")
     writeFileSync(

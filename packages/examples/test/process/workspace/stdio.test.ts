@@ -10,8 +10,8 @@ import { Context, Deferred, Effect, FileSystem, Fiber, Layer, Path, Stream } fro
 
 const program = fileURLToPath(new URL("../../../src/workspace/server.ts", import.meta.url))
 
-layer(NodeServices.layer, { excludeTestServices: true })("the workspace server as a program", (it) => {
-  it.effect("The workspace server serves a folder: search, resources, a watched change, and an agreed rename", () =>
+layer(NodeServices.layer, { excludeTestServices: true })("workspace server as a program", (it) => {
+  it.effect("The workspace server serves a folder: search, resources, a watched change and an agreed rename", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const path = yield* Path.Path
