@@ -11,20 +11,23 @@ const packages = [
   "fuzz",
   "auth",
   "gateway",
+  "host",
   "promise",
   "compat",
   "tasks",
+  "skills",
   "nodes",
   "operate",
   "ai",
   "bridge",
+  "apps",
+  "ui",
   "cli",
   "create",
-  "everything",
+  "interop",
   "examples",
   "bench",
   "spec",
-  "conformance",
   "docs",
   "release"
 ]
@@ -34,16 +37,11 @@ const packages = [
  */
 const alone = new Set(["bench"])
 
-/** A project is called as its package, but for the interop suite: the reference server with the official SDKs and others. */
-const suites = new Map([["everything", "interop"]])
-
-const nameOf = (name: string) => suites.get(name) ?? name
-
 const project = (name: string) => ({
   extends: true as const,
   root: `packages/${name}`,
   test: {
-    name: nameOf(name),
+    name,
     include: ["test/**/*.test.ts"],
     exclude: ["test/process/**", "test/perf/**", "test/site/**", "test/engine/**"],
     isolate: alone.has(name)
@@ -54,7 +52,7 @@ const project = (name: string) => ({
 const processes = (name: string) => ({
   extends: true as const,
   root: `packages/${name}`,
-  test: { name: `${nameOf(name)}:process`, include: ["test/process/**/*.test.ts"], isolate: alone.has(name) }
+  test: { name: `${name}:process`, include: ["test/process/**/*.test.ts"], isolate: alone.has(name) }
 })
 
 /** Tests of modules that see no listener: they run once, in the project of the server. */

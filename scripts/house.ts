@@ -1,8 +1,8 @@
 /**
  * The rules of the house that a program can check; part of `npm run lint`.
  *
- * Owns: one-way rooms, no circles of modules, few loose modules, tests in the room of their module, listed exports that exist, docstrings
- * of public values, banned names, one meaning per name, no more sentences that read like a translation than before, short
+ * Owns: one-way rooms, no circles of modules, tests in the room of their module, listed exports that exist, docstrings
+ * of public values, one meaning per name, no more sentences that read like a translation than before, short
  * documents, no counting of scheduler turns, no tests of time, no lists of methods, no functions assigned to properties. Style, types and
  * sizes are for oxlint, oxfmt and tsc.
  * `house.json` holds the findings that are still allowed, per file and rule. The list may only shrink:
@@ -13,9 +13,9 @@ import { join, resolve } from "node:path"
 import { inDocument, inModule, lengths } from "./house/language.ts"
 import { docstrings, exportsOf, type Manifest } from "./house/manifest.ts"
 import { type Finding, type Module, parse, type Rule } from "./house/Module.ts"
-import { homonyms, meanings, names } from "./house/names.ts"
+import { homonyms, meanings } from "./house/names.ts"
 import { assigned, methods, time, turns } from "./house/patterns.ts"
-import { looseModules, mirrored, oneWay } from "./house/rooms.ts"
+import { mirrored, oneWay } from "./house/rooms.ts"
 
 const root = resolve(import.meta.dirname, "..")
 
@@ -73,12 +73,10 @@ const readPackage = (directory: string): Package => {
 
 const ofPackage = ({ directory, file, manifest, sources, tests }: Package): ReadonlyArray<Finding> => [
   ...oneWay(sources),
-  ...(manifest.private === true ? [] : looseModules(sources)),
   ...mirrored(sources, tests),
   ...exportsOf(file, manifest, (path) => existsSync(join(root, path))),
   ...(manifest.private === true ? [] : lengthOf(join(directory, "README.md"))),
   ...docstrings(directory, manifest, sources),
-  ...sources.flatMap(names),
   ...sources.flatMap(methods),
   ...sources.flatMap(assigned),
   ...tests.flatMap(time),

@@ -69,7 +69,6 @@ const quick = async ({ files, tests, types }: Scope): Promise<number> => {
 }
 
 /** The interop suite is the one project that is not named after its package. */
-const projectOf = (name: string): string => (name === "everything" ? "interop" : name)
 
 const main = async (args: ReadonlyArray<string>): Promise<number> => {
   if (args.includes("--changed")) {
@@ -94,7 +93,7 @@ const main = async (args: ReadonlyArray<string>): Promise<number> => {
     return 2
   }
   const folders = names.map((name) => `packages/${name}`)
-  return quick({ files: folders, types: folders, tests: names.map((name) => `--project=${projectOf(name)}`) })
+  return quick({ files: folders, types: folders, tests: names.map((name) => `--project=${name}`) })
 }
 
 process.exitCode = await main(process.argv.slice(2))

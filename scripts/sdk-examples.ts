@@ -24,7 +24,7 @@ const quit = (message: string): never => {
 const edit = (file: string, change: (text: string) => string): void =>
   writeFileSync(file, change(readFileSync(file, "utf8")))
 
-/** The change of imports that the README of the package gives; and Node's SQLite for one that an install script would build. */
+/** Replaces imports as the package's README describes, and uses Node's SQLite instead of a package that needs an install script. */
 const withShim = (text: string): string =>
   text
     .replaceAll(/@modelcontextprotocol\/(server|client|node|express|hono)(["'/])/g, "@effect-mcp/compat/$1$2")
@@ -32,7 +32,10 @@ const withShim = (text: string): string =>
 
 const isReplaced = /^@modelcontextprotocol\/(?:server|client|node|express|hono)$/
 
-/** A manifest whose dependencies within the SDK's workspace are the shim, or for what it does not replace the published packages. */
+/**
+ * Returns a manifest that depends on the shim in place of the SDK's workspace packages, or on the published packages that the shim does not
+ * replace.
+ */
 const withShimOf = (manifest: string): string => {
   const parsed: { dependencies?: Record<string, string> } = JSON.parse(manifest)
   const kept = Object.entries(parsed.dependencies ?? {}).filter(([name]) => !isReplaced.test(name))
@@ -44,7 +47,7 @@ const withShimOf = (manifest: string): string => {
   return JSON.stringify({ ...parsed, dependencies, devDependencies: {} })
 }
 
-/** Copies the examples with their imports changed; gives the folder. */
+/** Copies the examples with changed imports. Returns the folder. */
 const copyOf = (checkout: string, examples: ReadonlyArray<string>): string => {
   const copy = mkdtempSync(join(tmpdir(), "sdk-examples-"))
   for (const part of ["examples", "scripts/examples", "pnpm-lock.yaml", "pnpm-workspace.yaml"]) {

@@ -1,4 +1,4 @@
-/** What the rules of the house look at in one source file, and what they report. */
+/** Parses a source file into the parts that the house rules check, and defines their findings. */
 import { dirname, join } from "node:path"
 import { parseSync, Visitor } from "oxc-parser"
 import type { Argument, Expression, Program } from "oxc-parser"
@@ -6,11 +6,9 @@ import type { Argument, Expression, Program } from "oxc-parser"
 export type Rule =
   | "rooms"
   | "modules"
-  | "loose"
   | "mirror"
   | "exports"
   | "docstrings"
-  | "names"
   | "homonyms"
   | "lengths"
   | "grammar"
@@ -27,7 +25,7 @@ export interface Finding {
   readonly text: string
 }
 
-/** What the rules look at in one source file. */
+/** The parts of a source file that the rules check. */
 export interface Module {
   readonly file: string
   readonly text: string
@@ -37,7 +35,7 @@ export interface Module {
   readonly exported: ReadonlyArray<{ readonly name: string; readonly start: number }>
   /** The types and values with a capital letter that it declares and exports. */
   readonly declared: ReadonlyArray<{ readonly name: string; readonly start: number }>
-  /** Of tests and of groups of tests. */
+  /** Titles of tests and of groups of tests. */
   readonly titles: ReadonlyArray<Title>
   /** The values that are declared and exported without a docstring. */
   readonly undocumented: ReadonlyArray<{ readonly name: string; readonly start: number }>
@@ -91,7 +89,7 @@ const declaredOf = ({ body }: Program): Module["declared"] => {
   return Array.from(found, ([name, start]) => ({ name, start }))
 }
 
-/** The exported values without a docstring; that of an overload is for all of them. */
+/** Returns the exported values without a docstring. The docstring of one overload counts for all of them. */
 const undocumentedOf = ({ comments, program }: ReturnType<typeof parseSync>, text: string): Module["undocumented"] => {
   const found = new Map<string, number>()
   const documented = new Set<string>()

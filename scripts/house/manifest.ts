@@ -1,4 +1,4 @@
-/** What the manifest of a package makes public: modules that exist, and values with docstrings. */
+/** Checks the modules that a package's manifest makes public: they exist, and their values have docstrings. */
 import { dirname, join } from "node:path"
 import { type Finding, lineOf, type Module } from "./Module.ts"
 

@@ -1,30 +1,5 @@
-/** Names of exports: those that are banned, and those that mean several things. */
+/** Names of exports that mean several things. */
 import { type Finding, lineOf, type Module } from "./Module.ts"
-
-/** Names that meant several things; the glossary of ARCHITECTURE.md has the words to use. */
-const banned = new Set([
-  "Asked",
-  "Asker",
-  "Asking",
-  "One",
-  "Now",
-  "Work",
-  "Refusal",
-  "Direct",
-  "Listen",
-  "Healing",
-  "Burst"
-])
-
-export const names = ({ exported, file, text }: Module): ReadonlyArray<Finding> =>
-  exported
-    .filter(({ name }) => banned.has(name))
-    .map(({ name, start }) => ({
-      rule: "names",
-      file,
-      line: lineOf(text, start),
-      text: `"${name}" is exported; the name is banned since it meant several things (see the glossary in ARCHITECTURE.md)`
-    }))
 
 /** Packages with the words of other libraries for the types of the specification: plain objects, and the official SDK. */
 const faces = ["packages/promise/", "packages/compat/"]

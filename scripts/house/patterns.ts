@@ -1,4 +1,4 @@
-/** What code has to write in another way: lists of methods, counts of turns, clocks, functions that are assigned to properties. */
+/** Code patterns that the project does not allow: lists of methods, counts of turns, clocks, and functions assigned to properties. */
 import { type Finding, lineOf, type Module } from "./Module.ts"
 
 const turnCounts = /Effect\.(?:repeat|replicateEffect)\(\s*Effect\.yieldNow|yieldNow[^\n]*times:/g
@@ -13,7 +13,7 @@ export const turns = ({ file, text }: Module): ReadonlyArray<Finding> =>
 
 const clocks = /performance\.now|memoryUsage/g
 
-/** Time and memory in tests: a busy machine fails them. Files beside tests may measure for those of `test/perf`. */
+/** Finds measurements of time and memory in tests, which fail on a busy machine. Files of `test/perf` and their helpers may measure. */
 export const time = ({ file, text }: Module): ReadonlyArray<Finding> =>
   !file.endsWith(".test.ts") || file.includes("/test/perf/")
     ? []
@@ -42,8 +42,8 @@ export const methods = ({ file, methodLists, text }: Module): ReadonlyArray<Find
 const unhurried = /^packages\/(?:bench|compat|docs|fuzz|spec|testing)\//
 
 /**
- * V8 makes a function in the old generation that is written in an assignment to a property: what it closes over, such as a request, is kept
- * until a full collection. Young collections then copy nearly all that they meet (`packages/bench/NOTES.md`).
+ * Finds functions written in an assignment to a property. V8 allocates such a function in the old generation, which keeps everything it
+ * closes over, such as a request, until a full collection, and makes young collections copy nearly everything (`packages/bench/NOTES.md`).
  */
 export const assigned = ({ assigned, file, text }: Module): ReadonlyArray<Finding> =>
   unhurried.test(file)

@@ -2,7 +2,7 @@
 import { basename, dirname, relative } from "node:path"
 import type { Finding, Module } from "./Module.ts"
 
-/** The room of a module: its folder, or the module itself where it lies loose at the package's root. */
+/** Returns the room of a module: its folder, or the module itself if it is directly in the package's root. */
 const roomOf = (file: string): string => (dirname(file).endsWith("/src") ? file : dirname(file))
 
 type Arrows = ReadonlyMap<string, ReadonlySet<string>>
@@ -51,17 +51,6 @@ export const oneWay = (modules: ReadonlyArray<Module>): ReadonlyArray<Finding> =
       text: `These import each other; imports run one way: ${circle.map((name) => relative("packages", name)).join(", ")}`
     }))
   return [...found("rooms", roomOf), ...found("modules", (file) => file)]
-}
-
-/** The most modules at the root of a published package, beside its index. */
-const mostLoose = 5
-
-export const looseModules = (modules: ReadonlyArray<Module>): ReadonlyArray<Finding> => {
-  const found = modules.map(({ file }) => file).filter((file) => dirname(file).endsWith("/src"))
-  const [first, ...others] = found.filter((file) => !file.endsWith("/index.ts"))
-  if (first === undefined || others.length < mostLoose) return []
-  const text = `${others.length + 1} modules lie in no room, at most ${mostLoose} may; make a folder of those that answer one question`
-  return [{ rule: "loose", file: first, line: 1, text }]
 }
 
 /** A test that is named after a module lies in its room, also below `process/`. Tests of time and memory lie in `perf/`. */
