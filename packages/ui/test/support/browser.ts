@@ -49,6 +49,8 @@ export const open = (url: string, options: BrowserContextOptions = {}) =>
       const context = await browser.newContext({
         viewport: { width: 1440, height: 900 },
         permissions: ["clipboard-read", "clipboard-write"],
+        // An element that fades in has too little contrast.
+        reducedMotion: "reduce",
         ...options
       })
       const page = await context.newPage()
