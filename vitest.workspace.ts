@@ -48,11 +48,14 @@ const project = (name: string) => ({
   }
 })
 
-/** Tests that start processes or need a database: `npm run test:all` runs them, `npm test` does not. */
+/**
+ * Tests that start processes or need a database: `npm run test:all` runs them, `npm test` does not. They meet the system's scheduler, so a
+ * failed one gets a second attempt, and the report names it.
+ */
 const processes = (name: string) => ({
   extends: true as const,
   root: `packages/${name}`,
-  test: { name: `${name}:process`, include: ["test/process/**/*.test.ts"], isolate: alone.has(name) }
+  test: { name: `${name}:process`, include: ["test/process/**/*.test.ts"], isolate: alone.has(name), retry: 1 }
 })
 
 /** Tests of modules that see no listener: they run once, in the project of the server. */

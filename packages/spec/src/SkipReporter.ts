@@ -1,6 +1,7 @@
 /**
- * The vitest reporter that lists, at the end of a run, the tests that did not run: skipped tests with their reasons, the additional tests
- * of `npm run test:all` and, after that, the larger nightly counts and the tests of time and memory.
+ * The vitest reporter that lists, at the end of a run, the tests that passed only at the second attempt, and the tests that did not run:
+ * skipped tests with their reasons, the additional tests of `npm run test:all` and, after that, the larger nightly counts and the tests of
+ * time and memory.
  */
 import { globSync, readFileSync } from "node:fs"
 import { join, relative } from "node:path"
@@ -31,6 +32,12 @@ const reasonOf = (test: TestCase): string | undefined => {
 const skippedOf = (module: TestModule): ReadonlyArray<string | undefined> =>
   Array.from(module.children.allTests("skipped"), reasonOf)
 
+/** Returns the tests that failed and then passed. */
+const flakyOf = (module: TestModule): ReadonlyArray<string> =>
+  Array.from(module.children.allTests("passed"))
+    .filter((test) => test.diagnostic()?.flaky === true)
+    .map((test) => `  ${relative(root, module.moduleId)}: ${test.fullName}`)
+
 /** Returns the test modules with larger nightly counts, each with its counts. */
 const scaledModules = (): ReadonlyArray<string> =>
   globSync("packages/*/test/**/*.ts", { cwd: root })
@@ -48,11 +55,12 @@ export default class SkipReporter implements Reporter {
   }
 
   onTestRunEnd(modules: ReadonlyArray<TestModule>): void {
-    if (this.vitest?.getGlobalTestNamePattern() !== undefined) return
-    const skipped = modules.flatMap(skippedOf)
     const say = (title: string, lines: ReadonlyArray<string>): void => {
       if (lines.length > 0) this.vitest?.logger.log([`\n${title}`, ...lines].join("\n"))
     }
+    say("Passed only at the second attempt:", modules.flatMap(flakyOf))
+    if (this.vitest?.getGlobalTestNamePattern() !== undefined) return
+    const skipped = modules.flatMap(skippedOf)
     say(`Skipped tests: ${skipped.length}`, linesOf(skipped))
     const ran = new Set(modules.map((module) => module.moduleId))
     const processes = new Set(processFiles().map((path) => join(root, path)))
