@@ -72,7 +72,7 @@ const withoutListener = [
   "session/SessionTable"
 ].map((name) => `test/http/${name}.test.ts`)
 
-/** Tests of what a node counts for itself, and of how one shuts down. */
+/** Tests of limits that each node counts for itself, and of shutdown. */
 const ofOneNode = ["test/http/ending.test.ts", "test/http/request/fairness.test.ts"]
 
 /**
@@ -120,7 +120,7 @@ export default defineConfig({
     silent: "passed-only",
     // `@effect/vitest` logs the error of a failed test, which the report of the failure shows with its place.
     onConsoleLog: (log) => !/ERROR \(#\d+\): Error \[AssertionError\]/.test(log),
-    // A failure names lines of this repository, not those of the libraries below them.
+    // Stack traces of failures show lines of this repository only.
     onStackTrace: (_, { file }) => !file.includes("/node_modules/"),
     // One line per file: slow tests get no line, unless they fail.
     slowTestThreshold: Number.POSITIVE_INFINITY,
