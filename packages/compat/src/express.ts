@@ -58,7 +58,7 @@ const checkIssuer = (issuer: string, isInsecureAllowed: boolean): void => {
   const { hash, hostname, protocol, search } = new URL(issuer)
   const isSafe = protocol === "https:" || hostname === "localhost" || hostname === "127.0.0.1" || isInsecureAllowed
   if (isSafe && hash === "" && search === "") return
-  throw new Error(`The issuer was given as ${issuer}; expected an HTTPS URL without a query and a fragment`)
+  throw new Error(`The issuer must be an HTTPS URL without a query or fragment, but is ${issuer}`)
 }
 
 const document = (metadata: object): RequestHandler => {

@@ -76,9 +76,7 @@ export const toWebRequest = async (request: IncomingMessage, parsedBody?: unknow
   const { method = "GET" } = request
   const url = urlOf(request.url, request.headers.host)
   if (url === undefined) {
-    throw new TypeError(
-      `The request has the URL ${request.url} and the host ${request.headers.host}, which make no URL`
-    )
+    throw new TypeError(`Invalid request URL: ${request.url} (Host: ${request.headers.host})`)
   }
   if (method === "GET" || method === "HEAD") return new Request(url, { method, headers })
   if (parsedBody !== undefined) return new Request(url, { method, headers, body: JSON.stringify(parsedBody) })

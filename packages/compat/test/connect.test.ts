@@ -32,7 +32,7 @@ describe("Connecting a server", () => {
     const { far, server } = made()
     const first = server.connect(far)
     const [, other] = InMemoryTransport.createLinkedPair()
-    assert.match(await refusal(server.connect(other)), /connected already/)
+    assert.match(await refusal(server.connect(other)), /already connected/)
     await first
     await server.close()
   })

@@ -229,7 +229,7 @@ describe("Failed logins", () => {
       )
       const error = yield* refused(() => client.connect(transport))
       assert.instanceOf(error, Shim.OAuthClientFlowError)
-      assert.include(error.message, "not secure")
+      assert.include(error.message, "over plain HTTP")
       assert.deepStrictEqual([...new Set(sent)], [null])
     })
   )

@@ -128,7 +128,8 @@ export class Client {
 
   /** Sets the revisions that the client supports. Throws once the client is connected. */
   setVersionNegotiation(versionNegotiation: ClientOptions["versionNegotiation"]): void {
-    if (this.#running !== undefined) throw new Error("The client is connected already; set the negotiation before")
+    if (this.#running !== undefined)
+      throw new Error("The client is already connected. Call setVersionNegotiation before connect")
     this.#options = { ...this.#options, versionNegotiation }
   }
 
@@ -137,7 +138,7 @@ export class Client {
     if (this.#running !== undefined) {
       throw new SdkError(
         SdkErrorCode.AlreadyConnected,
-        "The client is connected already; close it first, or make another"
+        "The client is already connected. Call close() first, or create another client"
       )
     }
     const { capabilities = {} } = this.#options
@@ -178,7 +179,7 @@ export class Client {
 
   get #client(): Effective.Client {
     if (this.#running !== undefined) return this.#running.client
-    throw new SdkError(SdkErrorCode.NotConnected, "The client is not connected: call connect(transport) first")
+    throw new SdkError(SdkErrorCode.NotConnected, "The client is not connected. Call connect(transport) first")
   }
 
   /** Ends requests, subscriptions and the connection. */

@@ -23,7 +23,7 @@ export type AnyHandler = (message: never, context: ClientContext) => unknown
 /** Handles notifications for any method. */
 export type NotificationHandler = (notification: Message) => unknown
 
-const unfit = (method: string) => (issues: string) => new TypeError(`The params of ${method} do not fit: ${issues}`)
+const unfit = (method: string) => (issues: string) => new TypeError(`Invalid params for ${method}: ${issues}`)
 
 /** Returns a function that calls a handler. If the handler was set with a schema, it is called only with messages that match the schema. */
 const calling =

@@ -16,7 +16,7 @@ export const checkedPrior = (prior: PriorDiscovery | undefined): void => {
   if (kind === "modern" && discover?.supportedVersions?.includes(modern) === true && discover.capabilities) return
   throw new SdkError(
     SdkErrorCode.EraNegotiationFailed,
-    `connect was given a prior of the kind ${String(kind)}; expected "legacy", or "modern" with a discover result that names ${modern}`
+    `Invalid prior of kind ${String(kind)}: expected "legacy", or "modern" with a discover result that supports ${modern}`
   )
 }
 

@@ -19,7 +19,7 @@ class ClientTransport implements Transport {
   async start(): Promise<void> {}
 
   async send(): Promise<void> {
-    throw new Error("The transport is connected to a client, which sends")
+    throw new Error("Cannot send on this transport directly: use the client that is connected to it")
   }
 
   async close(): Promise<void> {

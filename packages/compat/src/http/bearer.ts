@@ -23,21 +23,24 @@ export const verifyBearerToken = async (
   { requiredScopes = [], verifier }: BearerAuthOptions
 ): Promise<AuthInfo> => {
   if (authorization === null || authorization === undefined || authorization === "") {
-    throw invalid("The request has no Authorization header; send Authorization: Bearer TOKEN")
+    throw invalid("Missing Authorization header. Expected: Authorization: Bearer TOKEN")
   }
   const [scheme = "", token = ""] = authorization.split(" ")
   if (scheme.toLowerCase() !== "bearer" || token === "") {
-    throw invalid(`The Authorization header has the scheme ${scheme}; expected Bearer TOKEN`)
+    throw invalid(`Invalid Authorization header with scheme ${scheme}. Expected: Authorization: Bearer TOKEN`)
   }
   const info = await verifier.verifyAccessToken(token)
   // On a string, `includes` would also match parts of a scope.
-  if (!Array.isArray(info.scopes)) throw new TypeError("verifyAccessToken returned scopes that are no array")
+  if (!Array.isArray(info.scopes)) throw new TypeError("verifyAccessToken must return scopes as an array")
   const missing = requiredScopes.filter((scope) => !info.scopes.includes(scope))
   if (missing.length > 0) {
-    throw new OAuthError(OAuthErrorCode.InsufficientScope, `The token lacks the scopes ${missing.join(", ")}`)
+    throw new OAuthError(
+      OAuthErrorCode.InsufficientScope,
+      `The token is missing the required scopes: ${missing.join(", ")}`
+    )
   }
   const { expiresAt } = info
-  if (typeof expiresAt !== "number" || Number.isNaN(expiresAt)) throw invalid("The token has no time of expiry")
+  if (typeof expiresAt !== "number" || Number.isNaN(expiresAt)) throw invalid("The token has no expiration time")
   if (expiresAt < Date.now() / 1000) throw invalid("The token has expired")
   return info
 }
@@ -60,7 +63,7 @@ export const bearerAuthChallengeResponse = (
   { requiredScopes = [], resourceMetadataUrl }: Challenge = {}
 ): Response => {
   const told =
-    error instanceof OAuthError ? error : new OAuthError(OAuthErrorCode.ServerError, "The token was not verified")
+    error instanceof OAuthError ? error : new OAuthError(OAuthErrorCode.ServerError, "Failed to verify the token")
   const status = statuses.get(told.code) ?? 400
   const parts = [
     `error=${quoted(told.code)}`,

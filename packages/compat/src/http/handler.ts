@@ -66,7 +66,7 @@ const unserved = {
 } as const
 
 /** The error that a client receives if the factory fails. `onerror` receives the factory's error. */
-const unmade = new Error("The server could not be made")
+const unmade = new Error("Failed to create the server")
 
 const reporting =
   (factory: Factory, onerror: OnError): Factory =>

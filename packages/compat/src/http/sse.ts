@@ -30,7 +30,7 @@ class Refusal extends Error {
   }
 }
 
-const tooLarge = () => new Refusal(413, `The message has more than ${Framing.defaultMaxMessageBytes} bytes`)
+const tooLarge = () => new Refusal(413, `The message is larger than ${Framing.defaultMaxMessageBytes} bytes`)
 
 /** Reads a UTF-8 body. It may have at most as many bytes as any message. */
 const textOf = async (request: NodeRequest): Promise<string> => {
@@ -91,7 +91,7 @@ export class SSEServerTransport implements Transport {
   /** Closes the transport if the client's request is invalid. Does not reject then, because programs do not catch that. */
   async start(): Promise<void> {
     if (this.#state !== "new") {
-      throw new Error("SSEServerTransport was started before: server.connect(transport) starts it")
+      throw new Error("SSEServerTransport is already started. Note that server.connect(transport) calls start()")
     }
     const response = this.#response
     try {
@@ -127,7 +127,7 @@ export class SSEServerTransport implements Transport {
       this.#admit(request)
       if (!jsonType.test(request.headers["content-type"] ?? "")) {
         const given = request.headers["content-type"] ?? "none"
-        throw new Refusal(400, `Content-Type was ${given}; expected application/json`)
+        throw new Refusal(400, `Unsupported Content-Type: ${given}. Expected application/json`)
       }
       const body = parsedBody ?? (await textOf(request))
       const message = typeof body === "string" ? parsed(body) : body
@@ -150,7 +150,7 @@ export class SSEServerTransport implements Transport {
 
   /** Waits while the client reads slowly. */
   async send(message: object): Promise<void> {
-    if (this.#state !== "open") throw new Error("The stream of the session is closed")
+    if (this.#state !== "open") throw new Error("The session's stream is closed")
     const response = this.#response
     if (response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`) || response.closed) return
     await new Promise<void>((resolve) => {

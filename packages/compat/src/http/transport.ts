@@ -62,7 +62,7 @@ class HttpTransport implements Transport {
   async start(): Promise<void> {}
 
   async send(): Promise<void> {
-    throw new Error("The transport is connected to a server, which sends")
+    throw new Error("Cannot send on this transport directly: use the server that is connected to it")
   }
 
   async close(): Promise<void> {
@@ -119,7 +119,7 @@ const serving = (
 const unconnected = (): SdkError =>
   new SdkError(
     SdkErrorCode.NotConnected,
-    "The transport serves no server yet: call server.connect(transport) before handleRequest"
+    "The transport is not connected to a server. Call server.connect(transport) before handleRequest"
   )
 
 /** For `node:http` and the frameworks built on it. */

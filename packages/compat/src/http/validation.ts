@@ -16,7 +16,7 @@ const isAmong = (name: string | undefined, names: Names): boolean =>
 export const hostRefusal = (host: Header, names: Names = loopback): string | undefined =>
   isAmong(nameOf(`http://${host ?? ""}`), names)
     ? undefined
-    : `Invalid Host: ${host ?? "none"}; expected ${names.join(", ")}`
+    : `Invalid Host: ${host ?? "none"}. Allowed hosts: ${names.join(", ")}`
 
 /** Returns the reason to reject a request's `Origin`, or `undefined` if it is admitted or missing. */
 export const originRefusal = (origin: Header, names: Names = loopback): string | undefined =>

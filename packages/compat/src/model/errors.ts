@@ -117,7 +117,7 @@ export class ResourceNotFoundError extends ProtocolError {
 export class UrlElicitationRequiredError extends ProtocolError {
   readonly elicitations: Array<ElicitRequestURLParams>
 
-  constructor(elicitations: Array<ElicitRequestURLParams>, message = "The user must visit a URL first") {
+  constructor(elicitations: Array<ElicitRequestURLParams>, message = "URL elicitation required") {
     super(ProtocolErrorCode.UrlElicitationRequired, message, { elicitations })
     this.elicitations = elicitations
   }
@@ -130,7 +130,7 @@ export class MissingRequiredClientCapabilityError extends ProtocolError {
     const names = Object.keys(requiredCapabilities).join(", ")
     super(
       ProtocolErrorCode.MissingRequiredClientCapability,
-      message ?? `The client did not declare what the request needs: ${names}`,
+      message ?? `Missing required client capabilities: ${names}`,
       { requiredCapabilities }
     )
     this.requiredCapabilities = requiredCapabilities

@@ -18,7 +18,7 @@ export const isInputRequiredResult = (u: unknown): u is InputRequiredResult =>
 
 const build = (spec: Omit<InputRequiredResult, "resultType">): InputRequiredResult => {
   if (Object.keys(spec.inputRequests ?? {}).length === 0 && spec.requestState === undefined) {
-    throw new TypeError("inputRequired was given neither inputRequests nor a requestState; give it one of both")
+    throw new TypeError("inputRequired needs at least one of inputRequests and requestState")
   }
   return { ...spec, resultType: "input_required" }
 }
@@ -48,7 +48,7 @@ export function acceptedContent(responses: Responses, key: string, schema?: Stan
   const result = schema["~standard"].validate(answer["content"])
   if (result instanceof Promise) {
     result.catch(() => undefined)
-    throw new TypeError("acceptedContent was given a schema that validates asynchronously; expected a synchronous one")
+    throw new TypeError("acceptedContent does not support schemas that validate asynchronously")
   }
   return result.issues === undefined ? result.value : undefined
 }

@@ -76,7 +76,7 @@ export class AuthorizationServerMismatchError extends OAuthClientFlowError {
   readonly currentIssuer: string
 
   constructor(recordedIssuer: string, currentIssuer: string) {
-    super(`The login is of ${recordedIssuer}, and the server now names ${currentIssuer}: log in again`)
+    super(`The server's authorization server changed from ${recordedIssuer} to ${currentIssuer}. Log in again`)
     this.recordedIssuer = recordedIssuer
     this.currentIssuer = currentIssuer
   }
@@ -98,7 +98,7 @@ export class InsufficientScopeError extends OAuthClientFlowError {
     resourceMetadataUrl?: URL | undefined
     errorDescription?: string | undefined
   }) {
-    super(`The token lacks scopes${requiredScope === undefined ? "" : `: ${requiredScope}`}`)
+    super(`The token is missing required scopes${requiredScope === undefined ? "" : `: ${requiredScope}`}`)
     this.requiredScope = requiredScope
     this.resourceMetadataUrl = resourceMetadataUrl
     this.errorDescription = errorDescription

@@ -107,7 +107,10 @@ const sender = (place: Place): Send => {
     const answer = await askIn(place, asked, isSchema(schema) ? options : schema)
     if (!isSchema(schema)) return answer
     const unfit = (issues: string) =>
-      new SdkError(SdkErrorCode.InvalidResult, `The client's answer to ${asked.method} does not match: ${issues}`)
+      new SdkError(
+        SdkErrorCode.InvalidResult,
+        `The client's response to ${asked.method} does not match the schema: ${issues}`
+      )
     return checked(schema, answer, unfit).catch((error) => {
       throw place.errorOf(error)
     })

@@ -81,7 +81,7 @@ const finished = async (
     const inputResponses = await answers(place, result, hasSessions(info) ? identified : (question) => question)
     round = { inputResponses, state: result.requestState }
   }
-  throw new Error(`The handler of ${asked.method} asked for input in more than ${maxRounds} rounds`)
+  throw new Error(`The ${asked.method} handler asked for input more than ${maxRounds} times`)
 }
 
 /** Answers a request with a handler. If the handler throws, the answer is an error with its code and data, or -32603 with its message. */

@@ -16,12 +16,12 @@ export const checkedAnswer = async (
   const validator = compile(params.requestedSchema, { formats: true })
   if (Result.isFailure(validator)) {
     const { message } = validator.failure
-    throw new ProtocolError(ProtocolErrorCode.InternalError, `The requestedSchema cannot be checked: ${message}`)
+    throw new ProtocolError(ProtocolErrorCode.InternalError, `Unsupported requestedSchema: ${message}`)
   }
   const [first] = validator.success(answer.content ?? {})
   if (first === undefined) return answer
   throw new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `The client's answer does not match the requestedSchema at ${JSON.stringify(first.path)}: ${first.message}`
+    `The user's response does not match requestedSchema at ${JSON.stringify(first.path)}: ${first.message}`
   )
 }

@@ -20,13 +20,13 @@ export interface RequestStateCodec<T, C = ServerContext> {
 }
 
 const refused = (): ProtocolError =>
-  new ProtocolError(ProtocolErrorCode.InvalidParams, "The request state is not valid")
+  new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState")
 
 const keyOf = (given: Uint8Array | string): Buffer => {
   const key = Buffer.from(given)
   if (key.length >= 32) return key
   throw new RangeError(
-    `createRequestStateCodec was given a key of ${key.length} bytes; give it at least 32 random bytes`
+    `The key of createRequestStateCodec is only ${key.length} bytes long. Use at least 32 random bytes`
   )
 }
 
@@ -41,12 +41,13 @@ export const createRequestStateCodec = <T = unknown, C = ServerContext>({
 }: RequestStateCodecOptions<C>): RequestStateCodec<T, C> => {
   const key = keyOf(given)
   if (!Number.isFinite(ttlSeconds)) {
-    throw new RangeError(`createRequestStateCodec was given ttlSeconds ${ttlSeconds}; expected a finite number`)
+    throw new RangeError(`createRequestStateCodec: ttlSeconds must be a finite number, but is ${ttlSeconds}`)
   }
   const sign = (text: string): Buffer => createHmac("sha256", key).update(text).digest()
   const ownerOf = (context: C | undefined): string | undefined => {
     if (bind === undefined) return undefined
-    if (context === undefined) throw new TypeError("A codec with bind needs the handler's context as second argument")
+    if (context === undefined)
+      throw new TypeError("This codec uses bind, so pass the handler's context as the second argument")
     return sign(`bind:${bind(context)}`).toString("base64url")
   }
   return {

@@ -81,7 +81,7 @@ const objectOf = (where: string, shape: RawShape): unknown => {
   if (fields.every(([, field]) => isZod3(field))) return z3.object(Object.fromEntries(fields.filter(isField3)))
   const names = fields.map(([name]) => name).join(", ")
   throw new TypeError(
-    `${where} is an object with the members ${names}; expected a schema, or fields that are all schemas of zod 4 or all of zod 3`
+    `${where} is neither a schema nor an object of zod schemas (fields: ${names}). Use a schema, or fields from a single zod version, 3 or 4`
   )
 }
 const isField3 = (field: readonly [string, unknown]): field is [string, z3.ZodTypeAny] => isZod3(field[1])

@@ -181,7 +181,9 @@ export class Actor implements Announcer {
     if (handler === undefined) return Effect.fail(Wire.methodNotFound(method))
     return Effect.flatMap(answer(definition, handler, { method, params }), (result) => {
       if (!isJsonObject(result)) {
-        return Effect.fail(Wire.internalError(`The handler of ${method} gave ${typeof result}; expected an object`))
+        return Effect.fail(
+          Wire.internalError(`The ${method} handler returned a value of type ${typeof result}; expected an object`)
+        )
       }
       if (MethodInfo.ofRequest(method) === undefined) return Effect.succeed(EncodedResult.core("complete", result))
       const whole = method === "tools/call" ? withContent(result) : result

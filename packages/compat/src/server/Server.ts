@@ -149,10 +149,7 @@ export class Server implements Definition {
     this.answer(method, (request, context) => {
       const { cursor } = request.params
       if (cursor === undefined) return handler(request, context)
-      throw new ProtocolError(
-        ProtocolErrorCode.InvalidParams,
-        "Invalid cursor: it is of no page of this list; list without one"
-      )
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid cursor. To start over, list without a cursor")
     })
   }
 
@@ -228,7 +225,7 @@ export class Server implements Definition {
     if (this.#connected !== undefined) {
       throw new SdkError(
         SdkErrorCode.AlreadyConnected,
-        "The server is connected already; close it first, or make another"
+        "The server is already connected. Call close() first, or create another server"
       )
     }
     this.#first = undefined
@@ -341,7 +338,7 @@ export class Server implements Definition {
     if (context !== undefined) return context.mcpReq.send(asked, options)
     const input = this.#connection?.input
     if (input === undefined) {
-      const message = `There is no connection to send ${asked.method} over; ask in a handler, where the client's request is open`
+      const message = `Not connected: cannot send ${asked.method}. Send it from a handler, while the client's request is open`
       throw this.errorOf(new SdkError(SdkErrorCode.NotConnected, message))
     }
     try {

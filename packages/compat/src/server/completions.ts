@@ -24,7 +24,10 @@ export const offerCompletions = (server: Server, type: string, find: Find): void
   server.registerCapabilities({ completions: {} })
   server.answer("completion/complete", async ({ params: { argument, context, ref } }) => {
     if (!isObject(ref) || !isObject(argument)) {
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, "A completion needs a ref and an argument")
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        "completion/complete requires the params ref and argument"
+      )
     }
     const complete = finders.get(String(ref["type"]))?.(ref, String(argument["name"]))
     if (complete === undefined) return { completion: { values: [], hasMore: false } }

@@ -73,7 +73,7 @@ const taken = new WeakSet<Transport>()
 /** Serves a transport. `closed` is called when the conversation is over. Throws if the transport already serves another definition. */
 export const connectTo = (definition: Definition, transport: Transport, closed: () => void): Connected => {
   if (taken.has(transport)) {
-    const message = "The transport is connected to another server; give each server a transport of its own"
+    const message = "The transport is already connected to another server. Use a separate transport for each server"
     throw new SdkError(SdkErrorCode.AlreadyConnected, message)
   }
   taken.add(transport)
@@ -83,7 +83,9 @@ export const connectTo = (definition: Definition, transport: Transport, closed: 
     arrived: (arrival) => {
       if (arrival === undefined || session === arrival) return undefined
       if (session !== undefined)
-        return Effect.fail(Wire.invalidRequest("The transport has a session; give each a transport"))
+        return Effect.fail(
+          Wire.invalidRequest("The transport already has a session. Use a separate transport for each session")
+        )
       session = arrival
       return serving?.arrived?.(session)
     }

@@ -28,5 +28,5 @@ const literalOf = (schema: unknown): unknown => {
 export const methodOf = (method: string | RequestSchema): string => {
   const name = typeof method === "string" ? method : literalOf(method.shape.method)
   if (typeof name === "string") return name
-  throw new TypeError("A handler is for a method: give its name, or a schema whose member method is a literal")
+  throw new TypeError("Pass the method's name, or a schema with a literal method")
 }

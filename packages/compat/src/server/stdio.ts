@@ -16,7 +16,7 @@ export class StdioServerTransport implements Transport {
   constructor(...streams: ReadonlyArray<never>) {
     if (streams.length > 0) {
       throw new TypeError(
-        "StdioServerTransport was given streams; it serves those of this process. Give none, or a Transport of your own"
+        "StdioServerTransport always uses process.stdin and process.stdout. For other streams, implement a Transport"
       )
     }
     servedAs(this, {
@@ -36,7 +36,7 @@ export class StdioServerTransport implements Transport {
   async start(): Promise<void> {}
 
   async send(): Promise<void> {
-    throw new Error("StdioServerTransport is connected to a server, which sends")
+    throw new Error("Cannot send on StdioServerTransport directly: use the server that is connected to it")
   }
 
   async close(): Promise<void> {

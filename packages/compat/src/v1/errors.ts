@@ -13,7 +13,7 @@ import type { ElicitRequestURLParams } from "../model/types.ts"
 export class UrlElicitationRequiredError extends McpError {
   readonly elicitations: Array<ElicitRequestURLParams>
 
-  constructor(elicitations: Array<ElicitRequestURLParams>, message = "The user must visit a URL first") {
+  constructor(elicitations: Array<ElicitRequestURLParams>, message = "URL elicitation required") {
     super(ErrorCode.UrlElicitationRequired, message, { elicitations })
     this.elicitations = elicitations
   }

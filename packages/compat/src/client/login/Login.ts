@@ -40,8 +40,11 @@ const sharedAttempt = async (provider: Provider, key: string, attempt: () => Pro
 
 const exhausted = (status: number, server: URL): SdkError =>
   status === 401
-    ? new SdkError(SdkErrorCode.ClientHttpAuthentication, `${server.origin} refuses a token that it was just given`)
-    : new SdkError(SdkErrorCode.ClientHttpForbidden, `${server.origin} demands more scopes than it was asked for`)
+    ? new SdkError(SdkErrorCode.ClientHttpAuthentication, `${server.origin} rejected a newly issued token`)
+    : new SdkError(
+        SdkErrorCode.ClientHttpForbidden,
+        `${server.origin} still reports insufficient_scope although the token has the scopes it asked for`
+      )
 
 export class Login {
   readonly #server: URL
@@ -86,7 +89,9 @@ export class Login {
       forceReauthorization: isStepUp && [...this.#demanded].some((demanded) => !scopesOf(granted).has(demanded))
     })
     if (result === "REDIRECT")
-      throw new UnauthorizedError("The user was sent to the authorization server: call finishAuth")
+      throw new UnauthorizedError(
+        "Authorization required: the user was redirected to the authorization server. Call finishAuth with the code it returns"
+      )
   }
 
   /** Returns true if the request should be sent again with another token. Rejects with the reason if no token can be had. */
@@ -99,7 +104,7 @@ export class Login {
     this.#resourceMetadataUrl = challenge.resourceMetadataUrl ?? this.#resourceMetadataUrl
     if (provider !== undefined && !isSecure(this.#server)) {
       throw new OAuthClientFlowError(
-        `${this.#server.origin} is not secure, and no token is sent there; expected https, or http on the loopback interface`
+        `Refusing to send a token to ${this.#server.origin} over plain HTTP. Use https, or http on localhost`
       )
     }
     const isOAuth = provider !== undefined && isOAuthProvider(provider)
@@ -159,7 +164,9 @@ export class Login {
   async finish(answer: URLSearchParams | string, iss?: string | null): Promise<void> {
     const { authProvider: provider } = this.#options
     if (provider === undefined || !isOAuthProvider(provider)) {
-      throw new UnauthorizedError("The transport has no provider that logs in; give an authProvider with tokens()")
+      throw new UnauthorizedError(
+        "Cannot finish the login: the transport has no OAuth authProvider. Pass an authProvider that has tokens()"
+      )
     }
     const isText = typeof answer === "string"
     const code = isText ? answer : (answer.get("code") ?? "")
@@ -172,6 +179,6 @@ export class Login {
     if (code === "") throw await refusalOf(provider, options, isText ? new URLSearchParams() : answer)
     this.#unseen = undefined
     const result = await auth(provider, { ...options, authorizationCode: code })
-    if (result !== "AUTHORIZED") throw new UnauthorizedError("The code gave no tokens")
+    if (result !== "AUTHORIZED") throw new UnauthorizedError("The authorization code could not be exchanged for tokens")
   }
 }

@@ -119,7 +119,7 @@ const registered = async (flow: Flow, redirectUri: string | URL | undefined): Pr
   const { clientMetadata } = provider
   if (endpoint === undefined || provider.saveClientInformation === undefined || redirectUri === undefined) {
     throw new OAuthClientFlowError(
-      `The client is not registered with ${flow.issuer}: give its id by clientInformation()${endpoint === undefined ? "" : ", or have saveClientInformation() and a redirectUrl to register it"}`
+      `The client is not registered with ${flow.issuer}. Return its client_id from clientInformation()${endpoint === undefined ? "" : ", or implement saveClientInformation() and redirectUrl to register it automatically"}`
     )
   }
   const options = { clientName: clientMetadata.client_name ?? "MCP client", registration: clientMetadata }
@@ -147,7 +147,7 @@ const clientOf = async (flow: Flow): Promise<StoredOAuthClientInformation> => {
   }
   if (options.authorizationCode !== undefined) {
     throw new OAuthClientFlowError(
-      `The client that got the code is not known at ${issuer}: clientInformation() gave none`
+      `Cannot exchange the authorization code with ${issuer}: clientInformation() returned no client`
     )
   }
   const { clientMetadataUrl, clientMetadata } = provider
@@ -218,7 +218,7 @@ const request = async (
   )
   const { token_type = "Bearer" } = answer
   if (token_type.toLowerCase() !== "bearer") {
-    throw new OAuthClientFlowError(`The token of ${issuer} is of the type ${token_type}; expected Bearer`)
+    throw new OAuthClientFlowError(`${issuer} issued a token of type ${token_type}; expected Bearer`)
   }
   const kept = before && { refresh_token: before.refresh_token, scope: given.get("scope") ?? before.scope }
   await provider.saveTokens({ ...kept, ...answer, token_type, issuer }, { issuer })
@@ -288,7 +288,7 @@ const parameters = async ({ options, provider, scope }: Flow): Promise<URLSearch
     return new URLSearchParams({ grant_type: "client_credentials", ...(scope !== undefined && { scope }) })
   }
   throw new OAuthClientFlowError(
-    "A provider without a redirectUrl needs prepareTokenRequest(), or the grant client_credentials"
+    "A provider without a redirectUrl must implement prepareTokenRequest() or list client_credentials in grant_types"
   )
 }
 
@@ -297,7 +297,7 @@ const checkIssuer = ({ issuer, options: { iss }, request }: Flow): void => {
   const required = request.metadata.authorization_response_iss_parameter_supported === true
   if (iss === undefined ? required : iss !== null && iss !== issuer) {
     throw new IssuerMismatchError(
-      `The answer ${iss === undefined ? "does not name its authorization server" : "names another authorization server"}; expected iss=${issuer}. The code was not used`
+      `The authorization response ${iss === undefined ? "has no iss parameter" : "has the wrong iss"}; expected ${issuer}. The code was not used`
     )
   }
 }
@@ -348,7 +348,7 @@ export const refusal = async (
 ): Promise<Error> => {
   checkIssuer(await found(provider, options, true))
   const error = answer.get("error")
-  if (error === null) return new UnauthorizedError("The answer of the authorization server has no code")
+  if (error === null) return new UnauthorizedError("The authorization response has no code")
   const description = excerpt(answer.get("error_description") ?? error)
   return new OAuthError(excerpt(error), description, answer.get("error_uri") ?? undefined)
 }

@@ -143,7 +143,7 @@ const isDocumentUrl = (text: string): boolean => {
 /** Throws if a URL cannot be a client id. */
 export const validateClientMetadataUrl = (url: string | undefined): void => {
   if (url !== undefined && !isDocumentUrl(url)) {
-    const message = `clientMetadataUrl is ${url}; expected an https URL with a path`
+    const message = `clientMetadataUrl must be an https URL with a path, but is ${url}`
     throw new OAuthError(OAuthErrorCode.InvalidClientMetadata, message)
   }
 }

@@ -58,13 +58,13 @@ class MachineProvider implements OAuthClientProvider {
   }
 
   redirectToAuthorization(): void {
-    throw new TypeError("A client without a user is not sent to a page")
+    throw new TypeError("This provider has no user to redirect: it only supports machine-to-machine grants")
   }
 
   saveCodeVerifier(): void {}
 
   codeVerifier(): string {
-    throw new TypeError("A client without a user has no code verifier")
+    throw new TypeError("This provider has no code verifier: it only supports machine-to-machine grants")
   }
 
   prepareTokenRequest(scope?: string): URLSearchParams {

@@ -97,9 +97,9 @@ export class InMemoryTaskStore implements TaskStore {
 
   #open(taskId: string, sessionId: string | undefined): Held {
     const held = this.#find(taskId, sessionId)
-    if (held === undefined) throw new Error(`There is no task ${taskId}; it may have expired`)
+    if (held === undefined) throw new Error(`Task ${taskId} not found. It may have expired`)
     if (!isTerminal(held.task.status)) return held
-    throw new Error(`The task ${taskId} has ended with the status ${held.task.status} and cannot be changed`)
+    throw new Error(`Cannot update task ${taskId}: it is already ${held.task.status}`)
   }
 
   async createTask(
@@ -134,10 +134,10 @@ export class InMemoryTaskStore implements TaskStore {
 
   async getTaskResult(taskId: string, sessionId?: string): Promise<object> {
     const held = this.#find(taskId, sessionId)
-    if (held === undefined) throw new Error(`There is no task ${taskId}; it may have expired`)
+    if (held === undefined) throw new Error(`Task ${taskId} not found. It may have expired`)
     const { result, task } = held
     if (result !== undefined) return result
-    throw new Error(`The task ${taskId} has the status ${task.status} and no result${told(task)}`)
+    throw new Error(`Task ${taskId} has no result; its status is ${task.status}${told(task)}`)
   }
 
   async updateTaskStatus(
@@ -173,7 +173,7 @@ export class InMemoryTaskMessageQueue {
 
   async enqueue(taskId: string, message: unknown, _sessionId?: string, maxSize = Infinity): Promise<void> {
     const queue = this.#queues.get(taskId) ?? []
-    if (queue.length >= maxSize) throw new Error(`The queue of the task ${taskId} has ${maxSize} messages, its limit`)
+    if (queue.length >= maxSize) throw new Error(`The message queue of task ${taskId} is full (${maxSize} messages)`)
     this.#queues.set(taskId, [...queue, message])
   }
 
@@ -192,7 +192,7 @@ const storeOf = (store: TaskStore, { mcpReq: { id, method }, sessionId }: Server
   createTask: (params) => store.createTask(params, id, { method }, sessionId),
   getTask: async (taskId) => {
     const task = await store.getTask(taskId, sessionId)
-    if (task === null) throw new Error(`There is no task ${taskId}; it may have expired`)
+    if (task === null) throw new Error(`Task ${taskId} not found. It may have expired`)
     return task
   },
   storeTaskResult: (taskId, status, result) => store.storeTaskResult(taskId, status, result, sessionId),
@@ -259,7 +259,7 @@ export class ExperimentalMcpServerTasks {
       const context = given.at(-1) as ServerContext
       if (this.#store === undefined) {
         throw new Error(
-          `The tool ${name} runs as a task, but the server was given no taskStore; give it one in its options`
+          `Tool ${name} runs as a task, but the server has no taskStore. Pass one in the server's options`
         )
       }
       const taskStore = storeOf(this.#store, context)

@@ -49,7 +49,7 @@ const isCallback = (u: unknown): u is Callback<never> => typeof u === "function"
 const callbackOf = <A>(feature: string, rest: ReadonlyArray<unknown>): Callback<A> => {
   const callback = rest.find((part): part is Callback<A> => isCallback(part))
   if (callback !== undefined) return callback
-  throw new TypeError(`The ${feature} was given no handler; expected it as the last argument`)
+  throw new TypeError(`The ${feature} has no handler. Pass it as the last argument`)
 }
 
 const isSchema = (u: unknown): u is { readonly "~standard": unknown } =>
@@ -129,8 +129,7 @@ export class McpServer extends Newer {
     ...rest: ReadonlyArray<ResourceMetadata | ReadCallback | ReadTemplateCallback>
   ): RegisteredResource | RegisteredResourceTemplate {
     const read = rest.find(isCallback)
-    if (read === undefined)
-      throw new TypeError(`The resource ${name} was given no handler; expected it as the last argument`)
+    if (read === undefined) throw new TypeError(`Resource ${name} has no handler. Pass it as the last argument`)
     const metadata = rest.find((part) => typeof part === "object") ?? {}
     return typeof place === "string"
       ? this.registerResource(name, place, metadata, read)
