@@ -22,5 +22,19 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/host/test/pins/Pins.test.ts",
     from: `return [["refuse", "shadows", message]]`,
     to: "return []"
+  },
+  {
+    name: "a skill whose file changed stays visible",
+    file: "packages/host/src/pins/Finding.ts",
+    test: "packages/host/test/pins/skill-pins.test.ts",
+    from: "!isSame(was.get(uri), is.get(uri))",
+    to: "!is.has(uri)"
+  },
+  {
+    name: "a hidden skill can be read by its URI",
+    file: "packages/host/src/pins/Pins.ts",
+    test: "packages/host/test/pins/skill-pins.test.ts",
+    from: "hidden === undefined ? Effect.succeed(result)",
+    to: "hidden !== null ? Effect.succeed(result)"
   }
 ]

@@ -1,6 +1,5 @@
 /** `effect-mcp lock` and `verify`: pin a server's offer in a file, and compare the offer with the file later. */
 import type { PinFinding } from "@effect-mcp/host/Finding"
-import { lists } from "@effect-mcp/protocol/MethodInfo"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
@@ -36,7 +35,7 @@ const compared = Effect.fnUntraced(function* (session: Session.CommandSession, g
   const name = Option.getOrElse(given, () => session.pinName)
   const pinned = yield* Effect.mapError(LockFile.read(file), ({ message }) => usage(message))
   const offer = yield* Offer.read(client)
-  return { Findings, LockFile, file, findings: Findings.compare(pinned, name, offer), name, offer, pinned }
+  return { Findings, LockFile, Offer, file, findings: Findings.compare(pinned, name, offer), name, offer, pinned }
 })
 
 const listing = ({ style }: View, findings: ReadonlyArray<PinFinding>): string =>
@@ -63,7 +62,7 @@ export const lock = Command.make(
       Effect.fnUntraced(function* (session) {
         const { output, settings } = session
         const found = yield* compared(session, name)
-        const { file, findings, Findings, LockFile, offer, pinned } = found
+        const { file, findings, Findings, LockFile, Offer, offer, pinned } = found
         const suspicious = findings.filter(Findings.isSuspicious)
         if (suspicious.length > 0 && !pinsSuspicious) {
           if (settings.json) yield* output.line(json({ file, server: found.name, pinned: false, findings }))
@@ -80,14 +79,16 @@ export const lock = Command.make(
         if (findings.length > 0) yield* output.line(listing(output, findings))
         const counts = Array.from(
           offer.lists,
-          ([list, { size }]) => `${size} ${lists[list].noun}${size === 1 ? "" : "s"}`
+          ([list, { size }]) => `${size} ${Offer.pinnedLists[list].noun}${size === 1 ? "" : "s"}`
         )
         return yield* output.line(`Pinned ${counts.join(", ")} of ${safeLine(found.name)} in ${safeLine(file)}`)
       }),
       { ignoresLock: true }
     )
 ).pipe(
-  Command.withDescription("Pin a server's tools, prompts and resources in a lock file (mcp.lock.json, or --lock)"),
+  Command.withDescription(
+    "Pin a server's tools, prompts, resources and skills in a lock file (mcp.lock.json, or --lock)"
+  ),
   Command.withShortDescription("Pin what a server offers in a lock file"),
   Command.withExamples([
     { command: "effect-mcp lock -- npx -y some-server@1.2.3", description: "Write mcp.lock.json, or update it" },

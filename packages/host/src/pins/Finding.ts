@@ -6,7 +6,6 @@
 import { canonicalJson } from "@effect-mcp/core/internal/digest"
 import { isSame, promptArguments, schemas } from "@effect-mcp/core/internal/schemaDiff"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
-import { type ListName, lists } from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Offer from "./Offer.ts"
 import * as Suspicion from "./Suspicion.ts"
@@ -35,7 +34,7 @@ export interface PinFinding {
   /** The server's name in the program's table. */
   readonly server: string
   /** The list of the item, or `server` for the server's identity and instructions. */
-  readonly list: ListName | "server"
+  readonly list: Offer.PinnedList | "server"
   /** Name, URI or URI template of the item. Empty for the server. */
   readonly item: string
   readonly verdict: PinVerdict
@@ -63,8 +62,8 @@ export const worst = (findings: ReadonlyArray<Pick<PinFinding, "verdict">>): Pin
   order.findLast((verdict) => findings.some((finding) => finding.verdict === verdict))
 
 /** Names the item in messages: `The tool "add"`. */
-const ownerOf = (list: ListName, item: string): string =>
-  `The ${lists[list].noun} ${excerpt(JSON.stringify(item), 120)}`
+const ownerOf = (list: Offer.PinnedList, item: string): string =>
+  `The ${Offer.pinnedLists[list].noun} ${excerpt(JSON.stringify(item), 120)}`
 
 type Judged = readonly [verdict: PinVerdict, code: FindingCode, message: string]
 
@@ -104,11 +103,43 @@ const outputChanges = (owner: string, before: unknown, after: unknown): Readonly
 /** Fields that neither a model nor a caller relies on. */
 const cosmetic = new Set(["icons", "mimeType", "size"])
 /** Fields that a model reads. */
-const texts = new Set(["description", "name", "title"])
+const texts = new Set(["description", "frontmatter", "name", "title"])
+
+/** Maximum number of files to name in a finding. */
+const maxNamed = 5
+
+/** Returns the files in a skill's manifest by URI, or `undefined` if the files are generated or a file is listed twice. */
+const filesOf = (resources: unknown): ReadonlyMap<string, JsonObject> | undefined => {
+  if (!Array.isArray(resources)) return undefined
+  const files = new Map<string, JsonObject>()
+  for (const file of resources) {
+    if (!isJsonObject(file) || typeof file["uri"] !== "string" || files.has(file["uri"])) return undefined
+    files.set(file["uri"], file)
+  }
+  return files
+}
+
+/** Compares the files of a skill, which a model reads. Their order has no meaning. */
+const fileChanges = (owner: string, before: unknown, after: unknown): ReadonlyArray<Judged> => {
+  const [was, is] = [filesOf(before), filesOf(after)]
+  if (was === undefined || is === undefined) return [["ask", "text", `${owner} changes its list of files`]]
+  const found: ReadonlyArray<readonly [FindingCode, string, ReadonlyArray<string>]> = [
+    ["text", "changes", [...is.keys()].filter((uri) => was.has(uri) && !isSame(was.get(uri), is.get(uri)))],
+    ["added", "adds", [...is.keys()].filter((uri) => !was.has(uri))],
+    ["removed", "removes", [...was.keys()].filter((uri) => !is.has(uri))]
+  ]
+  return found.flatMap(([code, verb, uris]): ReadonlyArray<Judged> => {
+    if (uris.length === 0) return []
+    const named = uris.slice(0, maxNamed).map((uri) => excerpt(JSON.stringify(uri), 120))
+    const more = uris.length > maxNamed ? ` and ${uris.length - maxNamed} more` : ""
+    return [["ask", code, `${owner} ${verb} the files ${named.join(", ")}${more}`]]
+  })
+}
 
 const fieldChanges = (owner: string, field: string, before: unknown, after: unknown): ReadonlyArray<Judged> => {
   if (field === "inputSchema") return inputChanges(owner, before, after)
   if (field === "outputSchema") return outputChanges(owner, before, after)
+  if (field === "resources") return fileChanges(owner, before, after)
   const message = `${owner} changes its ${excerpt(field, 60)}`
   if (field === "arguments") {
     const changes = promptArguments(owner, before, after)
@@ -143,8 +174,8 @@ interface Other {
   readonly item: JsonObject
 }
 
-const othersOf = (pinned: PinnedServers, server: string, list: ListName): ReadonlyArray<Other> =>
-  lists[list].key !== "name"
+const othersOf = (pinned: PinnedServers, server: string, list: Offer.PinnedList): ReadonlyArray<Other> =>
+  Offer.pinnedLists[list].key !== "name"
     ? []
     : [...pinned].flatMap(([name, offer]) =>
         name === server
@@ -162,12 +193,13 @@ export interface ListJudge {
 export const judge = (
   pinned: PinnedServers,
   server: string,
-  list: ListName,
+  list: Offer.PinnedList,
   items: Offer.OfferedItems | undefined = pinned.get(server)?.lists.get(list)
 ): ListJudge => {
   const others = othersOf(pinned, server, list)
   const looks = new Map(others.map((other) => [Suspicion.folded(other.name), other]))
-  const own = new Set([...(items?.keys() ?? [])].map((name) => name.toLowerCase()))
+  const known = [...(items?.keys() ?? []), ...(pinned.get(server)?.lists.get("tools")?.keys() ?? [])]
+  const own = new Set(known.map((name) => name.toLowerCase()))
   const tools = othersOf(pinned, server, "tools").map(({ name }) => name.toLowerCase())
   const foreign = new Set(tools.filter((name) => !own.has(name)))
   const identities = new Map(
@@ -177,7 +209,7 @@ export const judge = (
   const shadowing = (owner: string, key: string, item: JsonObject): ReadonlyArray<Judged> => {
     const other = looks.get(Suspicion.folded(key))
     if (other === undefined) return []
-    const message = `${owner} has the name of ${excerpt(other.server, 60)}'s ${lists[list].noun} ${excerpt(JSON.stringify(other.name), 120)}`
+    const message = `${owner} has the name of ${excerpt(other.server, 60)}'s ${Offer.pinnedLists[list].noun} ${excerpt(JSON.stringify(other.name), 120)}`
     // It is normal to have two instances of a server, or two servers with a common name on first use.
     if (isSame(other.item, item)) return []
     if (other.name === key && items === undefined) return [["ask", "shadows", message]]

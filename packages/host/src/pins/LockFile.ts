@@ -45,7 +45,7 @@ const textField = (object: JsonObject, field: string): Result.Result<string | un
 const offerOf = (value: unknown): Result.Result<Offer.Offer, string> =>
   Result.gen(function* () {
     if (!isJsonObject(value)) return yield* Result.fail("it must be an object")
-    const lists = new Map<(typeof Offer.listNames)[number], Offer.OfferedItems>()
+    const lists = new Map<Offer.PinnedList, Offer.OfferedItems>()
     for (const list of Offer.listNames) {
       const items = value[list]
       if (items === undefined) continue

@@ -1,5 +1,5 @@
 /**
- * Everything a server offers that a model reads: its identity, instructions, tools, prompts, resources and templates.
+ * Everything a server offers that a model reads: its identity, instructions, tools, prompts, resources, templates and skills.
  *
  * Items are kept as the server sends them in the negotiated revision.
  */
@@ -8,9 +8,46 @@ import { type Client, listOf } from "@effect-mcp/client/McpClient"
 import { type ListName, lists } from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import { entriesOf } from "@effect-mcp/skills/internal/listing"
+import { SkillsExtension } from "@effect-mcp/skills/SkillsExtension"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Struct from "effect/Struct"
+
+/** A list that can be pinned: one of the protocol's lists, or the skills of the Skills extension. */
+export type PinnedList = ListName | "skills"
+
+/** Describes a list that can be pinned. */
+export interface PinnedListInfo {
+  readonly method: string
+  /** The field that identifies an item. */
+  readonly key: string
+  /** The noun for an item. */
+  readonly noun: string
+  /** True if a server with these capabilities has the list. */
+  readonly isDeclared: (capabilities: JsonObject) => boolean
+}
+
+const skills: PinnedListInfo = {
+  method: SkillsExtension.requests.list.method,
+  key: "uri",
+  noun: "skill",
+  isDeclared: ({ extensions }) => isJsonObject(extensions) && extensions[SkillsExtension.id] !== undefined
+}
+
+const ofProtocol = (list: ListName): PinnedListInfo => {
+  const { capability, key, method, noun } = lists[list]
+  return { method, key, noun, isDeclared: (capabilities) => capabilities[capability] !== undefined }
+}
+
+/** The lists that can be pinned, by name. */
+export const pinnedLists: { readonly [L in PinnedList]: PinnedListInfo } = {
+  tools: ofProtocol("tools"),
+  prompts: ofProtocol("prompts"),
+  resources: ofProtocol("resources"),
+  resourceTemplates: ofProtocol("resourceTemplates"),
+  skills
+}
 
 /** A list's items by name, URI or URI template. */
 export type OfferedItems = ReadonlyMap<string, JsonObject>
@@ -21,34 +58,36 @@ export interface Offer {
   readonly name?: string | undefined
   readonly version?: string | undefined
   readonly instructions?: string | undefined
-  readonly lists: ReadonlyMap<ListName, OfferedItems>
+  readonly lists: ReadonlyMap<PinnedList, OfferedItems>
 }
 
 /** An offer with nothing in it. */
 export const empty: Offer = { lists: new Map() }
 
 /** Names of all lists. */
-export const listNames: ReadonlyArray<ListName> = Struct.keys(lists)
+export const listNames: ReadonlyArray<PinnedList> = Struct.keys(pinnedLists)
 
 /** Returns the field that identifies a list item, or `undefined` if the item lacks it. */
-export const keyOf = (list: ListName, item: unknown): string | undefined => {
-  const key = isJsonObject(item) ? item[lists[list].key] : undefined
+export const keyOf = (list: PinnedList, item: unknown): string | undefined => {
+  const key = isJsonObject(item) ? item[pinnedLists[list].key] : undefined
   return typeof key === "string" ? key : undefined
+}
+
+const itemsOf = (client: Client, list: PinnedList): Effect.Effect<ReadonlyArray<unknown>, ClientError> => {
+  if (list === "skills") return entriesOf(client)
+  const items: Stream.Stream<object, ClientError> = listOf(client, list)
+  return Stream.runCollect(items)
 }
 
 /** Reads a server's whole offer. A list that the server declares but doesn't have is empty. */
 export const read = Effect.fnUntraced(function* (client: Client): Effect.fn.Return<Offer, ClientError> {
-  const all = new Map<ListName, OfferedItems>()
+  const all = new Map<PinnedList, OfferedItems>()
   for (const name of listNames) {
-    const items: Stream.Stream<object, ClientError> = listOf(client, name)
-    const listed =
-      client.serverCapabilities[lists[name].capability] === undefined
-        ? []
-        : yield* Effect.catch(Stream.runCollect(items), (error) =>
-            error._tag === "McpError" && error.code === McpError.MethodNotFound
-              ? Effect.succeed([])
-              : Effect.fail(error)
-          )
+    const listed = pinnedLists[name].isDeclared({ ...client.serverCapabilities })
+      ? yield* Effect.catch(itemsOf(client, name), (error) =>
+          error._tag === "McpError" && error.code === McpError.MethodNotFound ? Effect.succeed([]) : Effect.fail(error)
+        )
+      : []
     const known = new Map<string, JsonObject>()
     for (const item of listed) {
       const key = keyOf(name, item)

@@ -3,8 +3,8 @@
  * removes everything that is not accepted.
  */
 import { canonicalJson, digest } from "@effect-mcp/core/internal/digest"
+import { isSame } from "@effect-mcp/core/internal/schemaDiff"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
-import { type ListName, lists } from "@effect-mcp/protocol/MethodInfo"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { type ListJudge, type PinFinding, judge, ofServer, worst } from "./Finding.ts"
@@ -15,7 +15,7 @@ export interface PinChange {
   /** The server's name in the program's table. */
   readonly server: string
   /** The item's list, or `server` for the server's name and instructions. */
-  readonly list: ListName | "server"
+  readonly list: Offer.PinnedList | "server"
   /** Name, URI or URI template of the item. Empty for the server. */
   readonly item: string
   /** The pinned declaration, or `undefined` if the item is new. */
@@ -53,7 +53,7 @@ const maxReported = 50
 const minute = 60_000
 
 const digestOf = (item: unknown): string => digest(canonicalJson(item))
-const idOf = (list: ListName | "server", item: string): string => `${list} ${item}`
+const idOf = (list: Offer.PinnedList | "server", item: string): string => `${list} ${item}`
 
 /** Collects the findings and changes in one message. */
 class Outcome {
@@ -69,11 +69,11 @@ class Outcome {
 
 export class PinnedServer {
   /** Items in lists that are being read for the first time. */
-  private readonly reading = new Map<ListName, Map<string, JsonObject>>()
+  private readonly reading = new Map<Offer.PinnedList, Map<string, JsonObject>>()
   /** Hidden items, by list and key: all pinned ones, and others up to `maxKnown`. */
   private readonly hidden = new Map<string, ReadonlyArray<PinFinding>>()
   /** Lists with more hidden items than fit. Only their pinned items can be used. */
-  private readonly flooded = new Set<ListName | "server">()
+  private readonly flooded = new Set<Offer.PinnedList | "server">()
   private readonly waiting = new Map<string, PinChange>()
   /** Declarations that were reported. */
   private readonly known = new Set<string>()
@@ -103,7 +103,7 @@ export class PinnedServer {
     return this.limits.firstUse === "refuse" && !this.isLocked && !this.pinned.has(this.name)
   }
 
-  private setList(list: ListName, items: ReadonlyMap<string, JsonObject>): void {
+  private setList(list: Offer.PinnedList, items: ReadonlyMap<string, JsonObject>): void {
     this.pinned.set(this.name, { ...this.offer, lists: new Map([...this.offer.lists, [list, items]]) })
   }
 
@@ -123,29 +123,29 @@ export class PinnedServer {
   }
 
   /** Returns the reasons why an item is hidden, or `undefined` if it isn't. */
-  hiddenItem(list: ListName, item: string): ReadonlyArray<PinFinding> | undefined {
+  hiddenItem(list: Offer.PinnedList, item: string): ReadonlyArray<PinFinding> | undefined {
     const found = this.hidden.get(idOf(list, item))
     if (found !== undefined) return found
     const known = this.offer.lists.get(list)
     if (this.flooded.has(list) && this.declaration(list, item) === undefined) return [this.unpinnedItem(list, item)]
     // Resources may be read without having been listed, for example through a template.
-    if (lists[list].key !== "name" || known?.has(item) === true) return undefined
+    if (Offer.pinnedLists[list].key !== "name" || known?.has(item) === true) return undefined
     if (known === undefined && !this.isRefused) return undefined
     return [this.unpinnedItem(list, item)]
   }
 
-  private unpinnedItem(list: ListName, item: string): PinFinding {
-    const message = `The ${lists[list].noun} ${excerpt(JSON.stringify(item), 120)} is not pinned`
+  private unpinnedItem(list: Offer.PinnedList, item: string): PinFinding {
+    const message = `The ${Offer.pinnedLists[list].noun} ${excerpt(JSON.stringify(item), 120)} is not pinned`
     return { server: this.name, list, item, verdict: "refuse", code: "unpinned", message }
   }
 
   /** Returns a pinned item. While a list is read for the first time, its items so far count as pinned. */
-  declaration(list: ListName, item: string): JsonObject | undefined {
+  declaration(list: Offer.PinnedList, item: string): JsonObject | undefined {
     return this.offer.lists.get(list)?.get(item) ?? this.reading.get(list)?.get(item)
   }
 
   /** Returns the digest of a pinned item. */
-  pinOf(list: ListName, item: string): string | undefined {
+  pinOf(list: Offer.PinnedList, item: string): string | undefined {
     const found = this.declaration(list, item)
     return found === undefined ? undefined : digestOf(found)
   }
@@ -203,7 +203,11 @@ export class PinnedServer {
   }
 
   /** Judges a list page. `first` is true if it is the first page of a new reading. */
-  page(list: ListName, result: unknown, { first, now }: { readonly first: boolean; readonly now: number }): Judgement {
+  page(
+    list: Offer.PinnedList,
+    result: unknown,
+    { first, now }: { readonly first: boolean; readonly now: number }
+  ): Judgement {
     const outcome = new Outcome()
     const items = isJsonObject(result) ? result[list] : undefined
     if (!isJsonObject(result) || !Array.isArray(items)) return outcome.judgement(result)
@@ -256,7 +260,23 @@ export class PinnedServer {
     return outcome.judgement(isComplete ? result : { ...result, [list]: kept, ...ttl })
   }
 
-  private unpinned(list: ListName, item: string): PinFinding {
+  /**
+   * Judges one item that was read without the list. If the list was not read yet, the item is pinned together with it, and until then counts
+   * as pinned. Returns the findings if the item is hidden.
+   */
+  item(
+    list: Offer.PinnedList,
+    item: unknown,
+    now: number
+  ): Judgement & { readonly hidden?: ReadonlyArray<PinFinding> } {
+    const judgement = this.page(list, { [list]: [item], nextCursor: "" }, { first: false, now })
+    const key = Offer.keyOf(list, item)
+    const isHidden = isJsonObject(judgement.result) && isSame(judgement.result[list], [])
+    if (key === undefined || !isHidden) return judgement
+    return { ...judgement, hidden: this.hiddenItem(list, key) ?? [this.unpinnedItem(list, key)] }
+  }
+
+  private unpinned(list: Offer.PinnedList, item: string): PinFinding {
     return {
       server: this.name,
       list,
@@ -299,7 +319,7 @@ export class PinnedServer {
   private pinUndeclared(capabilities: unknown): void {
     const declared = isJsonObject(capabilities) ? capabilities : {}
     for (const list of Offer.listNames) {
-      if (declared[lists[list].capability] === undefined) this.setList(list, new Map())
+      if (!Offer.pinnedLists[list].isDeclared(declared)) this.setList(list, new Map())
     }
   }
 }

@@ -7,10 +7,12 @@
  */
 import { ClientMiddleware, type Middleware } from "@effect-mcp/client/ClientMiddleware"
 import { effectOf } from "@effect-mcp/core/internal/calling"
+import type { RequestError } from "@effect-mcp/core/Peer"
 import { escaped, excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
-import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import { SkillsExtension } from "@effect-mcp/skills/SkillsExtension"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -66,7 +68,7 @@ export class Pins extends Context.Service<
     /** Waits until every open question has an answer. */
     readonly settled: Effect.Effect<void>
     /** Returns an item's pinned declaration, or `undefined` if it isn't pinned. */
-    readonly declaration: (server: string, list: MethodInfo.ListName, item: string) => JsonObject | undefined
+    readonly declaration: (server: string, list: Offer.PinnedList, item: string) => JsonObject | undefined
     /** Returns a digest of a tool's pinned declaration, or `undefined` if the tool isn't pinned. */
     readonly digest: (server: string, tool: string) => string | undefined
     /** Returns a server's pinned offer. */
@@ -79,8 +81,8 @@ const logged = ({ code, message, server, verdict }: PinFinding): Effect.Effect<v
   return verdict === "harmless" ? Effect.logInfo(text) : Effect.logWarning(text)
 }
 
-const listsByMethod = new Map<string, MethodInfo.ListName>(
-  Offer.listNames.map((name) => [MethodInfo.lists[name].method, name])
+const listsByMethod = new Map<string, Offer.PinnedList>(
+  Offer.listNames.map((name) => [Offer.pinnedLists[name].method, name])
 )
 
 const opens = (method: string): boolean => method === "initialize" || method === "server/discover"
@@ -95,9 +97,9 @@ const itemOf = (method: string, params: unknown) => {
 }
 
 /** Returns the error for a request that uses a hidden item. */
-const refused = (server: string, list: MethodInfo.ListName, item: string, findings: ReadonlyArray<PinFinding>) => {
+const refused = (server: string, list: Offer.PinnedList, item: string, findings: ReadonlyArray<PinFinding>) => {
   const reasons = [...new Set(findings.map(({ message }) => escaped(message)))].join("; ")
-  const { noun } = MethodInfo.lists[list]
+  const { noun } = Offer.pinnedLists[list]
   return new PinRefused(
     findings,
     `The ${noun} ${excerpt(JSON.stringify(item))} of ${excerpt(server)} is hidden: ${reasons}`
@@ -187,6 +189,18 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const questions = yield* FiberSet.make<void>()
   const desk = new Desk(options, pinned, store, questions)
 
+  /** Returns a skill's entry, unless it is hidden. */
+  const fetched = (serverName: string, server: PinnedServer, result: Effect.Effect<unknown, RequestError>) =>
+    Effect.flatMap(Effect.zip(result, Clock.currentTimeMillis), ([result, now]) => {
+      const skill = isJsonObject(result) ? result["skill"] : undefined
+      const { hidden, ...judgement } = server.item("skills", skill, now)
+      const item = Offer.keyOf("skills", skill) ?? ""
+      return Effect.andThen(
+        desk.settle(judgement),
+        hidden === undefined ? Effect.succeed(result) : Effect.fail(refused(serverName, "skills", item, hidden))
+      )
+    })
+
   const middleware: Middleware = {
     request: ({ method, params, serverName = ownName }, next) =>
       Effect.suspend(() => {
@@ -200,6 +214,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
           const first = params?.["cursor"] === undefined
           return judged((result, now) => server.page(list, result, { first, now }))
         }
+        if (method === SkillsExtension.requests.get.method) return fetched(serverName, server, next())
         if (opens(method)) return judged((result, now) => server.opening(result, now))
         const used = itemOf(method, params)
         const findings = used && server.hiddenItem(used.list, used.item)

@@ -117,7 +117,7 @@ const namesIn = (text: string): ReadonlyArray<string> =>
   ].map((name) => name.toLowerCase())
 
 /** Keywords and fields with a special syntax that may look like encoded text. */
-const coded = new Set(["$id", "$ref", "blob", "pattern"])
+const coded = new Set(["$id", "$ref", "blob", "digest", "pattern"])
 
 /** Keywords that hold names chosen by the server. */
 const naming = new Set(["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"])

@@ -1,16 +1,18 @@
 /** Servers whose declarations change while they run, and which record everything they receive. */
 import * as McpClients from "@effect-mcp/client/McpClients"
-import { Memory } from "@effect-mcp/core"
+import { Extensions, Memory } from "@effect-mcp/core"
 import { PromptRegistry } from "@effect-mcp/core/Prompts"
 import { ResourceRegistry } from "@effect-mcp/core/Resources"
 import { ToolRegistry } from "@effect-mcp/core/Tools"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
-import type { McpError } from "@effect-mcp/protocol/McpError"
+import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import type { Resource } from "@effect-mcp/protocol/model/Resource"
 import type { CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import type { Skill } from "@effect-mcp/skills/Skill"
+import { SkillsExtension } from "@effect-mcp/skills/SkillsExtension"
 import { Context, Effect, Layer, PubSub, Stream } from "effect"
 
 /** A tool with one text argument. */
@@ -26,7 +28,7 @@ export const text = (text: string): CallToolResult => ({ content: [{ type: "text
 type Answer = (
   name: string,
   args: { readonly [name: string]: unknown }
-) => Effect.Effect<CallToolResult, McpError, RequestServices>
+) => Effect.Effect<CallToolResult, McpError.McpError, RequestServices>
 
 export class Changing {
   name = "changing"
@@ -35,6 +37,8 @@ export class Changing {
   tools: ReadonlyArray<Tool>
   prompts: ReadonlyArray<Prompt> = []
   resources: ReadonlyArray<Resource> = []
+  /** If undefined, the server does not declare the extension. */
+  skills: ReadonlyArray<Skill> | undefined
   /** Everything the server received, as JSON. */
   readonly received: Array<string> = []
   readonly answer: Answer
@@ -55,10 +59,27 @@ export class Changing {
     this.received.push(JSON.stringify(values))
   }
 
+  private get skillMethods() {
+    const { skills } = this
+    if (skills === undefined) return Layer.empty
+    return Extensions.layer(SkillsExtension, {
+      settings: {},
+      requests: {
+        list: () => Effect.sync(() => ({ skills: this.skills ?? [] })),
+        get: ({ uri }) =>
+          Effect.suspend(() => {
+            const skill = this.skills?.find((one) => one.uri === uri)
+            return skill === undefined ? McpError.invalidParams("No such skill") : Effect.succeed({ skill })
+          }),
+        readDirectory: () => McpError.invalidParams("No directories")
+      }
+    })
+  }
+
   private get features() {
     const changes = Stream.fromPubSub(this.hub)
     const notFound = () => undefined
-    return Layer.effectDiscard(
+    const lists = Layer.effectDiscard(
       Effect.gen({ self: this }, function* () {
         const tools = yield* ToolRegistry
         const prompts = yield* PromptRegistry
@@ -92,6 +113,7 @@ export class Changing {
         })
       })
     )
+    return Layer.merge(lists, this.skillMethods)
   }
 
   /** Opens a connection to the server, as it is now. */

@@ -33,7 +33,7 @@ describe("effect-mcp lock and verify", () => {
       assert.strictEqual(locked.code, 0, locked.stderr)
       assert.match(
         locked.stdout,
-        /^Pinned 2 tools, 0 prompts, 0 resources, 0 resource templates of notes in .*pins\.json\n$/
+        /^Pinned 2 tools, 0 prompts, 0 resources, 0 resource templates, 0 skills of notes in .*pins\.json\n$/
       )
       assert.include(yield* text, `"notes": {`)
       const same = yield* to("verify", "--name", "notes")
