@@ -31,7 +31,6 @@ export type ResponseHead = readonly [
 const failed = (reason: RelayError["reason"], message: string): RelayError => new RelayError({ reason, message })
 const notHere = failed("NotSent", "The node does not hold the session")
 const broken = failed("Cut", "The node broke the response off")
-const gone = failed("Cut", "The lease of the node has ended")
 /** Interval at which a silent connection is probed, in milliseconds. It is closed after twice that time without a response. */
 export const probed = 10_000
 
@@ -141,8 +140,9 @@ export class AskingLine {
     for (const { node } of this.asked.values()) yield node
   }
 
-  /** Ends the requests sent to a node that is gone. */
+  /** Ends the requests to a node that is gone. */
   cut(node: NodeId): void {
+    const gone = this.failed("The lease of the node has ended")
     for (const [id, asked] of this.asked) {
       if (asked.node !== node) continue
       this.leave(id)
@@ -158,8 +158,13 @@ export class AskingLine {
     this.socket.destroy()
   }
 
+  /** Requests leave once both nodes have proved that they know the secret. */
+  private failed(message: string): RelayError {
+    return failed(this.writer === undefined ? "NotSent" : "Cut", message)
+  }
+
   private fail(message: string): void {
-    const error = failed(this.writer === undefined ? "NotSent" : "Cut", message)
+    const error = this.failed(message)
     const all = [...this.asked.values()]
     this.asked.clear()
     for (const asked of all) settle(asked, error)

@@ -225,6 +225,19 @@ describe("Relay between processes", () => {
     })
   )
 
+  it.live("A relay reports a request as unsent if the lease expires before the connection is open", () =>
+    Effect.gen(function* () {
+      const { relay } = yield* node()
+      const connected = Deferred.makeUnsafe<void>()
+      const port = yield* accepting(() => Deferred.doneUnsafe(connected, Effect.void))
+      const name = `id ${host}:${port}`
+      const sent = yield* Effect.forkChild(reasonOf(relay.send(name, request)))
+      yield* Deferred.await(connected)
+      relay.cut(name)
+      assert.strictEqual(yield* Fiber.join(sent), "NotSent")
+    })
+  )
+
   it.live("A relay carries claims that JSON cannot represent and rejects claims that cannot leave their process", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
@@ -285,18 +298,22 @@ describe("Relay between processes", () => {
   )
 })
 
-/** A node that proves that it knows the secret. */
-const listening = (use: (socket: Socket) => void) =>
+/** A node that proves nothing by itself. */
+const accepting = (use: (socket: Socket) => void) =>
   Effect.callback<number>((resume) => {
     const server = createServer((socket) => {
       socket.on("error", () => {})
-      Effect.runFork(Effect.map(welcome(socket, "secret"), () => use(socket)))
+      use(socket)
     })
     server.unref().listen(0, host, () => {
       const address = server.address()
       resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
     })
   })
+
+/** A node that proves that it knows the secret. */
+const listening = (use: (socket: Socket) => void) =>
+  accepting((socket) => void Effect.runFork(Effect.map(welcome(socket, "secret"), () => use(socket))))
 
 /** A relay with the given handler. */
 const odd = (requested: (id: number, writer: FrameWriter) => void) =>
