@@ -3,6 +3,7 @@ import type { Peer } from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Subscriptions from "@effect-mcp/protocol/model/Subscriptions"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
@@ -119,14 +120,10 @@ const listSubscription = Effect.fnUntraced(function* (
   listening: Listening,
   { serverCapabilities }: Negotiated
 ): Effect.fn.Return<EraRequests["subscribeLists"], never, Scope.Scope> {
-  const lists = {
-    ...(serverCapabilities.tools?.listChanged === true ? { toolsListChanged: true } : undefined),
-    ...(serverCapabilities.prompts?.listChanged === true ? { promptsListChanged: true } : undefined),
-    ...(serverCapabilities.resources?.listChanged === true ? { resourcesListChanged: true } : undefined)
-  }
-  if (Object.keys(lists).length === 0) return Effect.succeed(Effect.never)
+  const lists = Subscriptions.announced(Subscriptions.listFilter(MethodInfo.listKinds), serverCapabilities)
+  if (lists.length === 0) return Effect.succeed(Effect.never)
   const shared: RcRef.RcRef<ListenSubscription, ClientError> = yield* RcRef.make({
-    acquire: Effect.tap(listening.listen(lists), ({ ended }) =>
+    acquire: Effect.tap(listening.listen(Subscriptions.listFilter(lists)), ({ ended }) =>
       // A listener that arrives after the end opens a new subscription, even though earlier listeners still hold this one.
       Effect.forkScoped(
         Effect.flatMap(ended, () => RcRef.invalidate(shared)),

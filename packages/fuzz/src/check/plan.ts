@@ -11,8 +11,10 @@ import { at, parse } from "../model/json.ts"
 import type { Command, Script } from "../model/Script.ts"
 import type { Survey, SurveyedTool } from "../model/Survey.ts"
 import { extension, withTasks } from "../model/TaskBook.ts"
+import { listKinds } from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { listFilter } from "@effect-mcp/protocol/model/Subscriptions"
 
 type Commands = ReadonlyArray<Command>
 type Params = Extract<Command, { readonly _tag: "Request" }>["params"]
@@ -96,9 +98,7 @@ const stateless = (survey: Survey): ReadonlyArray<Commands> => {
     wait
   ]
   const notifications = {
-    toolsListChanged: true,
-    promptsListChanged: true,
-    resourcesListChanged: true,
+    ...listFilter(listKinds),
     resourceSubscriptions: survey.resources.slice(0, 2)
   }
   const listen = (params: object): Commands => [

@@ -1,6 +1,7 @@
 /** Generates conversations with a server from its survey: correct, almost correct and wrong messages, in any order. */
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
+import * as Subscriptions from "@effect-mcp/protocol/model/Subscriptions"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import type { Answering, Command, Script } from "../model/Script.ts"
@@ -286,8 +287,7 @@ const rounds = (survey: Survey): ReadonlyArray<Move> => {
     params: { _meta: meta }
   })
   const notifications = {
-    toolsListChanged: true,
-    promptsListChanged: true,
+    ...Subscriptions.listFilter(MethodInfo.listKinds),
     resourceSubscriptions: survey.resources.slice(0, 2)
   }
   return [

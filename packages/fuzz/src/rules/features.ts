@@ -1,6 +1,7 @@
 /** Rules about tools, prompts, resources and lists, in every revision. */
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import { type ListKind, listKinds } from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import { memoize } from "effect/Function"
 import * as Result from "effect/Result"
@@ -111,7 +112,7 @@ const undeclaredList = ({ method }: Exchange, answer: Answer, model: Model): Ver
     : undefined
 }
 
-const declaration = (capability: "tools" | "prompts" | "resources"): Rule => ({
+const declaration = (capability: ListKind): Rule => ({
   name: `${capability}-declared`,
   level: "MUST",
   requirement: `${capability}.capability.declared`,
@@ -143,9 +144,7 @@ const unknownResource = (code: number) =>
   })
 
 export const features: ReadonlyArray<Rule> = [
-  declaration("tools"),
-  declaration("prompts"),
-  declaration("resources"),
+  ...listKinds.map(declaration),
   {
     name: "result-fits-method",
     level: "MUST",

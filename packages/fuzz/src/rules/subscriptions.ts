@@ -16,9 +16,7 @@ export const isListen = ({ method }: Exchange): boolean => method === "subscript
 
 /** The filter field that asks for each notification, or `undefined` if none is needed. */
 const fields = new Map([
-  ["notifications/tools/list_changed", "toolsListChanged"],
-  ["notifications/prompts/list_changed", "promptsListChanged"],
-  ["notifications/resources/list_changed", "resourcesListChanged"],
+  ...MethodInfo.listKinds.map((kind) => [`notifications/${kind}/list_changed`, `${kind}ListChanged`] as const),
   [updated, "resourceSubscriptions"]
 ])
 

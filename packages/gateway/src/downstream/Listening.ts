@@ -12,10 +12,9 @@ import { type Outbound, RequestContext, type RequestServices } from "@effect-mcp
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import { listKinds } from "@effect-mcp/protocol/MethodInfo"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import { type ListenResult, SubscriptionFilter } from "@effect-mcp/protocol/model/Subscriptions"
+import { announced, listFilter, type ListenResult, SubscriptionFilter } from "@effect-mcp/protocol/model/Subscriptions"
 import { type TaskMaker, TasksExtension } from "@effect-mcp/tasks/internal/TaskMaker"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -106,9 +105,7 @@ export const listen = Effect.fnUntraced(function* (
     ...(yield* listenOwn(upstream, kinds, notifyClient)),
     ...(yield* listenToTasks(tasks, hasTasks ? taskIds : undefined, notifyClient))
   }
-  const granted = listKinds.filter(
-    (kind) => wanted[`${kind}ListChanged`] === true && declared[kind]?.listChanged === true
-  )
+  const granted = announced(wanted, declared)
   for (const kind of granted) {
     yield* Effect.forkScoped(
       Stream.runForEach(changesOf(client, kind), () => notifyClient(`notifications/${kind}/list_changed`)),
@@ -139,7 +136,7 @@ export const listen = Effect.fnUntraced(function* (
   notify("notifications/subscriptions/acknowledged", {
     notifications: {
       ...own,
-      ...Object.fromEntries(granted.map((kind) => [`${kind}ListChanged`, true])),
+      ...listFilter(granted),
       ...(followed.length > 0 ? { resourceSubscriptions: followed } : undefined)
     },
     _meta

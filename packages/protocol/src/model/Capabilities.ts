@@ -35,14 +35,19 @@ export const ClientCapabilities = struct("ClientCapabilities", {
 })
 export type ClientCapabilities = typeof ClientCapabilities.Type
 
+/** Server capabilities whose lists have a `list_changed` notification. */
+const listing = {
+  tools: Schema.optionalKey(Schema.Struct({ listChanged: flag })),
+  prompts: Schema.optionalKey(Schema.Struct({ listChanged: flag })),
+  resources: Schema.optionalKey(Schema.Struct({ subscribe: flag, listChanged: flag }))
+}
+
 /** Capabilities a server declares. `tasks` only exists in 2025-11-25. */
 export const ServerCapabilities = struct("ServerCapabilities", {
   experimental: features,
   logging: feature,
   completions: feature,
-  prompts: Schema.optionalKey(Schema.Struct({ listChanged: flag })),
-  resources: Schema.optionalKey(Schema.Struct({ subscribe: flag, listChanged: flag })),
-  tools: Schema.optionalKey(Schema.Struct({ listChanged: flag })),
+  ...listing,
   tasks: Schema.optionalKey(TaskCapabilities),
   extensions: features
 })
@@ -73,11 +78,7 @@ export type ClientCapability = {
 }[keyof Omit<ClientCapabilities, Other>]
 
 /** A capability whose list has a `list_changed` notification. */
-export type ListKind = ServerCapability extends infer C ? (C extends `${infer K}.listChanged` ? K : never) : never
+export type ListKind = keyof typeof listing
 
 /** All capabilities whose list has a `list_changed` notification. */
-export const listKinds: ReadonlyArray<ListKind> = Struct.keys({
-  tools: true,
-  prompts: true,
-  resources: true
-} satisfies Record<ListKind, true>)
+export const listKinds: ReadonlyArray<ListKind> = Struct.keys(listing)

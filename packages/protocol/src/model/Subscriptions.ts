@@ -1,6 +1,6 @@
 /** Subscriptions since 2026-07-28: `subscriptions/listen` is a single long-running request whose result ends the notifications. */
 import * as Schema from "effect/Schema"
-import { type ListKind, listKinds } from "./Capabilities.ts"
+import { type ListKind, listKinds, type ServerCapabilities } from "./Capabilities.ts"
 import { metaFields, requestFields, RequestId, subscriptionId } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
@@ -17,6 +17,17 @@ export const SubscriptionFilter = struct("SubscriptionFilter", {
   resourceSubscriptions: Schema.optionalKey(Schema.Array(Schema.String))
 })
 export type SubscriptionFilter = typeof SubscriptionFilter.Type
+
+/** Returns the filter for changes to these lists. */
+export const listFilter = (kinds: ReadonlyArray<ListKind>): SubscriptionFilter =>
+  Object.fromEntries(kinds.map((kind) => [`${kind}ListChanged`, true]))
+
+/** Returns the lists in the filter whose changes a server with these capabilities announces. */
+export const announced = (
+  filter: SubscriptionFilter,
+  capabilities: Pick<ServerCapabilities, ListKind>
+): ReadonlyArray<ListKind> =>
+  listKinds.filter((kind) => filter[`${kind}ListChanged`] === true && capabilities[kind]?.listChanged === true)
 
 /** Params of `subscriptions/listen` (2026-07-28). */
 export const ListenParams = struct("ListenParams", { ...requestFields, notifications: SubscriptionFilter })

@@ -46,6 +46,11 @@ const lifecycle: ReadonlyArray<RewriteRow> = [
     return { ...value, sampling: unknown }
   }),
   ...server.drop("2025-03-26", "completions"),
+  // A revision without any of the capability's lists has no notification for their changes either.
+  ...MethodInfo.listKinds.flatMap((kind) => {
+    const { since } = MethodInfo.serverNotifications[`notifications/${kind}/list_changed`]
+    return since === undefined ? [] : server.drop(since, kind)
+  }),
   ...server.drop("2025-11-25", "tasks"),
   ...implementation.drop("2025-06-18", "title"),
   ...implementation.drop("2025-11-25", "icons", "description", "websiteUrl"),

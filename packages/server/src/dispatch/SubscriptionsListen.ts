@@ -11,9 +11,15 @@ import type { Principal } from "@effect-mcp/core/Principal"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import { type ListKind, listKinds } from "@effect-mcp/protocol/MethodInfo"
+import type { ListKind } from "@effect-mcp/protocol/MethodInfo"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
-import type { ListenParams, ListenResult, SubscriptionFilter } from "@effect-mcp/protocol/model/Subscriptions"
+import {
+  announced,
+  listFilter,
+  type ListenParams,
+  type ListenResult,
+  type SubscriptionFilter
+} from "@effect-mcp/protocol/model/Subscriptions"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
@@ -109,9 +115,7 @@ export const listen = <R>(
         Effect.sync(() => limits.unlisten(holder, kept))
       )
       const runFork = Effect.runForkWith(yield* Effect.context<never>())
-      const lists = listKinds.filter(
-        (kind) => wanted[`${kind}ListChanged`] === true && capabilities[kind]?.listChanged === true
-      )
+      const lists = announced(wanted, capabilities)
       const uris = [...new Set(wanted.resourceSubscriptions)]
         .filter((uri) => capabilities.resources?.subscribe === true && resources?.has(uri, principal) === true)
         .slice(0, limits.subscriptions)
@@ -129,7 +133,7 @@ export const listen = <R>(
       const own = yield* options.own
       const granted: SubscriptionFilter = {
         ...Object.fromEntries(own.map(({ granted, key }) => [key, granted])),
-        ...Object.fromEntries(lists.map((kind) => [`${kind}ListChanged`, true])),
+        ...listFilter(lists),
         ...(uris.length > 0 ? { resourceSubscriptions: uris } : undefined)
       }
       stream.send("notifications/subscriptions/acknowledged", { notifications: granted })

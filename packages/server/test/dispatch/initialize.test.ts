@@ -8,6 +8,8 @@ import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
+import { listKinds } from "@effect-mcp/protocol/MethodInfo"
+import * as Revision from "@effect-mcp/protocol/Revision"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch, Layer, Schema, Scope, Stream } from "effect"
@@ -256,6 +258,8 @@ describe("Capabilities", () => {
         Effect.gen(function* () {
           const of = (features: Layer.Layer<never, never, any>, dynamic = false) =>
             Effect.map(session(features, { version }, { dynamic }), ({ initialized }) => initialized.capabilities)
+          const notifications: object = Revision.get(version)?.serverNotifications ?? {}
+          const kinds = listKinds.filter((kind) => `notifications/${kind}/list_changed` in notifications)
           const completions = version >= "2025-03-26" ? { completions: {} } : undefined
           assert.deepStrictEqual(yield* of(Layer.empty), { logging: {} })
           assert.deepStrictEqual(yield* of(echo), { logging: {}, tools: { listChanged: true } })
@@ -265,9 +269,8 @@ describe("Capabilities", () => {
           assert.deepStrictEqual(yield* of(completing), { logging: {}, prompts: { listChanged: true }, ...completions })
           assert.deepStrictEqual(yield* of(Layer.empty, true), {
             logging: {},
-            tools: { listChanged: true },
+            ...Object.fromEntries(kinds.map((kind) => [kind, { listChanged: true }])),
             resources: { listChanged: true, subscribe: true },
-            prompts: { listChanged: true },
             ...completions
           })
         }),

@@ -2,6 +2,7 @@
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import { listKinds } from "@effect-mcp/protocol/MethodInfo"
 import type { Root } from "@effect-mcp/protocol/model/Root"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Cause from "effect/Cause"
@@ -81,9 +82,9 @@ const follow = Effect.fnUntraced(function* (client: McpClient.Client, board: Boa
     ),
     { startImmediately: true }
   )
-  for (const changes of [client.toolChanges, client.promptChanges, client.resourceChanges]) {
+  for (const kind of listKinds) {
     yield* Effect.forkScoped(
-      Stream.runForEach(changes, () => refresh(board, client)),
+      Stream.runForEach(McpClient.changesOf(client, kind), () => refresh(board, client)),
       { startImmediately: true }
     )
   }
