@@ -52,7 +52,7 @@ export const statements: ReadonlyArray<Fault> = [
   },
   {
     name: "a subscription grants notifications that the server does not send",
-    file: "packages/server/src/dispatch/SubscriptionsListen.ts",
+    file: "packages/protocol/src/model/Subscriptions.ts",
     from: "=== true && capabilities[kind]?.listChanged === true",
     to: "=== true",
     test: "packages/server/test/dispatch/stateless/subscriptions.test.ts",
