@@ -58,7 +58,7 @@ export interface NetworkOptions {
 
 const sharedRates = (rates: NetworkOptions["rates"]): Context.Context<never> => {
   if (rates === undefined) return Context.empty()
-  const outage = new Outage("The store of rate limits")
+  const outage = new Outage("The rate limit store")
   return Context.make(RateLimitStore, { settle: (uses) => outage.noted(rates.settle(uses)) })
 }
 

@@ -69,7 +69,7 @@ describe.each<[string, NonNullable<ServerOptions["onError"]>]>([
     assert.strictEqual(textOf(await client.callTool("later")), "later")
     assert.instanceOf(await rejection(client.complete({ prompt: "p" }, "name", "a")), McpError)
     assert.deepStrictEqual(await unhandled(), [])
-    assert.include(lines.join(), "onError of an MCP server failed: boom")
+    assert.include(lines.join(), "The server's onError callback threw an error: boom")
   })
 })
 

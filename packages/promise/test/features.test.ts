@@ -56,7 +56,10 @@ describe.each(revisions)("Features in %s", (revision) => {
     const output = z.object({ sum: z.number() })
     server.tool("nice", { description: "", output, content: ({ sum }) => `**${sum}**` }, () => ({ sum: 3 }))
     server.tool("bad", { description: "", output, content: () => assert.fail("no text") }, () => ({ sum: 3 }))
-    assert.throws(() => server.tool("none", { description: "", content: () => "" }, () => ""), "no output schema")
+    assert.throws(
+      () => server.tool("none", { description: "", content: () => "" }, () => ""),
+      "requires an output schema"
+    )
     const client = await clientOf(server, revision)
     const nice = await client.callTool("nice")
     assert.strictEqual(textOf(nice), "**3**")
@@ -360,7 +363,10 @@ describe("Server", () => {
   it("A duplicate name is rejected until the first is removed", async () => {
     const server = serverOf()
     const first = server.tool("a", { description: "A" }, () => "1")
-    assert.throws(() => server.tool("a", { description: "A" }, () => "2"), "There is a tool a already; remove it first")
+    assert.throws(
+      () => server.tool("a", { description: "A" }, () => "2"),
+      "Cannot add the tool a: it already exists. Remove the existing one first"
+    )
     await first.remove()
     server.tool("a", { description: "A" }, () => "2")
     assert.strictEqual(textOf(await (await clientOf(server, "2025-11-25")).callTool("a")), "2")

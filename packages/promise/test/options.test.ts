@@ -10,24 +10,27 @@ const js = (value: unknown): never => value as never
 describe("Options", () => {
   it.each<[string, (server: McpServer) => unknown]>([
     [
-      'The tool "t" has no option "visable": did you mean "visible"?',
+      'The tool "t": unknown option "visable". Did you mean "visible"?',
       (server) => server.tool("t", js({ description: "T", visable: () => false }), () => "")
     ],
     [
-      'The tool "t" has no option "inputSchema": did you mean "input"?',
+      'The tool "t": unknown option "inputSchema". Did you mean "input"?',
       (server) => server.tool("t", js({ description: "T", inputSchema: z.object({}) }), () => "")
     ],
     [
-      'The tool "t" has no option "foo": expected title, description, input, output',
+      'The tool "t": unknown option "foo". Available options: title, description, input, output',
       (server) => server.tool("t", js({ description: "T", foo: 1 }), () => "")
     ],
-    ['The tool "t" needs a description of type string, not undefined', (server) => server.tool("t", js({}), () => "")],
     [
-      'The tool "t" needs a handler of type function, not undefined',
+      'The tool "t" needs a description: expected a string, but received undefined',
+      (server) => server.tool("t", js({}), () => "")
+    ],
+    [
+      'The tool "t" needs a handler: expected a function, but received undefined',
       (server) => server.tool("t", { description: "T" }, js(undefined))
     ],
     [
-      'The tool "t" needs an object of options, not function',
+      'The tool "t": the options must be an object, but received function',
       (server) =>
         server.tool(
           "t",
@@ -36,44 +39,41 @@ describe("Options", () => {
         )
     ],
     [
-      'The option "title" of The tool "t" is of type number: expected string',
+      'The tool "t": the option "title" must be of type string, but received number',
       (server) => server.tool("t", js({ description: "T", title: 5 }), () => "")
     ],
     [
-      'The option "readOnlyHint" of The tool "t", annotations is of type string: expected boolean',
+      'The tool "t", annotations: the option "readOnlyHint" must be of type boolean, but received string',
       (server) => server.tool("t", js({ description: "T", annotations: { readOnlyHint: "yes" } }), () => "")
     ],
     [
-      'The tool "t", limits has no option "timeout": did you mean "time"?',
+      'The tool "t", limits: unknown option "timeout". Did you mean "time"?',
       (server) => server.tool("t", js({ description: "T", limits: { timeout: 1 } }), () => "")
     ],
     [
-      'The prompt "p" has no option "argument": did you mean "arguments"?',
+      'The prompt "p": unknown option "argument". Did you mean "arguments"?',
       (server) => server.prompt("p", js({ argument: z.object({}) }), () => "")
     ],
     ['The prompt "p" needs a handler', (server) => server.prompt("p", {}, js(undefined))],
     [
-      'The resource x://r has no option "mimetype": did you mean "mimeType"?',
+      'The resource x://r: unknown option "mimetype". Did you mean "mimeType"?',
       (server) => server.resource("x://r", js({ name: "r", mimetype: "text/plain" }), () => "")
     ],
     ["The resource x://r needs a name", (server) => server.resource("x://r", js({}), () => "")],
+    ["The resource x://r needs a read function", (server) => server.resource("x://r", { name: "r" }, js("text"))],
     [
-      "The resource x://r needs a function that reads it",
-      (server) => server.resource("x://r", { name: "r" }, js("text"))
-    ],
-    [
-      'The template x://{id} has no option "completer": did you mean "complete"?',
+      'The template x://{id}: unknown option "completer". Did you mean "complete"?',
       (server) => server.template("x://{id}", js({ name: "r", completer: {} }), () => "")
     ],
-    ['A hook has no option "befor": did you mean "before"?', (server) => server.use(js({ befor: () => {} }))],
+    ['A hook: unknown option "befor". Did you mean "before"?', (server) => server.use(js({ befor: () => {} }))],
     [
-      'HTTP auth has no option "verfy": did you mean "verify"?',
+      'HTTP auth: unknown option "verfy". Did you mean "verify"?',
       (server) => server.toListener({ auth: js({ verfy: () => undefined }) })
     ],
-    ["HTTP auth needs a verify of type function", (server) => server.toFetch({ auth: js({}) })],
-    ['HTTP sessions has no option "perUser"', (server) => server.toFetch({ sessions: js({ perUser: 3 }) })],
+    ["HTTP auth needs verify: expected a function", (server) => server.toFetch({ auth: js({}) })],
+    ['HTTP sessions: unknown option "perUser"', (server) => server.toFetch({ sessions: js({ perUser: 3 }) })],
     [
-      "resourceMetadata of HTTP auth is",
+      "HTTP auth: resourceMetadata must be a URL",
       (server) => server.toListener({ auth: { verify: () => undefined, resourceMetadata: "https://a\r\nb" } })
     ]
   ])("Registration throws: %s", async (message, register) => {
@@ -88,7 +88,7 @@ describe("Options", () => {
   })
 
   it.each<[string, object]>([
-    ['McpServer has no option "onerror": did you mean "onError"?', { name: "s", version: "1", onerror: () => {} }],
+    ['McpServer: unknown option "onerror". Did you mean "onError"?', { name: "s", version: "1", onerror: () => {} }],
     ["McpServer needs a name", { version: "1" }],
     ["McpServer needs a version", { name: "s" }]
   ])("Creating a server throws: %s", (message, options) => {
@@ -96,17 +96,17 @@ describe("Options", () => {
   })
 
   it.each<[string, unknown, object]>([
-    ['McpClient.connect has no option "timout": did you mean "timeout"?', undefined, { timout: 1 }],
-    ['A client cannot connect to "server.js": expected', "server.js", {}],
-    ["A client cannot connect to a value of type undefined", null, {}],
-    ["A client cannot connect to a value of type object", {}, {}],
+    ['McpClient.connect: unknown option "timout". Did you mean "timeout"?', undefined, { timout: 1 }],
+    ['Cannot connect to "server.js": expected', "server.js", {}],
+    ["Cannot connect to a value of type undefined", null, {}],
+    ["Cannot connect to a value of type object", {}, {}],
     [
-      "The option `principal` works only with an McpServer",
+      "The `principal` option only works with an McpServer",
       "http://127.0.0.1:1/mcp",
       { principal: { subject: "ada" } }
     ],
-    ["McpClient.connect was given a user without a subject", undefined, { principal: { scopes: ["admin"] } }],
-    ["McpClient.connect was given scopes that", undefined, { principal: { subject: "ada", scopes: "admin" } }]
+    ["McpClient.connect received a user without a subject", undefined, { principal: { scopes: ["admin"] } }],
+    ["McpClient.connect received scopes that", undefined, { principal: { subject: "ada", scopes: "admin" } }]
   ])("Connecting a client rejects: %s", async (message, target, options) => {
     const server = serverOf()
     const error = await rejection(
@@ -151,7 +151,7 @@ it("A closed server rejects further use with a RequestError", async () => {
     const error = await rejection((async () => use())())
     assert.instanceOf(error, RequestError)
     assert.strictEqual(error.reason, "Closed")
-    assert.include(error.message, "The server is closed: make a new McpServer")
+    assert.include(error.message, "The server is closed. Create a new McpServer")
   }
   assert.instanceOf(await rejection(client.callTool("hello")), RequestError)
 })

@@ -65,7 +65,7 @@ describe("The option portability", () => {
   it("Rejects another value", () => {
     assert.throws(
       () => new McpServer({ name: "test", version: "1.0.0", portability: JSON.parse('"loud"') }),
-      'The option "portability" of McpServer is "loud": expected project, strict, off'
+      'McpServer: the option "portability" must be one of project, strict, off, but is "loud"'
     )
   })
 })

@@ -161,11 +161,16 @@ const admit = Effect.fnUntraced(function* (
     const ways = policy.headers.map((name) =>
       name === "authorization" ? "Authorization: Bearer TOKEN" : `${name}: TOKEN`
     )
-    return yield* Refusals.refuse(policy, 401, undefined, `A token is required: ${ways.join(", or ")}`)
+    return yield* Refusals.refuse(policy, 401, undefined, `Missing token. Send the header ${ways.join(", or ")}`)
   }
   const owner = yield* Effect.flatMap(hashOf(credentials.token), policy.find)
   if (owner === undefined || owner === null) {
-    return yield* Refusals.refuse(policy, 401, "invalid_token", "Unknown token: get one from the operator")
+    return yield* Refusals.refuse(
+      policy,
+      401,
+      "invalid_token",
+      "Invalid token. Ask the server's operator for a valid one"
+    )
   }
   const { claims = {}, scopes = [], subject } = owner
   // Plain JavaScript can return anything: a caller without a subject would be anonymous, and the string "admin" would include the scope "ad".

@@ -50,7 +50,7 @@ interface Watched {
   waiting: number
 }
 
-const late = new NodesUnavailable({ message: "The renewal of the lease took too long" })
+const late = new NodesUnavailable({ message: "Renewing the lease took too long" })
 
 /** Parses a record. Returns `undefined` if it cannot be read. */
 const recordIn = (text: string): SessionRecord | undefined => {
@@ -65,7 +65,8 @@ const recordIn = (text: string): SessionRecord | undefined => {
 const isFor = (record: SessionRecord | undefined, seeker: Seeker | undefined): boolean =>
   record !== undefined && (seeker === undefined || (record.server === seeker.server && record.owner === seeker.owner))
 
-const malformed = (id: string) => new NodesUnavailable({ message: `The record of session ${id} cannot be read` })
+const malformed = (id: string) =>
+  new NodesUnavailable({ message: `The stored record of session ${id} is not valid JSON` })
 
 export interface Options {
   readonly store: DirectoryStore
@@ -78,7 +79,7 @@ export interface Options {
 
 /** Wraps a store so that each of its outages is logged once. */
 const told = (store: DirectoryStore): DirectoryStore => {
-  const outage = new Outage("The directory of sessions")
+  const outage = new Outage("The session directory")
   const noted =
     <Args extends ReadonlyArray<unknown>, A>(step: (...args: Args) => Effect.Effect<A, NodesUnavailable>) =>
     (...args: Args) =>
@@ -233,7 +234,7 @@ export class Directory implements SessionDirectory {
       }).pipe(
         Effect.flatMap(({ late, taken }) =>
           Effect.logWarning(
-            `This node lost its lease: it was not renewed for ${late} ms. Other nodes took over ${taken} of its sessions. If the database was not down, the event loop stood still: give the node more CPU, or raise \`lease\``
+            `This node lost its lease because it was not renewed for ${late} ms. Other nodes took over ${taken} of its sessions. If the database was up, the event loop was blocked: give the node more CPU, or raise \`lease\``
           )
         )
       )
@@ -269,7 +270,7 @@ export class Directory implements SessionDirectory {
             news,
             (node) =>
               Effect.logWarning(
-                `The node ${node} has lost its lease: requests that this node relayed to it end with an error, and other nodes take over its sessions`
+                `Node ${node} lost its lease. Requests relayed to it will fail, and other nodes will take over its sessions`
               ),
             { discard: true }
           )

@@ -35,7 +35,7 @@ export class Outage {
   private failed(error: NodesUnavailable): Effect.Effect<void> {
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       this.failedAt = now
-      return this.failures++ === 0 ? Effect.logWarning(`${this.what} does not answer`, error) : Effect.void
+      return this.failures++ === 0 ? Effect.logWarning(`${this.what} is not responding`, error) : Effect.void
     })
   }
 
@@ -44,7 +44,7 @@ export class Outage {
       const { failures } = this
       if (failures === 0 || now - this.failedAt < calm) return Effect.void
       this.failures = 0
-      return Effect.logInfo(`${this.what} answers again, after ${failures} failures`)
+      return Effect.logInfo(`${this.what} is responding again after ${failures} failures`)
     })
   }
 }

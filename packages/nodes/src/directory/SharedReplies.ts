@@ -39,10 +39,10 @@ export interface ReplyStore {
 const pause = "50 millis"
 
 const unavailable = McpError.interrupted(
-  "The answers to questions could not be recorded, and the handler was not run: send them again"
+  "The answers could not be recorded, so the handler did not run. Send them again"
 )
 const expired = McpError.invalidParams("Invalid or expired requestState")
-const spent = McpError.interrupted("The first use of this state was interrupted")
+const spent = McpError.interrupted("The first request with this state was interrupted")
 
 const encode = (exit: Exit.Exit<unknown, McpError.McpError>): string | undefined => {
   if (exit._tag === "Success") {
@@ -67,7 +67,7 @@ const decode = (text: string): Effect.Effect<unknown, McpError.McpError> => {
 }
 
 export const makeSharedReplies = (store: ReplyStore, directory: Directory): ReplayGuard["Service"] => {
-  const outage = new Outage("The store of replies")
+  const outage = new Outage("The reply store")
   const reachable = <A>(effect: Effect.Effect<A, NodesUnavailable>): Effect.Effect<A, McpError.McpError> =>
     Effect.mapError(outage.noted(effect), () => unavailable)
   const again = (jti: string, expires: number): Effect.Effect<unknown, McpError.McpError> =>

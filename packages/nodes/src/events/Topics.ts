@@ -24,7 +24,7 @@ export class Topics implements Bus {
   /** `send` delivers payloads to all nodes, each of which calls `receive`. */
   static readonly make = Effect.fnUntraced(function* (send: Send): Effect.fn.Return<Topics, never, Scope.Scope> {
     const waiting = yield* Queue.sliding<string>(maxWaiting)
-    const outage = new Outage("The channel of hints to other nodes")
+    const outage = new Outage("The notification channel between nodes")
     const sent = Effect.flatMap(Queue.takeAll(waiting), (payloads) =>
       Effect.ignore(outage.noted(send([...new Set(payloads)])))
     )

@@ -108,7 +108,7 @@ export class Network {
     const address = addressOf(node)
     const member = this.members.get(address)
     return member?.name !== node
-      ? Effect.fail(new RelayError({ reason: "NotSent", message: `No node is at ${address}` }))
+      ? Effect.fail(new RelayError({ reason: "NotSent", message: `There is no node at ${address}` }))
       : Effect.succeed(member)
   }
 }

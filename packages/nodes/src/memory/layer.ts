@@ -11,7 +11,7 @@ import { layerOf, type NetworkOptions as Parts, type Options, timesOf } from "..
 import { askedOf, type NodeRelay } from "../relay/NodeRelay.ts"
 import type { Member, Network } from "./Network.ts"
 
-const cut = Effect.fail(new RelayError({ reason: "Cut", message: "The node is gone" }))
+const cut = Effect.fail(new RelayError({ reason: "Cut", message: "The node has crashed or left" }))
 
 /** Stops all of a node's operations once it has crashed. */
 const whileAlive = (store: DirectoryStore, { dead }: Member): DirectoryStore => {

@@ -12,7 +12,7 @@ export const within =
   <A, R>(effect: Effect.Effect<A, NodesUnavailable, R>): Effect.Effect<A, NodesUnavailable, R> =>
     Effect.gen(function* () {
       const done = Deferred.makeUnsafe<A, NodesUnavailable>()
-      const message = `Postgres does not answer within ${patience} ms`
+      const message = `Postgres did not respond within ${patience} ms`
       const late = Effect.delay(Deferred.fail(done, new NodesUnavailable({ message })), patience)
       const fibers = [yield* Effect.forkDetach(Deferred.into(effect, done)), yield* Effect.forkDetach(late)]
       return yield* Effect.ensuring(

@@ -23,7 +23,7 @@ export type RunStatement = <A extends object>(
 export const storable = (value: unknown): unknown =>
   typeof value === "string" ? value.replaceAll("\u0000", "\ufffd") : value
 
-export const unavailable = (cause: unknown) => new NodesUnavailable({ message: "Postgres does not answer", cause })
+export const unavailable = (cause: unknown) => new NodesUnavailable({ message: "The Postgres query failed", cause })
 
 /** Runs statements in the program's own pool. */
 export const query =

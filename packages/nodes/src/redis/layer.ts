@@ -21,7 +21,7 @@ const checked = (url: string): Effect.Effect<void, NodesUnavailable> =>
     ? Effect.void
     : Effect.fail(
         new NodesUnavailable({
-          message: "The `url` is not a Redis URL: use redis://user:password@host:port/number, or rediss://"
+          message: "Invalid Redis URL. Expected redis://user:password@host:port/number, or rediss:// for TLS"
         })
       )
 
@@ -49,7 +49,7 @@ const connected = (url: string) =>
         }
         return client
       },
-      catch: (cause) => new NodesUnavailable({ message: "Redis does not answer", cause })
+      catch: (cause) => new NodesUnavailable({ message: "Could not connect to Redis", cause })
     }),
     (client) => Effect.sync(() => client.destroy())
   )

@@ -17,11 +17,11 @@ const longest = 2000
 export const command = <A>(run: () => Promise<A>, patience = longest): Effect.Effect<A, NodesUnavailable> =>
   Effect.tryPromise({
     try: run,
-    catch: (cause) => new NodesUnavailable({ message: "Redis does not answer", cause })
+    catch: (cause) => new NodesUnavailable({ message: "The Redis command failed", cause })
   }).pipe(
     Effect.timeoutOrElse({
       duration: patience,
-      orElse: () => Effect.fail(new NodesUnavailable({ message: `Redis does not answer within ${patience} ms` }))
+      orElse: () => Effect.fail(new NodesUnavailable({ message: `Redis did not respond within ${patience} ms` }))
     })
   )
 

@@ -108,7 +108,7 @@ export class AnsweringLine {
         if (Exit.isSuccess(exit)) return Effect.void
         this.writer.write(kinds.broken, id)
         return Cause.hasDies(exit.cause)
-          ? Effect.logError("A request of another node could not be answered", exit.cause)
+          ? Effect.logError("Failed to answer a request from another node", exit.cause)
           : Effect.void
       }),
       Effect.ignoreCause

@@ -29,8 +29,8 @@ export type ResponseHead = readonly [
 ]
 
 const failed = (reason: RelayError["reason"], message: string): RelayError => new RelayError({ reason, message })
-const notHere = failed("NotSent", "The node does not hold the session")
-const broken = failed("Cut", "The node broke the response off")
+const notHere = failed("NotSent", "The other node does not hold this session")
+const broken = failed("Cut", "The other node aborted the response")
 /** Interval at which a silent connection is probed, in milliseconds. It is closed after twice that time without a response. */
 export const probed = 10_000
 
@@ -73,14 +73,14 @@ export class AskingLine {
     const socket = connect({ ...address, noDelay: true, keepAlive: true, keepAliveInitialDelay: probed })
     this.socket = socket
     this.options = options
-    const late = setTimeout(() => socket.destroy(new Error("The connection took too long")), patience)
+    const late = setTimeout(() => socket.destroy(new Error("Connecting took too long")), patience)
     let failure = "The connection was closed"
     socket.once("connect", () => {
       clearTimeout(late)
       Effect.runCallback(greet(socket, options.secret), {
         onExit: (exit) => {
           if (exit._tag === "Success") return this.opened()
-          failure = "The node did not prove that it knows the secret of the nodes"
+          failure = "The other node could not prove that it knows the shared secret"
           socket.destroy()
         }
       })
@@ -142,7 +142,7 @@ export class AskingLine {
 
   /** Ends the requests to a node that is gone. */
   cut(node: NodeId): void {
-    const gone = this.failed("The lease of the node has ended")
+    const gone = this.failed("The other node lost its lease")
     for (const [id, asked] of this.asked) {
       if (asked.node !== node) continue
       this.leave(id)

@@ -18,7 +18,7 @@ export interface NodeRelay extends Relay {
   readonly leave: Effect.Effect<void>
 }
 
-const notHere = Effect.fail(new RelayError({ reason: "NotSent", message: "The node does not hold the session" }))
+const notHere = Effect.fail(new RelayError({ reason: "NotSent", message: "The other node does not hold this session" }))
 
 /** Asks the endpoints of the request's server, one after another, until one of them has the session. */
 export const askedOf = (

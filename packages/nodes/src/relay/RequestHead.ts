@@ -29,7 +29,7 @@ export const encodeRequest = (node: NodeId, request: RelayedRequest): Effect.Eff
     const head: Head = [node, server, session, method, url, headers, address ?? null, user, body !== undefined]
     return Effect.succeed(JSON.stringify(head))
   } catch (cause) {
-    const message = `The claims of the principal cannot be sent to another node, give plain data: ${String(cause)}`
+    const message = `Cannot send the principal to another node because its claims are not plain JSON: ${String(cause)}`
     return Effect.fail(new RelayError({ reason: "NotSent", message }))
   }
 }

@@ -34,7 +34,7 @@ const ownAddress = (): string =>
 const listen = ({ host, port = 0 }: Options, server: Server): Effect.Effect<number, NodesUnavailable> =>
   Effect.callback((resume) => {
     server.once("error", (cause) => {
-      const message = `The relay cannot listen at port ${port} of ${host ?? "any address"}: give a \`port\` that is free`
+      const message = `The relay cannot listen on ${host ?? "any address"}, port ${port}. Choose a free \`port\``
       resume(Effect.fail(new NodesUnavailable({ message, cause })))
     })
     server.listen(port, host, () => {
@@ -110,7 +110,9 @@ export const make = Effect.fnUntraced(function* (
   const lines = new Lines(secret)
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   let self: NodeId = ""
-  const notHere = Effect.fail(new RelayError({ reason: "NotSent", message: "The node does not hold the session" }))
+  const notHere = Effect.fail(
+    new RelayError({ reason: "NotSent", message: "The other node does not hold this session" })
+  )
   const answering = {
     runFork,
     own: (fiber: Parameters<Fibers["add"]>[0]) => fibers.add(fiber),

@@ -39,11 +39,13 @@ const read = (socket: Socket, length: number): Effect.Effect<Buffer, Unproven> =
     }
     const closed = (): void => {
       stop()
-      resume(Effect.fail(new Unproven({ message: "The connection was closed: do the nodes share the same secret?" })))
+      resume(
+        Effect.fail(new Unproven({ message: "The connection was closed. Check that all nodes share the same secret" }))
+      )
     }
     const late = setTimeout(() => {
       stop()
-      resume(Effect.fail(new Unproven({ message: `No proof within ${patience} ms` })))
+      resume(Effect.fail(new Unproven({ message: `The handshake took longer than ${patience} ms` })))
     }, patience)
     const stop = (): void => {
       clearTimeout(late)
@@ -57,7 +59,7 @@ const read = (socket: Socket, length: number): Effect.Effect<Buffer, Unproven> =
 const checked = (given: Buffer, expected: Buffer): Effect.Effect<void, Unproven> =>
   timingSafeEqual(given, expected)
     ? Effect.void
-    : Effect.fail(new Unproven({ message: "The other end does not know the secret" }))
+    : Effect.fail(new Unproven({ message: "The other end does not know the shared secret" }))
 
 /** The connecting node's part of the handshake. */
 export const greet = (socket: Socket, secret: string): Effect.Effect<void, Unproven> =>
@@ -77,7 +79,7 @@ export const greet = (socket: Socket, secret: string): Effect.Effect<void, Unpro
 export const welcome = (socket: Socket, secret: string): Effect.Effect<void, Unproven> =>
   Effect.flatMap(read(socket, greeting.length + random), (hello) => {
     if (!hello.subarray(0, greeting.length).equals(greeting))
-      return Effect.fail(new Unproven({ message: "This is no node" }))
+      return Effect.fail(new Unproven({ message: "The other end is not a node" }))
     const theirs = hello.subarray(greeting.length)
     const own = number()
     socket.write(Buffer.concat([own, proofOf(secret, "answers", theirs, own)]))

@@ -88,7 +88,12 @@ const withoutCredentials = (headers: HttpRequest["headers"]): HttpRequest["heade
 
 const soon = { "retry-after": "1" }
 const notFound = (ids: ReadonlyArray<JsonRpc.Id>): Response =>
-  refuse(503, McpError.interrupted("No node that holds this session answers: send the request again"), ids[0], soon)
+  refuse(
+    503,
+    McpError.interrupted("The node that holds this session is not responding. Send the request again"),
+    ids[0],
+    soon
+  )
 
 /** State of a request whose session is being looked up. */
 interface Search {
@@ -133,7 +138,7 @@ export class RemoteSessions implements SessionManager {
       ids: () => table.all().map(({ id }) => id),
       lost: (id) => {
         const session = table.get(id)
-        if (session !== undefined) table.remove(session, "Another node has taken this session over")
+        if (session !== undefined) table.remove(session, "Another node took over this session")
       }
     })
     const member = {
@@ -158,7 +163,7 @@ export class RemoteSessions implements SessionManager {
     const { table } = this.endpoint
     const session = table.get(id)
     if (session?.session === undefined || this.records.isClosing(id) || !this.directory.isCutOff) return
-    table.remove(session, "Another node has taken this session over")
+    table.remove(session, "Another node took over this session")
   }
 
   /** Releases the sessions that are held here, each as soon as it has no running request. */
@@ -214,7 +219,9 @@ export class RemoteSessions implements SessionManager {
     }
     const caller = callerOf(remote.http)
     if (this.unknown.isTired(caller)) {
-      return Effect.succeed(tooMany("sessions of this caller were not found", this.unknown.limit, remote.ids[0]))
+      return Effect.succeed(
+        tooMany("requests from this caller named an unknown session", this.unknown.limit, remote.ids[0])
+      )
     }
     const takes = this.reopening.refusal(remote.http) === undefined
     const located = Effect.timeout(this.locate(id, remote.http, takes), patience)

@@ -26,7 +26,9 @@ type Here = Extract<Located, { _tag: "Here" }>
 
 const notOpened = refuse(
   503,
-  McpError.interrupted("The session of a node that is gone could not be opened here: send the request again"),
+  McpError.interrupted(
+    "The node that held this session is gone, and the session could not be reopened here. Send the request again"
+  ),
   undefined,
   { "retry-after": "1" }
 )
@@ -91,9 +93,9 @@ export class Reopening {
           }
           const logged = Exit.isSuccess(exit)
             ? Effect.void
-            : Effect.logWarning("A session of another node could not be opened here", exit.cause)
+            : Effect.logWarning("Failed to reopen a session from another node", exit.cause)
           return Effect.as(
-            Effect.andThen(logged, session.close("The session could not be opened here")),
+            Effect.andThen(logged, session.close("The session could not be reopened here")),
             exchanges.admits ? notOpened : shuttingDown()
           )
         })

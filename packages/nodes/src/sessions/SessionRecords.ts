@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import { type HeldSession, type ManagedEndpoint, recordOf } from "@effect-mcp/server/internal/sharing"
 import type { NodesUnavailable, SessionDirectory, SessionRecord } from "@effect-mcp/server/Nodes"
 
-const unavailable = McpError.interrupted("The change could not be stored for the other nodes: send the request again")
+const unavailable = McpError.interrupted("The change could not be shared with the other nodes. Send the request again")
 
 /** How long the directory may take to locate a closing session. */
 const askTimeout = "1 second"

@@ -33,7 +33,7 @@ const given = ({ nodes }: LeavingEndpoint, node: NodeSessions, sessions: Readonl
     const ids = sessions.map(({ id }) => id)
     const left = Deferred.makeUnsafe<void>()
     for (const id of ids) node.leaving.set(id, left)
-    const closed = Effect.forEach(sessions, (session) => session.close("The session moves to another node"), {
+    const closed = Effect.forEach(sessions, (session) => session.close("The session is moving to another node"), {
       concurrency: "unbounded",
       discard: true
     })

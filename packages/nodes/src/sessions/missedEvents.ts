@@ -21,7 +21,9 @@ import { answeredIn } from "./answeredIn.ts"
 const readTimeout = "10 seconds"
 
 /** Error for a request that was running on a node that is gone. */
-export const nodeGone = McpError.interrupted("The node that ran this request is gone: it may have run in part")
+export const nodeGone = McpError.interrupted(
+  "The node that ran this request is gone. The request may have run partially"
+)
 
 const textOf = (events: ReadonlyArray<Event>): string => events.map(({ text }) => text).join("")
 
@@ -39,7 +41,7 @@ const read = (
     ),
     Effect.timeoutOrElse({
       duration: readTimeout,
-      orElse: () => Effect.die(new Error("The event store does not answer"))
+      orElse: () => Effect.die(new Error("The event store did not respond"))
     })
   )
 
@@ -82,7 +84,7 @@ const restOf = (
     const [first] = events
     const requests = first && requestsOf(first)
     if (requests === undefined)
-      return Effect.fail(new EventsGone({ message: "No event that names the requests was stored" }))
+      return Effect.fail(new EventsGone({ message: "The event that lists the stream's requests is not stored" }))
     const answered = answeredIn(textOf(events))
     const unanswered = requests.filter((id) => !answered.has(id))
     const failures = unanswered.map((id) => `data: ${JsonRpc.encode(JsonRpc.failure(id, nodeGone))}\n\n`)
@@ -95,6 +97,6 @@ export const missedEvents = (
   session: HeldSession,
   cursor: EventCursor
 ): Effect.Effect<string, EventsGone> => {
-  if (store === undefined) return Effect.fail(new EventsGone({ message: "No events are stored" }))
+  if (store === undefined) return Effect.fail(new EventsGone({ message: "This server does not store events" }))
   return isGetStream(cursor.stream) ? missedOf(store, session, cursor) : restOf(store, session.id, cursor)
 }

@@ -15,7 +15,7 @@ type Answer = ReturnType<RelayEndpoint["answer"]>
 /** Returns whether to handle a session's request here, or the error response if it should be handled here but can't be. */
 type Find = (http: HttpRequest, session: string) => Effect.Effect<boolean | HttpServerResponse>
 
-const notHere = Effect.fail(new RelayError({ reason: "NotSent", message: "The session is not held here" }))
+const notHere = Effect.fail(new RelayError({ reason: "NotSent", message: "This node does not hold the session" }))
 
 const wholeOf = (body: HttpBody.HttpBody): string | Uint8Array =>
   body._tag === "Uint8Array" ? (body.text ?? body.body) : ""

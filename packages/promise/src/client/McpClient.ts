@@ -67,7 +67,7 @@ const callOptions = ({ onProgress, signal: _ours, ...options }: RequestOptions):
             ...(total === undefined ? undefined : { total }),
             ...(message === undefined ? undefined : { message })
           }),
-        (thrown) => print("onProgress of a request failed", thrown)
+        (thrown) => print("A request's onProgress callback threw an error", thrown)
       )
   })
 })

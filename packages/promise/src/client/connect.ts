@@ -67,16 +67,14 @@ const memory = (runtime: ServerRuntime, options: Client.Options, principal: Prin
 
 const foreignPrincipal: Opened = Effect.sync(() => {
   throw new TypeError(
-    "The option `principal` works only with an McpServer in this process. For other servers, authenticate with `headers`"
+    "The `principal` option only works with an McpServer in the same process. For other servers, authenticate with `headers`"
   )
 })
 
 const unknownTarget = (target: unknown): Opened => {
   const given = typeof target === "string" ? JSON.stringify(target) : `a value of type ${typeof target}`
   return Effect.die(
-    new TypeError(
-      `A client cannot connect to ${given}: expected { command, args }, { url, headers }, a URL or an McpServer`
-    )
+    new TypeError(`Cannot connect to ${given}: expected { command, args }, { url, headers }, a URL or an McpServer`)
   )
 }
 
@@ -98,6 +96,6 @@ export const connect = (target: Target, options: ConnectOptions): Opened =>
   Effect.suspend(() => {
     const { elicitation, principal } = checkedOptions("McpClient.connect", options, known)
     if (elicitation !== undefined) checkedOptions("McpClient.connect, elicitation", elicitation, knownQuestions)
-    const user = principal === undefined ? undefined : principalOf("McpClient.connect was given", principal)
+    const user = principal === undefined ? undefined : principalOf("McpClient.connect received", principal)
     return Effect.provide(opened(target, settings(options), user), answers(options))
   })

@@ -103,7 +103,7 @@ export class Request implements HandlerContext {
   }
 
   #settled<A>(effect: Effect.Effect<A, unknown, RequestServices>, question: boolean): Promise<A> {
-    if (this.#over) return Promise.reject(this.#reason ?? aborted("The request is over"))
+    if (this.#over) return Promise.reject(this.#reason ?? aborted("The request has already ended"))
     const fiber = Effect.runForkWith(this.#context)(effect)
     const exit = fiber.pollUnsafe()
     if (exit !== undefined)
@@ -126,7 +126,7 @@ export class Request implements HandlerContext {
   }
 
   #errorOf(cause: Cause.Cause<unknown>): unknown {
-    if (Cause.hasInterruptsOnly(cause)) return this.#reason ?? aborted("The request is over")
+    if (Cause.hasInterruptsOnly(cause)) return this.#reason ?? aborted("The request has already ended")
     const error = Cause.squash(cause)
     return error instanceof StepFailure ? error.thrown : ofQuestion(error)
   }

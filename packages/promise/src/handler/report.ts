@@ -10,12 +10,12 @@ export const report = (onError: OnError, error: unknown, place: ErrorPlace): voi
   if (onError === undefined) return
   notify(
     () => onError(error, place),
-    (thrown) => print("onError of an MCP server failed", thrown)
+    (thrown) => print("The server's onError callback threw an error", thrown)
   )
 }
 
 /** Like `report`, for an error that no response carries: logs it to stderr if there is no `onError`. */
 export const reportUnanswered = (onError: OnError, error: unknown, place: ErrorPlace): void =>
   onError === undefined
-    ? print(`An MCP server failed in the ${place.kind} ${JSON.stringify(place.name)}`, error)
+    ? print(`Error in the ${place.kind} ${JSON.stringify(place.name)} of an MCP server`, error)
     : report(onError, error, place)

@@ -88,7 +88,7 @@ const settled = <A, E, B>(
     if (Exit.isSuccess(exit) || !Cause.hasInterrupts(exit.cause)) return undefined
     // A handler that waits for an answer from another round never ends.
     const { suspended } = request
-    request.abort(CancelReason.of(exit.cause) ?? "The request is over")
+    request.abort(CancelReason.of(exit.cause) ?? "The request has already ended")
     if (suspended) return undefined
     const ended = Effect.callback<void>((resume) => {
       onEnd = () => resume(Effect.void)

@@ -24,7 +24,7 @@ export type Side = "input" | "output"
 type Complete = StandardSchemaV1 & StandardJSONSchemaV1
 
 const expected =
-  "zod 4.2 or newer, arktype 2.1.28 or newer, valibot by toStandardJsonSchema of @valibot/to-json-schema, Effect by Schema.toStandardSchemaV1, or any other by withJsonSchema"
+  "zod 4.2 or newer, arktype 2.1.28 or newer, valibot with toStandardJsonSchema from @valibot/to-json-schema, Effect with Schema.toStandardSchemaV1, or another library with withJsonSchema"
 
 const isStandard = (u: unknown): u is StandardSchemaV1 =>
   ((typeof u === "object" && u !== null) || typeof u === "function") && "~standard" in u
@@ -44,17 +44,17 @@ const mistake = (given: unknown): string => {
       typeof given === "object" && given !== null && isZod3(given)
         ? "a zod 3 schema"
         : `a value of type ${kindOf(given)}`
-    return `is ${kind}, but a Standard Schema with a JSON Schema was expected: ${expected}`
+    return `must be a Standard Schema with JSON Schema support, but is ${kind}. Use ${expected}`
   }
   const { vendor } = given["~standard"]
   const advice: { readonly [vendor: string]: string } = {
     zod: isZod3(given)
-      ? 'install zod 4.2 or newer and import it from "zod"'
-      : "import zod 4.2 or newer, or for zod/mini pass withJsonSchema(schema, z.toJSONSchema(schema))",
-    valibot: "wrap it with toStandardJsonSchema(schema) from @valibot/to-json-schema"
+      ? 'Install zod 4.2 or newer and import it from "zod"'
+      : "Use zod 4.2 or newer, or with zod/mini pass withJsonSchema(schema, z.toJSONSchema(schema))",
+    valibot: "Wrap it with toStandardJsonSchema(schema) from @valibot/to-json-schema"
   }
   const library = vendor === "zod" && isZod3(given) ? "zod 3" : vendor
-  return `is a schema from ${library} without a JSON Schema; ${advice[vendor] ?? `expected ${expected}`}`
+  return `is a schema from ${library} without JSON Schema support. ${advice[vendor] ?? `Use ${expected}`}`
 }
 
 const kindOf = (given: unknown): string => (given === null ? "null" : Array.isArray(given) ? "array" : typeof given)
@@ -76,7 +76,10 @@ const documentOf = (where: string, { "~standard": { jsonSchema } }: Complete, si
       return make("draft-07")
     } catch {
       const why = cause instanceof Error ? cause.message : String(cause)
-      throw new TypeError(`${where} has no JSON Schema: ${why}. Use parts that JSON can carry`, { cause })
+      throw new TypeError(
+        `${where} cannot be converted to JSON Schema: ${why}. Use only types that JSON can represent`,
+        { cause }
+      )
     }
   }
 }
@@ -106,7 +109,7 @@ const settled = (where: string, result: StandardSchemaV1.Result<unknown>): Effec
     if ("value" in result) return Exit.succeed(result.value)
   } catch {}
   return Exit.die(
-    new TypeError(`${where} has a validate function that returned neither { value } nor { issues }; correct the schema`)
+    new TypeError(`${where}: the schema's validate function must return { value } or { issues }, but returned neither`)
   )
 }
 
@@ -173,5 +176,5 @@ export const valueCodec = ({ jsonSchema, validate }: Part): DescribedCodec<unkno
 export const objectPart = (where: string, one: Part): Part => {
   const { type } = one.jsonSchema
   if (type === undefined || type === "object") return one
-  throw new TypeError(`${where} describes a value of type ${JSON.stringify(type)}, but a JSON object was expected`)
+  throw new TypeError(`${where} must describe a JSON object, but has the type ${JSON.stringify(type)}`)
 }

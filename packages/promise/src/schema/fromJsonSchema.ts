@@ -32,7 +32,7 @@ const pathOf = (pointer: string): ReadonlyArray<string> =>
  */
 export const fromJsonSchema = <A>(schema: JsonObject): StandardSchemaV1<A> & StandardJSONSchemaV1<A> => {
   const compiled = JsonSchemaValidator.compile(schema)
-  if (Result.isFailure(compiled)) throw new TypeError(`This JSON Schema cannot be used: ${compiled.failure.message}`)
+  if (Result.isFailure(compiled)) throw new TypeError(compiled.failure.message)
   const violations = compiled.success
   const validate = (value: unknown): StandardSchemaV1.Result<A> => {
     const found = violations(value)

@@ -104,9 +104,9 @@ export const checked = (options: HttpOptions): HttpOptions => {
   if (typeof sessions === "object") checkedOptions("HTTP sessions", sessions, knownSessions)
   if (auth === undefined) return options
   const { resourceMetadata, verify } = checkedOptions("HTTP auth", auth, knownAuth)
-  required("HTTP auth", "a verify", verify, "function")
+  required("HTTP auth", "verify", verify, "function")
   if (resourceMetadata !== undefined && !/^https?:[!#-[\]-~]+$/.test(resourceMetadata))
-    throw new TypeError(`resourceMetadata of HTTP auth is ${JSON.stringify(resourceMetadata)}: expected a URL`)
+    throw new TypeError(`HTTP auth: resourceMetadata must be a URL, but is ${JSON.stringify(resourceMetadata)}`)
   return options
 }
 

@@ -142,7 +142,7 @@ export class McpServer {
     const { portability = "project" } = options
     if (!portabilities.has(portability)) {
       throw new TypeError(
-        `The option "portability" of McpServer is ${JSON.stringify(portability)}: expected ${[...portabilities].join(", ")}`
+        `McpServer: the option "portability" must be one of ${[...portabilities].join(", ")}, but is ${JSON.stringify(portability)}`
       )
     }
     if (options.limits !== undefined) checkedOptions("McpServer, limits", options.limits, knownLimits)
@@ -277,7 +277,8 @@ export class McpServer {
   }
 
   #add(name: string, feature: () => Parameters<ServerRuntime["add"]>[0]): Registration {
-    if (this.#names.has(name)) throw new Error(`There is a ${name} already; remove it first`)
+    if (this.#names.has(name))
+      throw new Error(`Cannot add the ${name}: it already exists. Remove the existing one first`)
     const remove = this.#runtime.add(feature())
     this.#names.add(name)
     return {

@@ -18,15 +18,16 @@ const kindOf = (value: unknown): string => (value === null ? "null" : Array.isAr
 
 /** Returns the options. Throws if a name is unknown or a value has the wrong type; the message starts with `where`. */
 export const checkedOptions = <A extends object>(where: string, options: A, known: Known<A>): A => {
-  if (kindOf(options) !== "object") throw new TypeError(`${where} needs an object of options, not ${kindOf(options)}`)
+  if (kindOf(options) !== "object")
+    throw new TypeError(`${where}: the options must be an object, but received ${kindOf(options)}`)
   const kinds = new Map<string, Kind>(Object.entries<Kind>(known))
   for (const [name, value] of Object.entries(options)) {
     const kind = kinds.get(name)
     if (kind === undefined)
-      throw new TypeError(`${where} has no option ${JSON.stringify(name)}: ${advice(name, known)}`)
+      throw new TypeError(`${where}: unknown option ${JSON.stringify(name)}. ${advice(name, known)}`)
     if (kind !== "any" && value !== undefined && kindOf(value) !== kind)
       throw new TypeError(
-        `The option ${JSON.stringify(name)} of ${where} is of type ${kindOf(value)}: expected ${kind}`
+        `${where}: the option ${JSON.stringify(name)} must be of type ${kind}, but received ${kindOf(value)}`
       )
   }
   return options
@@ -34,10 +35,11 @@ export const checkedOptions = <A extends object>(where: string, options: A, know
 const advice = (name: string, known: object): string => {
   const names = Object.keys(known)
   const near = closest(name, names)
-  return near === undefined ? `expected ${names.join(", ")}` : `did you mean ${JSON.stringify(near)}?`
+  return near === undefined ? `Available options: ${names.join(", ")}` : `Did you mean ${JSON.stringify(near)}?`
 }
 
 /** Throws unless a required value is present. */
 export const required = (where: string, part: string, value: unknown, kind: Kind): void => {
-  if (kindOf(value) !== kind) throw new TypeError(`${where} needs ${part} of type ${kind}, not ${kindOf(value)}`)
+  if (kindOf(value) !== kind)
+    throw new TypeError(`${where} needs ${part}: expected a ${kind}, but received ${kindOf(value)}`)
 }

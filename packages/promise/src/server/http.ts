@@ -34,8 +34,8 @@ type Outcome =
 const refusal = (token: string | undefined): string =>
   JSON.stringify(
     token === undefined
-      ? { error: "unauthorized", error_description: "A token is required: Authorization: Bearer TOKEN" }
-      : { error: "invalid_token", error_description: "Unknown token: get one from the operator" }
+      ? { error: "unauthorized", error_description: "Missing token. Send the header Authorization: Bearer TOKEN" }
+      : { error: "invalid_token", error_description: "Invalid token. Ask the server's operator for a valid one" }
   )
 
 const challenge = (token: string | undefined, { resourceMetadata }: Auth): string => {

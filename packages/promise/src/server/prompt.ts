@@ -52,7 +52,7 @@ const argumentsOf = (where: string, args: Part): ReadonlyArray<PromptArgument> =
     if (!admitsText(node) && !coerces(args, name)) {
       const given = JSON.stringify(isJsonObject(node) ? node["type"] : node)
       throw new TypeError(
-        `${where}: ${JSON.stringify(name)} is of type ${given}, but arguments of prompts travel as strings. Let its schema read a string`
+        `${where}: ${JSON.stringify(name)} is of type ${given}, but prompt arguments are sent as strings. Use a schema that accepts or coerces a string`
       )
     }
     const text = (key: string) =>

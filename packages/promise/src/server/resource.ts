@@ -59,11 +59,11 @@ export const resourceLayer = (
   rules: Rules,
   changes: Changes
 ): Layer<never, never, Resources.ResourceRegistry> => {
-  if (!Resources.isUri(uri)) throw new TypeError(`Not a URI (RFC 3986): ${JSON.stringify(uri)}`)
+  if (!Resources.isUri(uri)) throw new TypeError(`Not a valid URI (RFC 3986): ${JSON.stringify(uri)}`)
   const where = `The resource ${uri}`
   checkedOptions(where, options, known)
   required(where, "a name", options.name, "string")
-  required(where, "a function that reads it", call, "function")
+  required(where, "a read function", call, "function")
   check(options)
   return Resources.layer(
     { ...options, uri, visible: checkedVisible(options.visible, rules, { kind: "resource", name: uri }) },
@@ -86,7 +86,7 @@ export const templateLayer = (
   const where = `The template ${uriTemplate}`
   const { complete = {}, list, ...options } = checkedOptions(where, given, knownOfTemplates)
   required(where, "a name", options.name, "string")
-  required(where, "a function that reads its members", call, "function")
+  required(where, "a read function", call, "function")
   check(options)
   const template = Result.getOrThrow(UriTemplate.parse(uriTemplate))
   const known = UriTemplate.variables(template)

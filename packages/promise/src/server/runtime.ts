@@ -88,7 +88,7 @@ export class ServerRuntime {
   /** Throws a `RequestError` if the server was closed. */
   assertOpen(): void {
     if (this.#closing !== undefined)
-      throw new RequestError("Closed", "The server is closed: make a new McpServer to serve again")
+      throw new RequestError("Closed", "The server is closed. Create a new McpServer to serve again")
   }
 
   /** Returns the server, building it if necessary. */

@@ -72,7 +72,7 @@ export const toolLayer = (
   required(where, "a handler", handler, "function")
   if (content !== undefined && output === undefined) {
     throw new TypeError(
-      `${where} has no output schema; its handler returns the content, so remove the option "content"`
+      `${where}: the option "content" requires an output schema. Without one, the handler returns the content itself`
     )
   }
   if (limits !== undefined) checkedOptions(`${where}, limits`, limits, knownLimits)

@@ -23,7 +23,9 @@ export const checkedVisible = (
           () => shown,
           () => {}
         )
-      throw new TypeError(`visible returned a value of type ${typeof shown}; return true or false, not a promise`)
+      throw new TypeError(
+        `visible must return true or false synchronously, but returned a value of type ${typeof shown}`
+      )
     } catch (thrown) {
       reportUnanswered(onError, thrown, place)
       return false

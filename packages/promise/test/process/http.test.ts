@@ -128,12 +128,15 @@ describe.each(Object.entries(ways))("HTTP through %s", (_, serve) => {
         refused.headers.get("www-authenticate"),
         `Bearer error="invalid_token", resource_metadata="${resourceMetadata}"`
       )
-      const unknown = { error: "invalid_token", error_description: "Unknown token: get one from the operator" }
+      const unknown = {
+        error: "invalid_token",
+        error_description: "Invalid token. Ask the server's operator for a valid one"
+      }
       assert.deepStrictEqual(await refused.json(), unknown)
       const anonymous = await fetch(url, { method: "POST" })
       assert.deepStrictEqual(await anonymous.json(), {
         error: "unauthorized",
-        error_description: "A token is required: Authorization: Bearer TOKEN"
+        error_description: "Missing token. Send the header Authorization: Bearer TOKEN"
       })
     }
   )
@@ -257,10 +260,14 @@ describe.each(Object.entries(ways))("HTTP through %s", (_, serve) => {
 it("An unknown HTTP option is rejected, even from JavaScript", () => {
   const options = { path: "/mcp", tokens: { secret: "ada" } } as const
   const server = serverOf()
-  assert.throws(() => server.toListener(options), TypeError, 'HTTP has no option "tokens": expected path, auth')
-  assert.throws(() => server.toFetch(options), TypeError, 'HTTP has no option "tokens"')
+  assert.throws(
+    () => server.toListener(options),
+    TypeError,
+    'HTTP: unknown option "tokens". Available options: path, auth'
+  )
+  assert.throws(() => server.toFetch(options), TypeError, 'HTTP: unknown option "tokens"')
   const cors = { credentials: false, maxage: 60_000 }
-  assert.throws(() => server.toFetch({ cors }), TypeError, 'HTTP cors has no option "maxage": did you mean "maxAge"?')
+  assert.throws(() => server.toFetch({ cors }), TypeError, 'HTTP cors: unknown option "maxage". Did you mean "maxAge"?')
 })
 
 describe("Listening servers", () => {

@@ -167,29 +167,32 @@ describe("Rejected schemas", () => {
   it("A schema without a JSON Schema is rejected with its library and a fix", () => {
     assert.strictEqual(
       refusal(z3.object({ a: z3.string() })),
-      'The input of the tool "t" is a schema from zod 3 without a JSON Schema; install zod 4.2 or newer and import it from "zod"'
+      'The input of the tool "t" is a schema from zod 3 without JSON Schema support. Install zod 4.2 or newer and import it from "zod"'
     )
     const { "~standard": _none, ...older } = Object.assign(Object.create({ safeParse: () => undefined }), { _def: {} })
     assert.include(
       refusal(Object.assign(Object.create({ safeParse: () => undefined }), older)),
-      "is a zod 3 schema, but"
+      "but is a zod 3 schema"
     )
     assert.include(refusal(mini.object({ a: mini.string() })), "withJsonSchema(schema, z.toJSONSchema(schema))")
-    assert.include(refusal(v.object({ a: v.string() })), "wrap it with toStandardJsonSchema(schema)")
+    assert.include(refusal(v.object({ a: v.string() })), "Wrap it with toStandardJsonSchema(schema)")
     const foreign = { "~standard": { version: 1, vendor: "other", validate: () => ({ value: {} }) } }
-    assert.include(refusal(foreign), "is a schema from other without a JSON Schema; expected zod 4.2")
-    assert.include(refusal({ type: "object" }), "is a value of type object, but a Standard Schema")
+    assert.include(refusal(foreign), "is a schema from other without JSON Schema support. Use zod 4.2")
+    assert.include(
+      refusal({ type: "object" }),
+      "must be a Standard Schema with JSON Schema support, but is a value of type object. Use zod"
+    )
     assert.include(refusal(null), "is a value of type null")
   })
 
   it("A schema is rejected for values JSON cannot represent, or a non-object input", () => {
     assert.match(
       refusal(z.object({ at: z.date() })),
-      /^The input of the tool "t" has no JSON Schema: .*JSON can carry$/
+      /^The input of the tool "t" cannot be converted to JSON Schema: .*JSON can represent$/
     )
     assert.strictEqual(
       refusal(z.string()),
-      'The input of the tool "t" describes a value of type "string", but a JSON object was expected'
+      'The input of the tool "t" must describe a JSON object, but has the type "string"'
     )
   })
 
@@ -197,7 +200,7 @@ describe("Rejected schemas", () => {
     const server = serverOf()
     assert.throws(
       () => server.prompt("p", { arguments: z.object({ n: z.number() }) }, () => ""),
-      'The arguments of the prompt "p": "n" is of type "number", but arguments of prompts travel as strings'
+      'The arguments of the prompt "p": "n" is of type "number", but prompt arguments are sent as strings'
     )
     server.prompt("q", { arguments: z.object({ n: z.coerce.number(), e: z.enum(["a", "b"]) }) }, () => "")
   })

@@ -161,7 +161,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
       // Finalizers cannot ask once their round is over.
       if (this.over) return Effect.interrupt
       // Steps are never interrupted, so they cannot wait for an answer.
-      return inStep ? Effect.fail(askFailed("A step must not ask questions. Ask before the step")) : ask()
+      return inStep ? Effect.fail(askFailed("Cannot ask a question inside a step. Ask before the step starts")) : ask()
     })
   }
 
@@ -200,7 +200,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
   private send({ isSameForAll, key, method, name, params }: NewQuestion): Effect.Effect<never, McpError.McpError> {
     if (this.open.has(name)) {
       if (isSameForAll) return suspend
-      return Effect.fail(askFailed(`Two open questions are named ${name}. Give each its own key`))
+      return Effect.fail(askFailed(`Duplicate question key ${name}: each open question needs its own key`))
     }
     this.open.set(name, key)
     this.requests[name] = { method, params }
@@ -218,7 +218,9 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
       // The next round runs the step again, because nothing that a handler does after its round is recorded.
       if (this.over) return Effect.interrupt
       if (this.usedSteps.has(name)) {
-        return Effect.die(new Error(`Two steps of one request are named ${JSON.stringify(name)}`))
+        return Effect.die(
+          new Error(`Duplicate step name ${JSON.stringify(name)}: each step of a request needs a unique name`)
+        )
       }
       this.usedSteps.add(name)
       // Recorded as JSON, the form in which the client carries it.

@@ -30,7 +30,7 @@ export const Expired = -31504
 
 /** Returns the outcome for a task that did not finish within its TTL. */
 export const expiredAfter = (ttl: number) =>
-  ({ _tag: "Error", code: Expired, message: `The task did not end within ${ttl} ms` }) satisfies TaskOutcome
+  ({ _tag: "Error", code: Expired, message: `The task did not finish within ${ttl} ms` }) satisfies TaskOutcome
 
 /** A task as its owner sees it. All times are in milliseconds since 1970. */
 export interface Task {

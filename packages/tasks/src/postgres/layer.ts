@@ -37,8 +37,8 @@ const lockClass = 27_491
 const prefix = "pg:"
 const now = "floor(extract(epoch FROM statement_timestamp()) * 1000)::double precision"
 const unheld = new Error(
-  `The node could not connect to Postgres to hold its lock within ${patience / 1000} seconds. It needs one connection in addition to those in ` +
-    "its pool: raise max_connections, or lower the client's maxConnections"
+  `Could not open the connection for this node's Postgres lock within ${patience / 1000} seconds. Each node needs one connection in addition to ` +
+    "its pool. Raise max_connections, or lower the client's maxConnections"
 )
 
 /** Numbers the placeholders. This package's statements contain no other question marks. */

@@ -60,7 +60,7 @@ export const make = (
         failed(defect)
       }
     }
-    const refused = (why: string, facts: Facts) => line("Info", `A task was rejected: ${why}`, facts)
+    const refused = (why: string, facts: Facts) => line("Info", `Task request rejected: ${why}`, facts)
     /** Owners of the tasks running here, by lease, because a lost lease may end without notice. */
     const owners = new WeakMap<Lease, string>()
 
@@ -71,16 +71,16 @@ export const make = (
         Effect.tap(use, (found) =>
           Effect.sync(() => {
             if (Option.isSome(found)) line(level, message, { id, owner })
-            else refused("it is unknown to the caller", { id, owner })
+            else refused("the caller has no such task", { id, owner })
           })
         )
     const endedAs = (id: string, owner: string | undefined, end: string) =>
-      line("Info", "A task has ended", { id, owner, more: { "mcp.task.end": end } })
+      line("Info", "Task ended", { id, owner, more: { "mcp.task.end": end } })
     const ended = (lease: Lease, end: string) => endedAs(lease.task, owners.get(lease), end)
     const expiring = tellingExpiry(journal, (lease) => ended(lease, "expired"))
     const created = (lease: Lease, { owner, tool }: NewTask): void => {
       owners.set(lease, owner)
-      line("Info", "A task was created", { id: lease.task, owner, more: { "mcp.task.tool": excerpt(tool) } })
+      line("Info", "Task created", { id: lease.task, owner, more: { "mcp.task.tool": excerpt(tool) } })
     }
 
     return {
@@ -91,14 +91,13 @@ export const make = (
             Effect.tap(({ lease }) => Effect.sync(() => created(lease, task))),
             Effect.tapError(({ message }) => Effect.sync(() => refused(message, { owner: task.owner })))
           ),
-        get: (id, owner) => used("A task was read", id, owner)(store.get(id, owner)),
+        get: (id, owner) => used("Task read", id, owner)(store.get(id, owner)),
         list: (owner, cursor, size) =>
           Effect.tap(store.list(owner, cursor, size), () =>
-            Effect.sync(() => line("Debug", "Tasks were listed", { owner }))
+            Effect.sync(() => line("Debug", "Tasks listed", { owner }))
           ),
-        answer: (id, owner, answers) => used("A task was answered", id, owner)(store.answer(id, owner, answers)),
-        cancel: (id, owner, message) =>
-          used("A task was cancelled", id, owner, "Info")(store.cancel(id, owner, message)),
+        answer: (id, owner, answers) => used("Task answered", id, owner)(store.answer(id, owner, answers)),
+        cancel: (id, owner, message) => used("Task cancelled", id, owner, "Info")(store.cancel(id, owner, message)),
         changes: (id, owner) => store.changes(id, owner)
       }),
       journal: Journal.of({

@@ -60,13 +60,13 @@ export const write = ({ before, facts, trace }: ClientFacts): JsonObject => {
 export const read = (row: JsonObject): Effect.Effect<ClientFacts, McpError.McpError> =>
   Effect.flatMap(
     Effect.mapError(Schema.decodeUnknownEffect(Stored)(row), ({ message }) =>
-      McpError.internalError(`The task cannot be continued here: ${message}`)
+      McpError.internalError(`This server cannot resume the task: ${message}`)
     ),
     ({ before, capabilities, claims, clientInfo, id, revision: version, scopes, sessionId, subject, trace }) => {
       const revision = Revision.get(version)
       if (revision === undefined) {
         return Effect.fail(
-          McpError.internalError(`The task cannot be continued here: the revision ${version} is unknown`)
+          McpError.internalError(`This server cannot resume the task: unknown protocol revision ${version}`)
         )
       }
       const principal = { subject, scopes, claims }

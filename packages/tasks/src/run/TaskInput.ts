@@ -56,7 +56,7 @@ const failing = <A>(effect: Effect.Effect<A, McpError.McpError>): Effect.Effect<
   Effect.catch(effect, (error) => Effect.die(new TaskFailed({ error })))
 
 const mismatch = (name: string, message: string): McpError.McpError =>
-  McpError.internalError(`Journal mismatch: what the step ${name} recorded does not match its schema: ${message}`)
+  McpError.internalError(`Journal mismatch: the recorded value of step ${name} does not match its schema: ${message}`)
 
 const decoded = <A>(name: string, codec: Schema.Codec<A, unknown>, value: unknown): Effect.Effect<A> =>
   failing(Effect.mapError(Schema.decodeUnknownEffect(codec)(value), ({ message }) => mismatch(name, message)))
@@ -78,7 +78,9 @@ const recordedBy = <A, E, R, E2>(
   return Effect.flatMap(recorded, (entry) => decoded(name, codec, entry._tag === "Step" ? entry.value : undefined))
 }
 
-const mustNotAsk = Effect.fail(McpError.internalError("A step must not ask questions. Ask before the step"))
+const mustNotAsk = Effect.fail(
+  McpError.internalError("Cannot ask a question inside a step. Ask before the step starts")
+)
 
 /** Counts uses of a name, starting at one. */
 const counted = (counts: Map<string, number>, name: string): number => {
@@ -180,7 +182,7 @@ class TaskInput {
       Effect.flatMap(recorded, (entry) => {
         if (entry._tag !== "Question") {
           return Effect.die(
-            new Error(`The key ${JSON.stringify(key)} belongs to a step: use another key for the question`)
+            new Error(`The key ${JSON.stringify(key)} is already used by a step. Use another key for the question`)
           )
         }
         // The handler may have chosen the key, and an earlier run may have asked another question with it.
@@ -196,7 +198,7 @@ class TaskInput {
       return Effect.catch(decode(answer.result), (message) =>
         attempt < maxAttempts
           ? this.answered(asked, attempt + 1)
-          : Effect.fail(McpError.internalError(`The client's answer to ${method} is malformed: ${message}`))
+          : Effect.fail(McpError.internalError(`Invalid response from the client to ${method}: ${message}`))
       )
     })
   }
@@ -264,7 +266,8 @@ class TaskInput {
 
   /** Dies if the handler has already used the name. */
   private use(name: string): void {
-    if (this.used.has(name)) throw new Error(`Two steps of one task are named ${JSON.stringify(name)}`)
+    if (this.used.has(name))
+      throw new Error(`Duplicate step name ${JSON.stringify(name)}: each step of a task needs a unique name`)
     this.used.add(name)
   }
 

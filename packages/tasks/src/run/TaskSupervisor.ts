@@ -56,15 +56,15 @@ const settling = 20
 
 const reasons: { readonly [R in Lost["reason"]]: string } = {
   cancelled: "The task was cancelled",
-  expired: "The task did not end within its time to live",
-  ended: "The task has ended",
-  taken: "Another node has taken the task over"
+  expired: "The task did not finish within its time to live (ttl)",
+  ended: "The task has already ended",
+  taken: "Another node took over the task"
 }
 
 export const drained = "The server is shutting down"
 const cutOff = "The task's lease could not be renewed"
-const parked = "The task waits"
-const givenUp = McpErrors.internalError(`Gave up after ${maxAttempts} attempts that recorded nothing new`)
+const parked = "The task is waiting"
+const givenUp = McpErrors.internalError(`Gave up after ${maxAttempts} attempts without progress`)
 
 /** Reasons why a run is over. */
 type End =
@@ -136,7 +136,7 @@ const settle = (
 ): Effect.Effect<void> => {
   const settled = Effect.ignore(journal.settle(lease, outcomeOf(exit)))
   return Exit.isFailure(exit) && Cause.hasDies(exit.cause)
-    ? Effect.andThen(Defects.log(`The handler for the task ${lease.task} died`, exit.cause), settled)
+    ? Effect.andThen(Defects.log(`The handler of task ${lease.task} threw an unexpected error`, exit.cause), settled)
     : settled
 }
 
@@ -220,7 +220,7 @@ const renewing = (journal: Journal["Service"], runs: BusyMap<string, Run>): Effe
 /** Ends expired tasks, forever. The journal's observers are told about parked ones when they ask. */
 const sweeps = (journal: Journal["Service"]): Effect.Effect<never> => {
   const swept = Effect.andThen(Effect.sleep(sweeping), logged(journal.sweep))
-  const told = logged(journal.expired, "Reporting an expired task failed")
+  const told = logged(journal.expired, "Failed to report an expired task")
   return Effect.raceFirst(Effect.forever(swept), Effect.forever(told))
 }
 

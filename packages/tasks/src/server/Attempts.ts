@@ -39,7 +39,7 @@ const stored = (
   if (isEncodedResult(result)) return Effect.die(new Error("A task cannot end with an encoded result"))
   const bytes = bytesOf(result)
   if (bytes <= most) return Effect.succeed(result)
-  return McpError.limitExceeded(`The task's result has ${bytes} bytes, but the limit is ${most}: return less`)
+  return McpError.limitExceeded(`The task's result is too large: ${bytes} bytes, limit ${most}. Return less data`)
 }
 
 /** Truncates the error to the size that a task may keep. */
@@ -80,7 +80,9 @@ export const attemptOf = (
     )
   const unlike = (unmet: ReadonlyArray<string>) =>
     Effect.ignoreCause(
-      Effect.logWarning(`The task ${lease.task} has recorded steps that its handler did not reach: ${unmet.join(", ")}`)
+      Effect.logWarning(
+        `The handler of task ${lease.task} did not reach steps that an earlier run recorded: ${unmet.join(", ")}`
+      )
     )
   const ended = Effect.matchEffect(handler, {
     onFailure: (error) => Effect.fail(fittingError(error, resultBytes)),
@@ -98,7 +100,7 @@ export const execution = ({ middleware, tools }: Executing, params: CallToolPara
   middleware.inTask({ method: "tools/call", params }, (request) =>
     request.method === "tools/call"
       ? tools.call(request.params)
-      : Effect.die(new Error(`A task runs tools/call, not ${request.method}`))
+      : Effect.die(new Error(`Only tools/call can run as a task, not ${request.method}`))
   )
 
 /** Runs a claimed task, using the tool that it names. */
@@ -114,7 +116,9 @@ export const again =
     Effect.gen(function* () {
       const client = yield* ClientFacts.read(input.client)
       if (executing.tools.find(input.tool, client.facts.principal) === undefined) {
-        return yield* McpError.internalError(`The tool ${input.tool} no longer exists for the caller of the task`)
+        return yield* McpError.internalError(
+          `The task's tool ${input.tool} no longer exists, or is hidden from the caller`
+        )
       }
       const { arguments: args } = input.input
       const params = { name: input.tool, arguments: isJsonObject(args) ? args : {} }

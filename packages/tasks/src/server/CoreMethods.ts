@@ -89,7 +89,8 @@ const list = ({ store }: Service, { cursor }: { readonly cursor?: string }) =>
 const cancel = ({ routes, store }: Service, { taskId }: Named) =>
   Effect.gen(function* () {
     const caller = yield* owner(store)
-    const refuse = (task: Task) => McpError.invalidParams(`The task has ended: it is ${Wire2025.write(task).status}`)
+    const refuse = (task: Task) =>
+      McpError.invalidParams(`Cannot cancel the task: it is already ${Wire2025.write(task).status}`)
     const before = yield* found(store.get(taskId, caller))
     if (isEnded(before)) return yield* refuse(before)
     routes.silence(taskId)

@@ -63,7 +63,7 @@ const nothing: Recorded = { answers: {}, steps: {} }
 const abandoned = ({ store }: Service, id: string, owner: string): Effect.Effect<void> =>
   Effect.flatMap(store.get(id, owner), (task) =>
     Option.isSome(task) && task.value.outcome === undefined
-      ? Effect.asVoid(store.cancel(id, owner, "The call was not answered by its task"))
+      ? Effect.asVoid(store.cancel(id, owner, "The client never received the task"))
       : Effect.void
   )
 

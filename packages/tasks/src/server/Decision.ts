@@ -52,13 +52,13 @@ export const taskRequired = (name: string, { revision }: Request): McpError.McpE
     return McpError.missingClientCapability(Extension.declarationOf(TasksExtension, revision, {}))
   }
   return refused(
-    `The tool ${name} only runs as a task, which this server does not support in revision ${revision.version}`
+    `The tool ${name} only runs as a task, and this server does not support tasks in revision ${revision.version}`
   )
 }
 
 /** Error for a call that requests a task from a tool that only runs within its request (2025-11-25). */
 export const asksInVain = (name: string): McpError.McpError =>
-  refused(`The tool ${name} does not run as a task: call it without \`task\` in the params`)
+  refused(`The tool ${name} cannot run as a task. Call it without the \`task\` param`)
 
 /** How to handle a call. */
 export type CallDecision =
@@ -103,7 +103,7 @@ export const decide = (
       }
       if (handles !== undefined) return handled(handles, beginsTask)
       return support === "required"
-        ? refused(`The tool ${name} only runs as a task: call it with \`task\` in the params`)
+        ? refused(`The tool ${name} only runs as a task. Call it with the \`task\` param`)
         : inRequest
     })
   }

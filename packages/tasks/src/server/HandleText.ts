@@ -49,7 +49,7 @@ const described = (
   if (outcome?._tag === "Cancelled") return { text: `The task ${id} was cancelled.` }
   if (outcome !== undefined) {
     const next = { tool: names.result, arguments: args }
-    return { next, text: `The task ${id} has ended: it is ${status}. To read its result, call ${called(next)}.` }
+    return { next, text: `The task ${id} is ${status}. To read its result, call ${called(next)}.` }
   }
   const [form] = forms
   if (form !== undefined) {
@@ -57,16 +57,16 @@ const described = (
     const asked = forms.map(({ message, schema }) => `${String(message)}\nAnswer: ${JSON.stringify(schema)}`)
     return {
       next,
-      text: `The task ${id} needs an answer from the user. Ask the user, do not make an answer up. Then call ${called(next)} and the answer as \`content\`.\n${asked.join("\n")}`
+      text: `The task ${id} needs an answer from the user. Ask the user; do not make up an answer. Then call ${called(next)} and the answer as \`content\`.\n${asked.join("\n")}`
     }
   }
   const next = { tool: names.status, arguments: args }
   if (mayAsk) return { next, text: `The task ${id} has a question for the user. To ask it, call ${called(next)}.` }
   if (questions.size > 0) {
     const methods = [...new Set(Array.from(questions.values(), ({ method }) => method))].join(", ")
-    return { next, text: `The task ${id} waits for an answer that this client cannot give (${methods}).` }
+    return { next, text: `The task ${id} is waiting for input that this client does not support (${methods}).` }
   }
-  const message = statusMessage === undefined ? "" : ` Its last message: ${statusMessage}.`
+  const message = statusMessage === undefined ? "" : ` Latest status: ${statusMessage}.`
   return { next, text: `The task ${id} is still running.${message} To wait for it, call ${called(next)}.` }
 }
 

@@ -26,7 +26,7 @@ const reportInterval = 5000
 
 const unknown = new Tools.ToolFailure({
   message:
-    "Unknown task. It may have expired, or belong to another caller. If you still need its result, call the tool again."
+    "Unknown task. It may have expired or belong to another caller. If you still need the result, call the tool again."
 })
 
 type Failure = Tools.ToolFailure | McpError.McpError
@@ -103,7 +103,8 @@ class Following {
       if (Option.isNone(task)) return yield* unknown
       const forms = formsFor(this.handles, yield* RequestContext, task.value)
       const [form, ...others] = forms.filter(([key]) => question === undefined || key === question)
-      if (form === undefined) return yield* new Tools.ToolFailure({ message: "The task has no such open question" })
+      if (form === undefined)
+        return yield* new Tools.ToolFailure({ message: "The task has no open question with that key" })
       const [key, asked] = form
       if (others.length > 0) {
         const keys = forms.map(([key]) => key).join(", ")
@@ -123,7 +124,7 @@ const taskId = Schema.String.annotate({ description: "The taskId that a tool ret
 const AnswerInput = Schema.Struct({
   taskId,
   question: Schema.optionalKey(
-    Schema.String.annotate({ description: "The question to answer. Needed if several are open" })
+    Schema.String.annotate({ description: "The question to answer. Required if several are open" })
   ),
   action: Schema.optionalKey(
     Schema.Literals(["accept", "decline", "cancel"]).annotate({
@@ -132,7 +133,7 @@ const AnswerInput = Schema.Struct({
   ),
   content: Schema.optionalKey(
     Schema.Record(Schema.String, Schema.Json).annotate({
-      description: "The user's answer, as the question's schema says. Only for accept"
+      description: "The user's answer, matching the question's schema. Only for accept"
     })
   )
 })
@@ -145,13 +146,13 @@ export const layer = (service: Service, handles: Handles): Layer.Layer<never, ne
   const seconds = Math.round(handles.answerWithin / 1000)
   const waits = seconds === 0 ? "Returns at once" : `Waits up to ${seconds} seconds`
   const Status = Tool.make(names.status, {
-    title: "Status of a task",
+    title: "Task status",
     description: `Waits for a task and returns its status. ${waits}, so call it again while the task is running.`,
     annotations: { readOnlyHint: true, openWorldHint: false },
     input: { taskId }
   })
   const Result = Tool.make(names.result, {
-    title: "Result of a task",
+    title: "Task result",
     description: `Returns the result of a task that has ended. ${waits} for the end. If the task is still running, returns its status.`,
     annotations: { readOnlyHint: true, openWorldHint: false },
     input: { taskId }
@@ -164,7 +165,7 @@ export const layer = (service: Service, handles: Handles): Layer.Layer<never, ne
   })
   const AnswerTool = Tool.make(names.answer, {
     title: "Answer a task",
-    description: `Answers a question of a task with the user's answer. Ask the user first; never make an answer up. Then ${waits.toLowerCase()} and returns the status of the task.`,
+    description: `Answers a task's question with the user's answer. Ask the user first; never make up an answer. Then ${waits.toLowerCase()} and returns the task's status.`,
     annotations: { destructiveHint: true, openWorldHint: false },
     input: AnswerInput
   })

@@ -78,5 +78,5 @@ export const answered = (
     const asks = request.revision.era === "stateful"
     const task = yield* wait(service, { id: started.id, owner, patience: handles.answerWithin, asks })
     if (task.outcome !== undefined) return yield* Effect.flatMap(resultOf(task.outcome), canonicalResult)
-    return yield* stateOf(handles, task, `The call of ${call.params.name} continues as a task. `)
+    return yield* stateOf(handles, task, `The call to ${call.params.name} continues as a task. `)
   })

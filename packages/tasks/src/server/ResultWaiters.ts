@@ -16,7 +16,7 @@ export class ResultWaiters {
       const { bounds } = this.shares
       if (this.shares.exceededBy(caller, 1) !== undefined) {
         return McpError.limitExceeded(
-          `More than ${bounds.perCaller} requests of this caller are waiting for task results`
+          `Too many requests are waiting for task results: the limit per caller is ${bounds.perCaller}`
         )
       }
       this.shares.add(caller, 1)

@@ -49,7 +49,7 @@ const canonical = Codecs.coder(verbatim(ToolModel.CallToolResult))
 /** Decodes a tool's stored result. */
 export const canonicalResult = (result: JsonObject): Effect.Effect<CallToolResult, McpError.McpError> =>
   Effect.mapErrorEager(canonical.decode(result), (message) =>
-    McpError.internalError(`The stored result of the task is malformed: ${message}`)
+    McpError.internalError(`The task's stored result is invalid: ${message}`)
   )
 
 /** Returns a finished task's stored result. If the task failed or was cancelled, fails like the call would. */
@@ -64,7 +64,7 @@ export const resultOf = (outcome: TaskOutcome): Effect.Effect<JsonObject, McpErr
 export const inRevision = (result: JsonObject, revision: Revision): Effect.Effect<JsonObject, McpError.McpError> => {
   const codec = revision.clientRequests["tools/call"]
   const failed = (message: string) =>
-    McpError.internalError(`The result of the task cannot be encoded in revision ${revision.version}: ${message}`)
+    McpError.internalError(`The task's result cannot be sent in revision ${revision.version}: ${message}`)
   const encode = (result: CallToolResult) =>
     codec === undefined ? Effect.succeed(result) : Codecs.coders(codec).result.encode(result)
   const encoded = (result: CallToolResult) =>

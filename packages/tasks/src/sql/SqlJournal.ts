@@ -188,7 +188,7 @@ class SqlJournal {
     const watch = this.tables.first<Watch>(statements.watch, [lease.epoch, key, lease.task])
     return Effect.flatMap(watch, (watch): Effect.Effect<never, Lost | JournalFull | SqlError> =>
       watch?.held === 1
-        ? Effect.fail(new JournalFull({ message: `The journal of the task has no room for ${key}` }))
+        ? Effect.fail(new JournalFull({ message: `The task's journal is full; ${key} was not recorded` }))
         : this.refuse(lease)
     )
   }

@@ -23,7 +23,7 @@ const create = (tables: Tables, task: NewTask, node: string) => {
   const { client, input, message = null, owner, pollInterval, tool, ttl } = task
   const { inputBytes, perOwner, total } = limits
   if (bytesOf(input) > inputBytes) {
-    return Effect.fail(new LimitReached({ message: `The arguments are longer than ${inputBytes} bytes` }))
+    return Effect.fail(new LimitReached({ message: `The arguments are larger than ${inputBytes} bytes` }))
   }
   const id = newId()
   const texts = [id, owner, tool, jsonOf(input), jsonOf(client)]
@@ -37,12 +37,12 @@ const create = (tables: Tables, task: NewTask, node: string) => {
     const open = yield* tables.first<{ readonly count: number }>(statements.openOf, [caller])
     const reached =
       Number(open?.count) >= perOwner
-        ? `More than ${perOwner} tasks of this caller have not ended`
-        : `More than ${total} tasks are running on this server`
+        ? `The caller already has its maximum of ${perOwner} unfinished tasks`
+        : `The server is already running its maximum of ${total} tasks`
     return yield* new LimitReached({ message: reached })
   })
   // The caller waits, and may call again once there is room.
-  const full = new StoreFull({ message: "The task store's disk is full. Call again later" })
+  const full = new StoreFull({ message: "The task store's disk is full. Try again later" })
   return tables.patient<{ readonly task: Task | undefined; readonly lease: Lease }, LimitReached | StoreFull>(
     Effect.mapError(made, (error) => (isSqlError(error) && isFull(error) ? full : error))
   )
@@ -86,7 +86,7 @@ const answered = Effect.fnUntraced(function* (
     const more = bytesOf(answers[key])
     bytes += more
     if (more > limits.entryBytes || bytes > limits.journalBytes) {
-      return yield* new LimitReached({ message: `The answer to ${key} is too long for this task` })
+      return yield* new LimitReached({ message: `The answer to ${key} is too large` })
     }
     yield* tables.query(statements.answer, [jsonOf(answers[key]), row.epoch, more, row.id, key])
   }
@@ -160,7 +160,9 @@ export const make = (tables: Tables): TaskStore["Service"] => ({
     Effect.flatMap(
       Effect.suspend(() => create(tables, task, node)),
       ({ lease, task }) =>
-        task === undefined ? Effect.die(new Error("A newly created task is missing")) : Effect.succeed({ lease, task })
+        task === undefined
+          ? Effect.die(new Error("The task store did not return the task it just created"))
+          : Effect.succeed({ lease, task })
     ),
   get: (id, owner) => tables.patient<Option.Option<Task>, never>(got(tables, id, owner)),
   list: (owner, cursor, size) => list(tables, owner, cursor, size),

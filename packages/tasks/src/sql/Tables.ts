@@ -148,7 +148,7 @@ export class Tables {
       if (this.broken.has(id)) return Effect.void
       if (this.broken.size >= maxBroken) this.broken.clear()
       this.broken.add(id)
-      return Effect.ignoreCause(Effect.logError(`The row of the task ${id} is broken and was left out`, cause))
+      return Effect.ignoreCause(Effect.logError(`Skipped task ${id}: its row in the database cannot be read`, cause))
     })
   }
 

@@ -49,7 +49,7 @@ const bound = (value: unknown): SQLInputValue => {
   if (typeof value === "boolean") return value ? 1 : 0
   const isPlain = typeof value === "string" || typeof value === "number" || typeof value === "bigint"
   if (isPlain || value === null || value instanceof Uint8Array) return value
-  throw new TypeError(`SQLite stores text, numbers, bytes and null, not ${typeof value}: encode the parameter`)
+  throw new TypeError(`Cannot bind a value of type ${typeof value}: SQLite only stores text, numbers, bytes and null`)
 }
 
 /** SQLite's name for an in-memory database. */
@@ -114,7 +114,7 @@ const tighten = (file: string): number | undefined => {
   } catch (cause) {
     // A file that others can read but not write may deliberately belong to another user.
     if ((mode & 0o002) === 0) return undefined
-    const message = `Every user of this machine can write the SQLite file ${file} (mode ${octal(mode)}), and its mode cannot be changed. `
+    const message = `The SQLite file ${file} is writable by every user (mode ${octal(mode)}), and this process may not change that. `
     throw new Error(`${message}Run chmod o= on it as its owner`, { cause })
   }
   return mode
@@ -131,7 +131,7 @@ const closed = ({ file }: Options): Effect.Effect<void> =>
           mode === undefined
             ? Effect.void
             : Effect.logWarning(
-                `Other users could access the SQLite file ${path} (mode ${octal(mode)}). Its mode is ${octal(mode & 0o770)} now`
+                `The SQLite file ${path} was accessible to other users (mode ${octal(mode)}). Changed its mode to ${octal(mode & 0o770)}`
               )
       ),
     { discard: true }

@@ -33,7 +33,7 @@ import {
 import { type Claimed, type Entry, Journal, JournalFull, type Lease, type Lost, type Wake } from "./Journal.ts"
 import { type Answers, defaultLimits, LimitReached, type StoreLimits, TaskStore, UnknownCursor } from "./TaskStore.ts"
 
-const noRoom = "This caller's finished tasks leave no room: read their outcome, or wait until they expire"
+const noRoom = "The caller has too many finished tasks. Read their results, or wait until they expire"
 /** Interval at which to look for due tasks, in milliseconds. */
 const between = 1000
 
@@ -120,9 +120,9 @@ class Memory {
       const caller = callerOf(input)
       const full = (limit: string) => Effect.fail(new LimitReached({ message: limit }))
       const exceeded = this.open.exceededBy(caller, 1)
-      if (exceeded === "total") return full(`More than ${total} tasks are running on this server`)
-      if (exceeded === "perCaller") return full(`More than ${perOwner} tasks of this caller have not ended`)
-      if (bytesOf(input.input) > inputBytes) return full(`The arguments are longer than ${inputBytes} bytes`)
+      if (exceeded === "total") return full(`The server is already running its maximum of ${total} tasks`)
+      if (exceeded === "perCaller") return full(`The caller already has its maximum of ${perOwner} unfinished tasks`)
+      if (bytesOf(input.input) > inputBytes) return full(`The arguments are larger than ${inputBytes} bytes`)
       if (!this.ended.makeRoom(caller)) return full(noRoom)
       const { now } = this
       const task = newTask(newId(), input, now)
@@ -165,7 +165,7 @@ class Memory {
       const open = Object.entries(answers).filter(([key]) => row.task.questions.has(key))
       const tooLong = open.find(([, answer]) => !hasRoom(this.limits, row, answer))
       if (tooLong !== undefined) {
-        return Effect.fail(new LimitReached({ message: `The answer to ${tooLong[0]} is too long for this task` }))
+        return Effect.fail(new LimitReached({ message: `The answer to ${tooLong[0]} is too large` }))
       }
       const questions = new Map(row.task.questions)
       for (const [key, answer] of open) {
@@ -259,7 +259,7 @@ class Memory {
       const known = row.entries?.get(entry.key)
       if (known !== undefined) return Effect.succeed(known)
       if (!hasRoom(this.limits, row, entry)) {
-        return Effect.fail(new JournalFull({ message: `The journal of the task has no room for ${entry.key}` }))
+        return Effect.fail(new JournalFull({ message: `The task's journal is full; ${entry.key} was not recorded` }))
       }
       keep(row, entry)
       row.bytes += bytesOf(entry)

@@ -40,7 +40,7 @@ export const answered: Answer = { _tag: "Result", result: {} }
 /** Recorded for a failed attempt of a step. The next attempt is another activity. */
 const failedText = ""
 
-const full = (key: string) => new JournalFull({ message: `The journal of the task has no room for ${key}` })
+const full = (key: string) => new JournalFull({ message: `The task's journal is full; ${key} was not recorded` })
 
 /** True if the run has room for another step. */
 const hasRoom = ({ bytes, entries }: Run, limits: JournalLimits, more: number): boolean =>

@@ -22,7 +22,7 @@ const answer = Effect.fnUntraced(function* (
   const open = Object.keys(answers).filter((key) => task.questions.has(key))
   const tooLong = open.find((key) => bytesOf(answers[key]) > limits.entryBytes)
   if (tooLong !== undefined) {
-    return yield* new LimitReached({ message: `The answer to ${tooLong} is too long for this task` })
+    return yield* new LimitReached({ message: `The answer to ${tooLong} is too large` })
   }
   // The engine comes first and wakes the task, so every question that the store shows as answered has its answer.
   for (const key of open) {

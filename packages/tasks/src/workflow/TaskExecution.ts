@@ -75,7 +75,9 @@ const ran = Effect.fnUntraced(function* (
   runs.set(lease, run)
   // A program may interrupt the execution through the engine alone.
   const cancelled = Effect.suspend(() =>
-    instance.interrupted ? Effect.ignore(store.cancel(task, run.owner, "Its execution was interrupted")) : Effect.void
+    instance.interrupted
+      ? Effect.ignore(store.cancel(task, run.owner, "The workflow execution was interrupted"))
+      : Effect.void
   )
   yield* within(
     engine,

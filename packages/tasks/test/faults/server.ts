@@ -16,7 +16,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
     test: sessions,
     ids: ["lifecycle.operation.capabilities-respected"]
   },
-  ...(["A task was created", "A task has ended", "A task was read"] as const).map((line) => ({
+  ...(["Task created", "Task ended", "Task read"] as const).map((line) => ({
     name: `The audit log of tasks lacks: ${line}`,
     file: "packages/tasks/src/run/Audit.ts",
     from: `"${line}"`,

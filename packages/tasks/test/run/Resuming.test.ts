@@ -225,7 +225,7 @@ describe("Changed handlers", () => {
       const count = Once.run("count", Schema.Int, Effect.succeed(1))
       const { client } = yield* node(tool("left", "optional", () => Effect.map(count, String)))
       yield* TestClock.adjust("1 second")
-      assert.include(textOf(yield* client.get(taskId)), "Journal mismatch: what the step count recorded")
+      assert.include(textOf(yield* client.get(taskId)), "Journal mismatch: the recorded value of step count")
     }).pipe(Effect.provide(Memory.layer()))
   )
 

@@ -113,7 +113,7 @@ describe("Supervised tasks", () => {
       const { handler, reason } = yield* waiting
       const { fiber, seen } = yield* start(handler)
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual(yield* reason, "The task did not end within its time to live")
+      assert.strictEqual(yield* reason, "The task did not finish within its time to live (ttl)")
       yield* Fiber.await(fiber)
       assert.strictEqual((yield* seen).outcome?._tag, "Error")
     }).pipe(Effect.provide(Memory.layer()))
@@ -145,7 +145,7 @@ describe("Supervised tasks", () => {
       const { fiber, seen } = yield* Effect.provideService(start(handler), Journal, frozen)
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual((yield* journal.claim("other", ["tool"], 1)).length, 1)
-      assert.strictEqual(yield* reason, "Another node has taken the task over")
+      assert.strictEqual(yield* reason, "Another node took over the task")
       yield* Fiber.await(fiber)
       assert.isUndefined((yield* seen).outcome)
     }).pipe(Effect.provide(Memory.layer()))

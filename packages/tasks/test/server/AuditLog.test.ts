@@ -35,7 +35,7 @@ const recording = () => {
   const lines: Array<readonly [message: string, annotations: { readonly [name: string]: unknown }]> = []
   const logger = Logger.make(({ fiber, message }) => {
     const text = Array.isArray(message) ? message.join(" ") : String(message)
-    if (/^(A task|Tasks)/.test(text)) lines.push([text, { ...fiber.getRef(References.CurrentLogAnnotations) }])
+    if (/^(A task|Tasks?) /.test(text)) lines.push([text, { ...fiber.getRef(References.CurrentLogAnnotations) }])
   })
   const layer = Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, "Debug"))
   return { layer, take: () => lines.splice(0) }
@@ -53,17 +53,17 @@ describe("Task audit log", () => {
       const client = yield* Client.connect(server, { principal: ada })
       const id = (yield* client.call("done", { word: "secret argument" }))["taskId"]
       const made = { "mcp.task.id": id, "mcp.task.owner": owner }
-      assert.deepStrictEqual(take(), [["A task was created", { ...made, "mcp.task.tool": "done" }]])
+      assert.deepStrictEqual(take(), [["Task created", { ...made, "mcp.task.tool": "done" }]])
       yield* client.get(id)
-      assert.deepStrictEqual(take(), [["A task was read", made]])
+      assert.deepStrictEqual(take(), [["Task read", made]])
       yield* Deferred.succeed(go, undefined)
       yield* quiesce
-      assert.deepStrictEqual(take(), [["A task has ended", { ...made, "mcp.task.end": "result" }]])
+      assert.deepStrictEqual(take(), [["Task ended", { ...made, "mcp.task.end": "result" }]])
 
       const stranger = yield* Client.connect(server)
       yield* stranger.refused("tasks/get", { taskId: id })
       const [[message, { "mcp.task.owner": by, ...rest }] = ["", {}]] = take()
-      assert.strictEqual(message, "A task was rejected: it is unknown to the caller")
+      assert.strictEqual(message, "Task request rejected: the caller has no such task")
       assert.match(String(by), /^connection \w+$/)
       assert.deepStrictEqual(rest, { "mcp.task.id": id })
 
@@ -72,17 +72,15 @@ describe("Task audit log", () => {
       take()
       yield* client.refused("tools/call", { name: "wait", arguments: {} })
       assert.deepStrictEqual(
-        take().map(([message, { "mcp.task.owner": by }]) => [message.slice(0, 19), by]),
-        [["A task was rejected", owner]]
+        take().map(([message, { "mcp.task.owner": by }]) => [message.slice(0, 21), by]),
+        [["Task request rejected", owner]]
       )
       yield* client.request("tasks/cancel", { taskId: waiting })
       yield* quiesce
-      assert.deepStrictEqual(take(), [["A task was cancelled", { ...made, "mcp.task.id": waiting }]])
+      assert.deepStrictEqual(take(), [["Task cancelled", { ...made, "mcp.task.id": waiting }]])
       yield* TestClock.adjust("2 hours")
       yield* quiesce
-      assert.deepStrictEqual(take(), [
-        ["A task has ended", { ...made, "mcp.task.id": expiring, "mcp.task.end": "expired" }]
-      ])
+      assert.deepStrictEqual(take(), [["Task ended", { ...made, "mcp.task.id": expiring, "mcp.task.end": "expired" }]])
     })
   )
 
@@ -100,7 +98,7 @@ describe("Task audit log", () => {
       yield* TestClock.adjust("2 hours")
       yield* quiesce
       const ended = { "mcp.task.id": id, "mcp.task.owner": owner, "mcp.task.end": "expired" }
-      assert.deepStrictEqual(take(), [["A task has ended", ended]])
+      assert.deepStrictEqual(take(), [["Task ended", ended]])
     })
   )
 
@@ -169,14 +167,14 @@ describe("Task audit log", () => {
       const lines: Array<string> = []
       const logger = Logger.make(({ message }) => {
         const text = String(message)
-        if (!/^(A task has ended|A task audit log|Reporting an expired|The task store)/.test(text)) return
+        if (!/^(Task ended|A task audit log|Failed to report|The task store)/.test(text)) return
         lines.push(text.slice(0, 16))
         if (lines.length < 3) throw new Error("No room")
       })
       const client = yield* Client.connect(yield* Effect.provide(serveNights, Logger.layer([logger])))
       yield* expireOne(client)
       yield* expireOne(client)
-      assert.deepStrictEqual(lines, ["A task has ended", "A task audit log", "A task has ended"])
+      assert.deepStrictEqual(lines, ["Task ended", "A task audit log", "Task ended"])
     })
   )
 
@@ -196,7 +194,7 @@ describe("Task audit log", () => {
         const lines = take()
         assert.deepStrictEqual(
           lines.map(([message]) => message),
-          ["A task was created", "A task has ended", "A task was read", "Tasks were listed", "A task was read"]
+          ["Task created", "Task ended", "Task read", "Tasks listed", "Task read"]
         )
         assert.deepStrictEqual(new Set(lines.map(([, annotations]) => annotations["mcp.task.owner"])), new Set([owner]))
         assert.deepStrictEqual(

@@ -146,7 +146,10 @@ for (const { name, open } of transports) {
           const done = yield* client.start("hello")
           yield* client.result(done["taskId"])
           const { code, message } = yield* client.refused("tasks/cancel", { taskId: done["taskId"] })
-          assert.deepStrictEqual([code, message], [McpError.InvalidParams, "The task has ended: it is completed"])
+          assert.deepStrictEqual(
+            [code, message],
+            [McpError.InvalidParams, "Cannot cancel the task: it is already completed"]
+          )
           assert.strictEqual((yield* client.get(done["taskId"]))["status"], "completed")
         }),
       verifies("tasks.cancel.status-first", "tasks.cancel.stops", "tasks.cancel.terminal-rejected")
@@ -439,7 +442,7 @@ describe("Limits", () => {
       yield* quiesce
       const { code, message } = yield* client.refused("tasks/result", { taskId })
       assert.strictEqual(code, McpError.LimitExceeded)
-      assert.strictEqual(message, "More than 2 requests of this caller are waiting for task results")
+      assert.strictEqual(message, "Too many requests are waiting for task results: the limit per caller is 2")
       const other = yield* connect(server)
       const own = yield* other.start("wait")
       const waiting = yield* Effect.forkChild(other.result(own["taskId"]), { startImmediately: true })
@@ -465,12 +468,12 @@ describe("Calls with `task`", () => {
         const forbidden = yield* client.refused("tools/call", { name: "plain", task: {} })
         assert.deepInclude(forbidden, {
           code: McpError.MethodNotFound,
-          message: "The tool plain does not run as a task: call it without `task` in the params"
+          message: "The tool plain cannot run as a task. Call it without the `task` param"
         })
         const required = yield* client.refused("tools/call", { name: "only" })
         assert.deepInclude(required, {
           code: McpError.MethodNotFound,
-          message: "The tool only only runs as a task: call it with `task` in the params"
+          message: "The tool only only runs as a task. Call it with the `task` param"
         })
         const result = yield* client.request("tools/call", { name: "plain" })
         assert.strictEqual(result["content"][0].text, "Plain")

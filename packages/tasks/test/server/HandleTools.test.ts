@@ -39,7 +39,7 @@ describe.each(hosts)("the tools for clients without tasks of $version", ({ open,
       yield* TestClock.adjust("1 second")
       const running = yield* Fiber.join(first)
       assert.isNotTrue(running["isError"])
-      assert.include(textOf(running), "still running. Its last message: Mixing.")
+      assert.include(textOf(running), "still running. Latest status: Mixing.")
       assert.deepStrictEqual(nextOf(running), { tool: "tasks_status", arguments: { taskId } })
       if (hasStructure) {
         assert.deepInclude(running["structuredContent"], { taskId, status: "working", statusMessage: "Mixing" })
@@ -48,7 +48,7 @@ describe.each(hosts)("the tools for clients without tasks of $version", ({ open,
       yield* quiesce
       yield* Deferred.succeed(done, "Mixed")
       const ended = yield* Fiber.join(second)
-      assert.include(textOf(ended), "it is completed")
+      assert.include(textOf(ended), " is completed. To read its result")
       assert.deepStrictEqual(nextOf(ended), { tool: "tasks_result", arguments: { taskId } })
       const result = yield* call("tasks_result", { taskId })
       assert.deepStrictEqual(result["content"], [{ type: "text", text: "Mixed" }])
@@ -321,7 +321,7 @@ describe("questions while a client without tasks follows a task", () => {
       yield* TestClock.adjust("1 second")
       const unable = yield* connectStateful(server, "2025-06-18", { principal: named("ada"), asks: false })
       const status = yield* unable.call("tasks_status", { taskId })
-      assert.include(textOf(status), "waits for an answer that this client cannot give (elicitation/create)")
+      assert.include(textOf(status), "is waiting for input that this client does not support (elicitation/create)")
       assert.isUndefined(status["structuredContent"].questions)
     })
   )

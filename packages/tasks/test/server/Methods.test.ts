@@ -77,7 +77,7 @@ it.effect("A task with an oversized result fails with the reason, and errors are
     const { error, status } = yield* ended("long")
     assert.strictEqual(status, "failed")
     assert.strictEqual(error.code, McpError.LimitExceeded)
-    assert.match(error.message, /^The task's result has 10\d\d bytes, but the limit is 500: return less$/)
+    assert.match(error.message, /^The task's result is too large: 10\d\d bytes, limit 500. Return less data$/)
     assert.deepStrictEqual((yield* ended("failing"))["error"], { code: -32_042, message: "No" })
     assert.isBelow((yield* ended("verbose"))["error"].message.length, 500)
   })

@@ -198,9 +198,12 @@ describe("Tasks in memory", () => {
       const store = yield* TaskStore
       const journal = yield* Journal
       const { lease, task: made } = yield* store.create(task, "a")
-      assert.include((yield* Effect.flip(store.create(task, "a"))).message, "this caller")
+      assert.include((yield* Effect.flip(store.create(task, "a"))).message, "The caller already has")
       yield* store.create({ ...task, owner: "bob" }, "a")
-      assert.include((yield* Effect.flip(store.create({ ...task, owner: "eve" }, "a"))).message, "this server")
+      assert.include(
+        (yield* Effect.flip(store.create({ ...task, owner: "eve" }, "a"))).message,
+        "The server is already running"
+      )
       const entry = { _tag: "Step" as const, key: "big", value: "x".repeat(100) }
       assert.strictEqual((yield* Effect.flip(journal.record(lease, entry)))._tag, "JournalFull")
       yield* store.cancel(made.id, "ada")
@@ -254,7 +257,7 @@ describe("Tasks in memory", () => {
       const last = yield* ended("ada")
       assert.deepStrictEqual(yield* known("ada"), [unread, next, last])
       // No task was read.
-      assert.include((yield* Effect.flip(ended("ada"))).message, "leave no room")
+      assert.include((yield* Effect.flip(ended("ada"))).message, "too many finished tasks")
       assert.deepStrictEqual(yield* known("ada"), [unread, next, last])
       // Other callers are not affected.
       const bob = yield* ended("bob")
@@ -275,14 +278,17 @@ describe("Tasks in memory", () => {
         [yield* known("ada"), yield* known("bob"), yield* known("zoe"), yield* known("eve")],
         [[ada[1]], [bob], [zoe], [eve]]
       )
-      assert.include((yield* Effect.flip(Effect.andThen(ended("ada"), ended("ada")))).message, "leave no room")
+      assert.include(
+        (yield* Effect.flip(Effect.andThen(ended("ada"), ended("ada")))).message,
+        "too many finished tasks"
+      )
     }).pipe(Effect.provide(Memory.layer({ kept: 4 })))
   )
 
   it.effect("Results of ended tasks also count towards the memory limit", () =>
     Effect.gen(function* () {
       yield* ended("ada", { bytes: 600 })
-      assert.include((yield* Effect.flip(ended("ada"))).message, "leave no room")
+      assert.include((yield* Effect.flip(ended("ada"))).message, "too many finished tasks")
       yield* ended("bob", { bytes: 300 })
       yield* ended("bob")
     }).pipe(Effect.provide(Memory.layer({ keptBytes: 1000 })))

@@ -127,7 +127,7 @@ describe("Tasks on the workflow engine", () => {
       yield* TestClock.adjust("45 seconds")
       yield* client.update(taskId, { sure: yes })
       yield* TestClock.adjust("1 second")
-      assert.include((yield* client.get(taskId))["error"].message, "Journal mismatch: what the step value recorded")
+      assert.include((yield* client.get(taskId))["error"].message, "Journal mismatch: the recorded value of step value")
     })
   )
 
@@ -139,7 +139,7 @@ describe("Tasks on the workflow engine", () => {
       yield* TestClock.adjust("1 second")
       assert.deepInclude((yield* client.get(taskId))["error"], {
         code: -31_429,
-        message: "The journal of the task has no room for step:text"
+        message: "The task's journal is full; step:text was not recorded"
       })
     })
   )
@@ -179,7 +179,7 @@ describe("Tasks on the workflow engine", () => {
       yield* TestClock.adjust("1 second")
       const { error, status } = yield* client.get(taskId)
       assert.deepStrictEqual([status, attempts], ["failed", 5])
-      assert.include(error.message, "no room")
+      assert.include(error.message, "journal is full")
     })
   )
 
@@ -266,7 +266,7 @@ describe("Tasks on the workflow engine", () => {
       yield* TestClock.adjust("6 seconds")
       assert.deepInclude(yield* client.get(taskId), {
         status: "cancelled",
-        statusMessage: "Its execution was interrupted"
+        statusMessage: "The workflow execution was interrupted"
       })
     })
   )

@@ -231,16 +231,19 @@ describe("Tasks on SQLite", () => {
       const limits = { perOwner: 1, total: 2, inputBytes: 50, entryBytes: 80, entries: 2 }
       const { journal, store } = yield* open({ file: yield* file, ...limits })
       const { lease, task: made } = yield* store.create(task, "a")
-      assert.include((yield* Effect.flip(store.create(task, "a"))).message, "this caller")
+      assert.include((yield* Effect.flip(store.create(task, "a"))).message, "The caller already has")
       yield* store.create({ ...task, owner: "bob" }, "a")
-      assert.include((yield* Effect.flip(store.create({ ...task, owner: "eve" }, "a"))).message, "this server")
+      assert.include(
+        (yield* Effect.flip(store.create({ ...task, owner: "eve" }, "a"))).message,
+        "The server is already running"
+      )
       assert.strictEqual((yield* Effect.flip(journal.record(lease, stepOf("x".repeat(100)))))._tag, "JournalFull")
       yield* journal.record(lease, stepOf(1))
       yield* journal.record(lease, { ...question, question: { method: "m", params: {} } })
       assert.strictEqual((yield* Effect.flip(journal.record(lease, { ...stepOf(1), key: "t" })))._tag, "JournalFull")
       assert.deepStrictEqual(yield* journal.record(lease, stepOf(2)), stepOf(1))
       const long = { q: { _tag: "Result" as const, result: { text: "x".repeat(100) } } }
-      assert.include((yield* Effect.flip(store.answer(made.id, "ada", long))).message, "too long")
+      assert.include((yield* Effect.flip(store.answer(made.id, "ada", long))).message, "too large")
       yield* store.cancel(made.id, "ada")
       yield* store.create(task, "a")
       const input = { text: "x".repeat(100) }
@@ -325,7 +328,7 @@ describe("Tasks on SQLite", () => {
       const error = yield* Effect.flip(client.request("tools/call", params))
       assert.deepInclude(error, {
         code: -31503,
-        message: "The task store's disk is full. Call again later"
+        message: "The task store's disk is full. Try again later"
       })
       yield* sql.unsafe("PRAGMA max_page_count = 10000")
       assert.isString((yield* client.request("tools/call", params))["taskId"])
