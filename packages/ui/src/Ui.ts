@@ -28,9 +28,10 @@ import * as Session from "./session/Session.ts"
 export type { Hooks, Options } from "./session/Options.ts"
 
 /**
- * Maximum number of events waiting for a page. A page that reads too slowly is disconnected; it reconnects and starts from a new snapshot.
+ * Maximum size of the events waiting for a page, in characters. A page that reads too slowly is disconnected; it reconnects and starts from
+ * a new snapshot.
  */
-const mostWaiting = 2000
+const mostWaiting = 64 * 1024 * 1024
 const mostBody = 16n * 1024n * 1024n
 
 const policy = [
@@ -67,23 +68,28 @@ const encoder = new TextEncoder()
 
 /** A page's stream. Heartbeats keep the connection open and detect a page that is gone. */
 const events = ({ board }: Session.UiSession) => {
-  const followed = Stream.callback<UiEvent>(
-    (queue) =>
-      Effect.andThen(
-        Effect.acquireRelease(
-          Effect.sync(() =>
-            board.follow((event) => {
-              if (!Queue.offerUnsafe(queue, event)) Queue.endUnsafe(queue)
-            })
-          ),
-          (leave) => Effect.sync(leave)
-        ),
-        Effect.never
-      ),
-    { bufferSize: mostWaiting, strategy: "dropping" }
+  let waiting = 0
+  const followed = Stream.callback<string>(
+    (queue) => {
+      const offer = (event: UiEvent): void => {
+        const text = JSON.stringify(event)
+        const isFull = waiting > 0 && waiting + text.length > mostWaiting
+        if (isFull) return void Queue.endUnsafe(queue)
+        if (Queue.offerUnsafe(queue, text)) waiting += text.length
+      }
+      const following = Effect.acquireRelease(
+        Effect.sync(() => board.follow(offer)),
+        (leave) => Effect.sync(leave)
+      )
+      return Effect.andThen(following, Effect.never)
+    },
+    { bufferSize: Number.POSITIVE_INFINITY }
   )
   const body = Stream.merge(
-    Stream.map(followed, (event) => encoder.encode(`data: ${JSON.stringify(event)}\n\n`)),
+    Stream.map(followed, (text) => {
+      waiting -= text.length
+      return encoder.encode(`data: ${text}\n\n`)
+    }),
     Stream.map(Stream.tick("15 seconds"), () => encoder.encode(": \n\n")),
     { haltStrategy: "left" }
   )
@@ -173,7 +179,10 @@ export const serve = Effect.fnUntraced(function* <R>(
   const session = yield* Session.make(options)
   const token = randomBytes(24).toString("base64url")
   const { address } = yield* HttpServer.HttpServer
-  const authority = address._tag === "UnixPathAddress" ? "localhost" : `127.0.0.1:${address.port}`
+  // A browser omits port 80.
+  const { host: authority } = new URL(
+    address._tag === "UnixPathAddress" ? "http://localhost" : `http://127.0.0.1:${address.port}`
+  )
   yield* HttpServer.serveEffect(
     Effect.provideService(answering(session, token, authority), HttpIncomingMessage.MaxBodySize, mostBody)
   )

@@ -39,9 +39,9 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a server can fill the memory with messages",
-    file: "packages/ui/src/session/Board.ts",
-    from: "entries.length > mostWire || this.wireText > mostWireText",
-    to: "entries.length > mostWire",
+    file: "packages/ui/src/messages/apply.ts",
+    from: " || (text += size(item)) > mostText",
+    to: "",
     test: "packages/ui/test/session/Recorder.test.ts"
   },
   {

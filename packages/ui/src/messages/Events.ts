@@ -82,6 +82,8 @@ export interface UserRun {
   readonly tasks: ReadonlyArray<TaskChange>
   readonly result?: unknown
   readonly error?: RunError | undefined
+  /** Length of the run's JSON in characters, or 0 if its input and result were too long to keep. */
+  readonly size?: number | undefined
 }
 
 /** HTTP details of a message. Secrets in headers are masked. */

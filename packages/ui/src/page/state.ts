@@ -1,29 +1,34 @@
 /** The page's state: a copy of everything that the process reports, in signals, and the commands that the user sends. */
-import { batch, signal } from "@preact/signals"
+import { batch, computed, signal } from "@preact/signals"
+import { apply } from "../messages/apply.ts"
 import type { PageCommand } from "../messages/Commands.ts"
-import type {
-  AnswerSettings,
-  UiEvent,
-  BrokenRule,
-  LogEntry,
-  OpenQuestion,
-  UserRun,
-  PageState,
-  Watched,
-  WireEntry
-} from "../messages/Events.ts"
+import type { PageState, UiEvent } from "../messages/Events.ts"
 
-export const name = signal<PageState["name"]>({ name: "", words: undefined, url: undefined, hasViews: false })
-export const revisions = signal<ReadonlyArray<string>>([])
-export const connection = signal<PageState["connection"]>({ status: "connecting", wanted: null })
-export const lists = signal<PageState["lists"]>({ tools: [], prompts: [], resources: [], templates: [], errors: {} })
-export const runs = signal<ReadonlyArray<UserRun>>([])
-export const wire = signal<ReadonlyArray<WireEntry>>([])
-export const logs = signal<ReadonlyArray<LogEntry>>([])
-export const questions = signal<ReadonlyArray<OpenQuestion>>([])
-export const findings = signal<ReadonlyArray<BrokenRule>>([])
-export const watched = signal<ReadonlyArray<Watched>>([])
-export const settings = signal<AnswerSettings>({ roots: [], replies: [] })
+const state = signal<PageState>({
+  name: { name: "", words: undefined, url: undefined, hasViews: false },
+  revisions: [],
+  connection: { status: "connecting", wanted: null },
+  lists: { tools: [], prompts: [], resources: [], templates: [], errors: {} },
+  runs: [],
+  wire: [],
+  logs: [],
+  questions: [],
+  findings: [],
+  watched: [],
+  settings: { roots: [], replies: [] }
+})
+const part = <K extends keyof PageState>(key: K) => computed(() => state.value[key])
+export const name = part("name")
+export const revisions = part("revisions")
+export const connection = part("connection")
+export const lists = part("lists")
+export const runs = part("runs")
+export const wire = part("wire")
+export const logs = part("logs")
+export const questions = part("questions")
+export const findings = part("findings")
+export const watched = part("watched")
+export const settings = part("settings")
 /** False while the process can't be reached. */
 export const online = signal(true)
 /** True once the first snapshot is there. */
@@ -41,54 +46,6 @@ export const say = (text: string): void => {
 /** The address that the user may open after confirming it. */
 export const leaving = signal<string | undefined>(undefined)
 
-const mostWire = 2000
-const mostLogs = 1000
-
-const take = (event: UiEvent): void => {
-  switch (event._tag) {
-    case "Snapshot": {
-      const { state } = event
-      name.value = state.name
-      revisions.value = state.revisions
-      connection.value = state.connection
-      lists.value = state.lists
-      runs.value = state.runs
-      wire.value = state.wire
-      logs.value = state.logs
-      questions.value = state.questions
-      findings.value = state.findings
-      watched.value = state.watched
-      settings.value = state.settings
-      ready.value = true
-      return
-    }
-    case "Connection":
-      return void (connection.value = event.connection)
-    case "Lists":
-      return void (lists.value = event.lists)
-    case "Runs":
-      return void (runs.value = event.runs)
-    case "Run": {
-      const { run } = event
-      const known = runs.value.some(({ id }) => id === run.id)
-      runs.value = known ? runs.value.map((other) => (other.id === run.id ? run : other)) : [...runs.value, run]
-      return
-    }
-    case "Wire":
-      return void (wire.value = [...wire.value, event.entry].slice(-mostWire))
-    case "Log":
-      return void (logs.value = [...logs.value, event.entry].slice(-mostLogs))
-    case "Questions":
-      return void (questions.value = event.questions)
-    case "Finding":
-      return void (findings.value = [...findings.value, event.finding])
-    case "Watched":
-      return void (watched.value = event.watched)
-    case "Settings":
-      return void (settings.value = event.settings)
-  }
-}
-
 /** How long to collect events before the page is drawn, in milliseconds. */
 const pause = 30
 let waiting: Array<UiEvent> = []
@@ -104,7 +61,10 @@ export const follow = (): void => {
     setTimeout(() => {
       const events = waiting
       waiting = []
-      batch(() => events.forEach(take))
+      batch(() => {
+        state.value = events.reduce(apply, state.value)
+        ready.value = true
+      })
     }, pause)
   })
 }

@@ -1,32 +1,30 @@
-/** Everything that the page shows, and the pages that follow it. Bounds how much of a server's messages it holds. */
+/** Everything that the page shows, and the pages that follow it. */
+import { apply } from "../messages/apply.ts"
 import type {
   AnswerSettings,
-  ConnectionState,
-  UiEvent,
   BrokenRule,
+  ConnectionState,
   Lists,
   LogEntry,
   OpenQuestion,
-  UserRun,
   PageState,
+  UiEvent,
+  UserRun,
   Watched,
   WireEntry
 } from "../messages/Events.ts"
 
-const mostWire = 2000
-/** Total length of the messages to keep, in characters. */
-const mostWireText = 24 * 1024 * 1024
-const mostLogs = 1000
-const mostFindings = 500
-/** Number of runs to keep, on the page and on disk. */
-export const mostRuns = 200
+/** Maximum length of a log message, in characters. */
+const mostLogText = 4000
 
 export const noLists: Lists = { tools: [], prompts: [], resources: [], templates: [], errors: {} }
 
+/** The start of a text that is too long. Copied, because a slice would keep the whole text in memory. */
+export const cut = (text: string, most: number): string =>
+  text.length > most ? `${Buffer.from(text.slice(0, most)).toString()}…` : text
+
 export class Board {
   private current: PageState
-  private readonly entries: Array<WireEntry> = []
-  private wireText = 0
   private logs = 0
   private readonly listeners = new Set<(event: UiEvent) => void>()
 
@@ -35,7 +33,7 @@ export class Board {
       ...initial,
       connection: { status: "closed", wanted: null },
       lists: noLists,
-      wire: this.entries,
+      wire: [],
       logs: [],
       questions: [],
       findings: [],
@@ -54,61 +52,54 @@ export class Board {
     return () => void this.listeners.delete(listener)
   }
 
-  private publish(part: Partial<PageState>, event: UiEvent): void {
-    this.current = { ...this.current, ...part }
+  private publish(event: UiEvent): void {
+    this.current = apply(this.current, event)
     for (const listener of this.listeners) listener(event)
   }
 
   connection(connection: ConnectionState): void {
-    this.publish({ connection }, { _tag: "Connection", connection })
+    this.publish({ _tag: "Connection", connection })
   }
 
   lists(lists: Lists): void {
-    this.publish({ lists }, { _tag: "Lists", lists })
+    this.publish({ _tag: "Lists", lists })
   }
 
   runs(runs: ReadonlyArray<UserRun>): void {
-    this.publish({ runs }, { _tag: "Runs", runs })
+    this.publish({ _tag: "Runs", runs })
   }
 
   /** Adds a run, or replaces the run with its ID. */
   run(run: UserRun): void {
-    const { runs } = this.current
-    const known = runs.some(({ id }) => id === run.id)
-    const all = known ? runs.map((other) => (other.id === run.id ? run : other)) : [...runs, run]
-    this.publish({ runs: all.slice(-mostRuns) }, { _tag: "Run", run })
+    this.publish({ _tag: "Run", run })
   }
 
   wire(entry: WireEntry): void {
-    // Changed in place: a copy for each message would cost more than the message.
-    const { entries } = this
-    entries.push(entry)
-    this.wireText += entry.text.length
-    while (entries.length > mostWire || this.wireText > mostWireText) {
-      this.wireText -= entries.shift()?.text.length ?? 0
-    }
-    this.publish({}, { _tag: "Wire", entry })
+    this.publish({ _tag: "Wire", entry })
   }
 
   log(entry: Omit<LogEntry, "id">): void {
-    const added = { ...entry, id: ++this.logs }
-    this.publish({ logs: [...this.current.logs, added].slice(-mostLogs) }, { _tag: "Log", entry: added })
+    const text = cut(entry.text, mostLogText)
+    const logger = entry.logger && cut(entry.logger, mostLogText)
+    this.publish({ _tag: "Log", entry: { ...entry, text, logger, id: ++this.logs } })
   }
 
   questions(questions: ReadonlyArray<OpenQuestion>): void {
-    this.publish({ questions }, { _tag: "Questions", questions })
+    this.publish({ _tag: "Questions", questions })
   }
 
+  /** Adds a finding, unless an earlier connection in the same revision had it. */
   finding(finding: BrokenRule): void {
-    const findings = [...this.current.findings, finding].slice(-mostFindings)
-    this.publish({ findings }, { _tag: "Finding", finding })
+    const { key, revision } = finding
+    const isKnown = this.current.findings.some((other) => other.key === key && other.revision === revision)
+    if (!isKnown) this.publish({ _tag: "Finding", finding })
   }
 
   watched(watched: ReadonlyArray<Watched>): void {
-    this.publish({ watched }, { _tag: "Watched", watched })
+    this.publish({ _tag: "Watched", watched })
   }
 
   settings(settings: AnswerSettings): void {
-    this.publish({ settings }, { _tag: "Settings", settings })
+    this.publish({ _tag: "Settings", settings })
   }
 }

@@ -19,9 +19,11 @@ import * as Listening from "./Listening.ts"
 import type { Hooks, Options } from "./Options.ts"
 import type { OpenQuestions } from "./Questions.ts"
 import type { Connected } from "./Runs.ts"
+import * as Watching from "./Watching.ts"
 
 /** The current connection. */
 export interface CurrentConnection extends Connected {
+  readonly watching: Effect.Success<ReturnType<typeof Watching.make>>
   readonly scope: Scope.Scope
 }
 
@@ -117,7 +119,13 @@ const conversation = Effect.fnUntraced(function* <R>(
     Effect.provide(Layer.merge(questions.layer(listening.recorder, roots), options.extensions ?? Layer.empty)),
     Effect.provideService(FetchHttpClient.Fetch, listening.fetch)
   )
-  opened({ client, recorder: listening.recorder, fetch: listening.fetch, scope: yield* Effect.scope })
+  opened({
+    client,
+    recorder: listening.recorder,
+    fetch: listening.fetch,
+    watching: yield* Watching.make(client, board, now),
+    scope: yield* Effect.scope
+  })
   const { instructions, revision, serverCapabilities, serverInfo } = client
   board.connection({
     status: "connected",
@@ -155,7 +163,7 @@ export const make = Effect.fnUntraced(function* <R>(options: Options<R>, parts: 
         closed(wanted, error instanceof Error ? error.message : String(error))
       }
     })
-    return Effect.gen(function* () {
+    const reconnect = Effect.gen(function* () {
       yield* FiberHandle.clear(connecting)
       current = undefined
       board.watched([])
@@ -163,7 +171,11 @@ export const make = Effect.fnUntraced(function* <R>(options: Options<R>, parts: 
       board.connection({ status: "connecting", wanted })
       yield* FiberHandle.run(connecting, ended)
     })
+    // A page that leaves meanwhile must not leave the session without a connection.
+    return Effect.uninterruptible(reconnect)
   }
-  const disconnect = Effect.map(FiberHandle.clear(connecting), () => closed(board.state.connection.wanted))
+  const disconnect = Effect.uninterruptible(
+    Effect.map(FiberHandle.clear(connecting), () => closed(board.state.connection.wanted))
+  )
   return { connect, disconnect, current: () => current }
 })

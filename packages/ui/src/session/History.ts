@@ -1,14 +1,16 @@
 /** Runs from earlier starts, in a file with one run per line. A file that can't be read or written costs only the history. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
 import * as Path from "effect/Path"
-import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { mostRuns, shortened } from "../messages/apply.ts"
 import type { UserRun } from "../messages/Events.ts"
-import { mostRuns } from "./Board.ts"
 
-/** Maximum length of a run in the file, in characters. A longer run is kept without its result. */
+/** Maximum length of a run in the file, in characters. A longer run is kept without its input and result. */
 const mostText = 256 * 1024
+/** How much of the end of the file to read. */
 const mostBytes = 32 * 1024 * 1024
 
 const optional = Schema.optionalKey
@@ -22,6 +24,7 @@ const Stored = Schema.fromJsonString(
     revision: Schema.String,
     startedAt: Schema.Finite,
     status: Schema.Literals(["done", "failed", "cancelled"]),
+    size: optional(Schema.Int),
     took: optional(Schema.Finite),
     progress: Schema.Array(
       Schema.Struct({
@@ -50,7 +53,7 @@ const Stored = Schema.fromJsonString(
     )
   })
 )
-const decode = Schema.decodeUnknownResult(Stored)
+const decode = Schema.decodeUnknownOption(Stored)
 
 export interface RunHistory {
   /** Runs from earlier starts, oldest first. */
@@ -61,7 +64,7 @@ export interface RunHistory {
 
 const line = (run: UserRun): string => {
   const whole = JSON.stringify(run)
-  return whole.length > mostText ? JSON.stringify({ ...run, result: undefined, input: {} }) : whole
+  return `${whole.length > mostText ? JSON.stringify(shortened(run)) : whole}\n`
 }
 
 /** Opens the history in a file, which only its user may read. Without a file, nothing is kept. */
@@ -81,19 +84,21 @@ export const open = Effect.fnUntraced(function* (file: string | undefined) {
     Effect.map(fs.stat(file), ({ size }) => Number(size)),
     () => 0
   )
-  const text = size > mostBytes ? "" : yield* Effect.orElseSucceed(fs.readFileString(file), () => "")
-  const lines = text.split("\n").filter((each) => each !== "")
-  const runs = lines.slice(-mostRuns).flatMap((each) =>
-    Result.getOrElse(
-      Result.map(decode(each), (run) => [run]),
-      () => []
-    )
-  )
+  const offset = Math.max(0, size - mostBytes)
+  const text = yield* Effect.orElseSucceed(Stream.mkString(Stream.decodeText(fs.stream(file, { offset }))), () => "")
+  // The first line may be cut.
+  const lines = text
+    .split("\n")
+    .slice(offset === 0 ? 0 : 1)
+    .filter((each) => each !== "")
+  const runs = lines
+    .slice(-mostRuns)
+    .flatMap((each) => Option.match(decode(each), { onNone: () => [], onSome: (run): ReadonlyArray<UserRun> => [run] }))
   // Keeps the file from growing endlessly.
-  if (size > mostBytes || lines.length > 2 * mostRuns) yield* write(runs.map((run) => `${line(run)}\n`).join(""), "w")
+  if (offset > 0 || lines.length > 2 * mostRuns) yield* write(runs.map(line).join(""), "w")
   const history: RunHistory = {
     runs: runs.map((run, index) => ({ ...run, id: index + 1 })),
-    add: (run) => write(`${line(run)}\n`, "a"),
+    add: (run) => write(line(run), "a"),
     forget: write("", "w")
   }
   return history

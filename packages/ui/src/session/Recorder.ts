@@ -2,21 +2,25 @@
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { HttpInfo, WireEntry } from "../messages/Events.ts"
-import type { Board } from "./Board.ts"
+import { type Board, cut } from "./Board.ts"
 
 /** Maximum length of a message that the page shows, in characters. */
 const mostText = 512 * 1024
+/** Maximum length of a method or ID that the page shows, in characters. */
+const mostName = 200
 /** Maximum number of unanswered requests to remember. */
 const mostOpen = 10_000
 
-const secret = /^(?:authorization|proxy-authorization|cookie|set-cookie)$|api-?key|token|secret/i
+const secret = /auth|cookie|credential|key|passw|secret|signature|token/i
+/** Challenges, which describe a login and contain no secret. */
+const challenge = /-authenticate$/i
 
 /** Headers with their secrets masked. The scheme of a credential is kept. */
 export const masked = (headers: Iterable<readonly [string, string]>): { readonly [name: string]: string } =>
   Object.fromEntries(
     [...headers].map(([name, value]) => [
       name,
-      secret.test(name)
+      secret.test(name) && !challenge.test(name)
         ? value.replace(/^(?:(Bearer|Basic|DPoP)\s+)?.*$/is, (_, scheme) => `${scheme ?? ""} •••`.trim())
         : value
     ])
@@ -27,6 +31,15 @@ interface Asked {
   readonly method: string
   readonly at: number
   readonly run: number | undefined
+}
+
+/** A message from HTTP may be nested too deeply, because it is recorded before the client checks it. */
+const jsonOf = (json: unknown): string => {
+  try {
+    return JSON.stringify(json) ?? ""
+  } catch {
+    return "(nested too deeply to show)"
+  }
 }
 
 let entries = 0
@@ -57,7 +70,7 @@ export class WireRecorder {
   message(from: WireEntry["from"], json: unknown, http?: HttpInfo, relatedTo?: JsonRpc.Id): void {
     if (Array.isArray(json)) return json.forEach((member) => this.message(from, member, http, relatedTo))
     const message = JsonRpc.classify(json)
-    if (JsonRpc.isInvalid(message)) return this.text(from, JSON.stringify(json) ?? "", http)
+    if (JsonRpc.isInvalid(message)) return this.text(from, jsonOf(json), http)
     if (!JsonRpc.isResponse(message)) {
       const { method, params } = message
       const rpcId = JsonRpc.isRequest(message) ? message.id : undefined
@@ -109,12 +122,20 @@ export class WireRecorder {
   }
 
   private add(entry: Omit<WireEntry, "at" | "bytes" | "id" | "revision" | "text">, json: unknown): void {
-    this.push(entry, JSON.stringify(json))
+    this.push(entry, jsonOf(json))
   }
 
   private push(entry: Omit<WireEntry, "at" | "bytes" | "id" | "revision" | "text">, whole: string): void {
-    const text = whole.length > mostText ? `${whole.slice(0, mostText)}…` : whole
-    const { revision } = this.board.state.connection
-    this.board.wire({ ...entry, id: ++entries, at: this.now(), bytes: Buffer.byteLength(whole), revision, text })
+    const { method, rpcId } = entry
+    this.board.wire({
+      ...entry,
+      id: ++entries,
+      at: this.now(),
+      bytes: Buffer.byteLength(whole),
+      revision: this.board.state.connection.revision,
+      method: method && cut(method, mostName),
+      rpcId: typeof rpcId === "string" ? cut(rpcId, mostName) : rpcId,
+      text: cut(whole, mostText)
+    })
   }
 }

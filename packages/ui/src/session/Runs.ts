@@ -10,7 +10,7 @@ import * as FiberMap from "effect/FiberMap"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { UserRun, RunError } from "../messages/Events.ts"
-import type { Board } from "./Board.ts"
+import { type Board, cut } from "./Board.ts"
 import type { RunHistory } from "./History.ts"
 import type { WireRecorder } from "./Recorder.ts"
 
@@ -24,14 +24,25 @@ export interface Connected {
 
 /** Number of progress events and task states that a run keeps. */
 const mostEvents = 50
+/** Maximum length of their messages, and of an error's, in characters. */
+const mostMessage = 2000
+const cutMessage = (message: string | undefined) => message && cut(message, mostMessage)
 
 /** The error, as shown on the page. */
 const errorOf = (error: ClientError): RunError => ({
   tag: error._tag,
-  message: error.message,
+  message: cut(error.message, mostMessage),
   ...("code" in error && typeof error.code === "number" ? { code: error.code } : undefined),
   ...("data" in error ? { data: error.data } : undefined)
 })
+
+const outcomeOf = (exit: Exit.Exit<unknown, ClientError>): Pick<UserRun, "error" | "result" | "status"> => {
+  if (Exit.isSuccess(exit)) return { status: "done", result: exit.value }
+  if (Cause.hasInterruptsOnly(exit.cause)) return { status: "cancelled" }
+  const failure = Option.getOrUndefined(Exit.findErrorOption(exit))
+  const error = failure === undefined ? { tag: "Defect", message: Cause.pretty(exit.cause) } : errorOf(failure)
+  return { status: error.tag === "TaskCancelled" ? "cancelled" : "failed", error }
+}
 
 /** A request before it is sent. */
 export type UserRequest = Pick<UserRun, "asTask" | "input" | "kind" | "name">
@@ -68,20 +79,16 @@ class LiveRun {
       onSend: (id) => recorder.belongs(this.current.id, id),
       onProgress: ({ message, progress, total }) =>
         this.change({
-          progress: [...this.current.progress, { at: this.now(), progress, total, message }].slice(-mostEvents)
+          progress: [...this.current.progress, { at: this.now(), progress, total, message: cutMessage(message) }].slice(
+            -mostEvents
+          )
         })
     }
   }
 
   end(exit: Exit.Exit<unknown, ClientError>): UserRun {
-    const took = this.now() - this.current.startedAt
-    if (Exit.isSuccess(exit)) this.change({ status: "done", took, result: exit.value })
-    else if (Cause.hasInterruptsOnly(exit.cause)) this.change({ status: "cancelled", took })
-    else {
-      const error = Option.getOrUndefined(Exit.findErrorOption(exit))
-      const shown = error === undefined ? { tag: "Defect", message: Cause.pretty(exit.cause) } : errorOf(error)
-      this.change({ status: shown.tag === "TaskCancelled" ? "cancelled" : "failed", took, error: shown })
-    }
+    const ended = { ...this.current, ...outcomeOf(exit), took: this.now() - this.current.startedAt }
+    this.change({ ...ended, size: JSON.stringify(ended).length })
     return this.current
   }
 }
@@ -98,7 +105,9 @@ const call =
       const followed = Stream.runForEach(states, ({ message, status }) =>
         Effect.sync(() =>
           run.change({
-            tasks: [...run.current.tasks, { at: run.now(), id, status, message }].slice(-mostEvents)
+            tasks: [...run.current.tasks, { at: run.now(), id, status, message: cutMessage(message) }].slice(
+              -mostEvents
+            )
           })
         )
       )

@@ -4,6 +4,7 @@ import type { Root } from "@effect-mcp/protocol/model/Root"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Scope from "effect/Scope"
 import * as SubscriptionRef from "effect/SubscriptionRef"
@@ -14,7 +15,6 @@ import * as History from "./History.ts"
 import type { Options } from "./Options.ts"
 import { OpenQuestions } from "./Questions.ts"
 import * as Runs from "./Runs.ts"
-import * as Watching from "./Watching.ts"
 
 /** The command cannot be executed now. `message` says why. */
 export class CommandUnavailable extends Data.TaggedError("CommandUnavailable")<{ readonly message: string }> {}
@@ -40,12 +40,31 @@ const unavailable = (message: string) => Effect.fail(new CommandUnavailable({ me
 interface Doing {
   readonly board: Board
   readonly runs: Effect.Success<ReturnType<typeof Runs.make>>
-  readonly watching: Effect.Success<ReturnType<typeof Watching.make>>
   readonly view: Options["view"]
 }
 
+/** Maximum number of views that are served at once. The oldest is closed. */
+const mostViews = 8
+
+/** Returns a function that serves a view in a scope that a connection's end closes, or a later view. */
+const opening = (view: NonNullable<Options["view"]>) => {
+  const open: Array<Scope.Closeable> = []
+  return Effect.fnUntraced(function* (
+    { client, scope }: Connections.CurrentConnection,
+    tool: string,
+    args: { readonly [name: string]: unknown }
+  ) {
+    const own = yield* Scope.fork(scope)
+    open.push(own)
+    const [oldest] = open.length > mostViews ? open.splice(0, 1) : []
+    if (oldest !== undefined) yield* Scope.close(oldest, Exit.void)
+    return yield* Scope.provide(view(client, tool, args), own)
+  })
+}
+
 /** Executes commands that need a connection. */
-const talking = ({ board, runs, view, watching }: Doing) => {
+const talking = ({ board, runs, view }: Doing) => {
+  const openView = view && opening(view)
   const start = (connection: Runs.Connected, begun: Runs.UserRequest) =>
     Effect.map(runs.start(connection, begun), (run): Answer => ({ run }))
 
@@ -53,7 +72,7 @@ const talking = ({ board, runs, view, watching }: Doing) => {
     connection: Connections.CurrentConnection,
     command: Talk
   ): Effect.Effect<Answer, { readonly message: string }> => {
-    const { client, scope } = connection
+    const { client, watching } = connection
     switch (command._tag) {
       case "Call": {
         const { arguments: input, task, tool } = command
@@ -73,13 +92,13 @@ const talking = ({ board, runs, view, watching }: Doing) => {
         return Effect.map(client.complete({ ref, argument, ...context }), ({ values }) => ({ values }))
       }
       case "Watch":
-        return Effect.as(command.on ? watching.watch(client, command.uri) : watching.unwatch(command.uri), nothing)
+        return Effect.as(command.on ? watching.watch(command.uri) : watching.unwatch(command.uri), nothing)
       case "LogLevel":
         return Effect.as(client.setLogLevel(command.level), nothing)
       default:
-        return view === undefined
+        return openView === undefined
           ? unavailable("Views can't be opened here")
-          : Effect.map(Scope.provide(view(client, command.tool, command.arguments), scope), (url) => ({ url }))
+          : Effect.map(openView(connection, command.tool, command.arguments), (url) => ({ url }))
     }
   }
 }
@@ -100,9 +119,8 @@ export const make = Effect.fnUntraced(function* <R>(options: Options<R>) {
   const questions = new OpenQuestions(board, now)
   const connections = yield* Connections.make(options, { board, questions, roots, now })
   const runs = yield* Runs.make(board, history, now)
-  const watching = yield* Watching.make(board, now)
 
-  const talk = talking({ board, runs, watching, view })
+  const talk = talking({ board, runs, view })
 
   const perform = (command: PageCommand): Effect.Effect<Answer, { readonly message: string }> => {
     switch (command._tag) {
@@ -137,7 +155,17 @@ export const make = Effect.fnUntraced(function* <R>(options: Options<R>) {
   yield* connections.connect(revision ?? null)
   const session: UiSession = {
     board,
-    perform: (command) => Effect.mapError(perform(command), ({ message }) => new CommandUnavailable({ message }))
+    perform: (command) =>
+      Effect.suspend(() => perform(command)).pipe(
+        // A program's function may throw.
+        Effect.catchDefect((defect) =>
+          Effect.andThen(
+            Effect.logError(`The command ${command._tag} failed`, defect),
+            unavailable(`The command ${command._tag} failed: ${String(defect)}`)
+          )
+        ),
+        Effect.mapError(({ message }) => new CommandUnavailable({ message }))
+      )
   }
   return session
 })

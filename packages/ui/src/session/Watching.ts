@@ -6,14 +6,14 @@ import * as Stream from "effect/Stream"
 import type { Watched } from "../messages/Events.ts"
 import type { Board } from "./Board.ts"
 
-/** Creates a session's watches. A watch ends with its connection. */
-export const make = Effect.fnUntraced(function* (board: Board, now: () => number) {
+/** Creates a connection's watches, which end with the scope. */
+export const make = Effect.fnUntraced(function* (client: McpClient.Client, board: Board, now: () => number) {
   const fibers = yield* FiberMap.make<string>()
   const found = (uri: string) => board.state.watched.find((each) => each.uri === uri)
   const others = (uri: string) => board.state.watched.filter((each) => each.uri !== uri)
   const change = (uri: string, part: Partial<Watched>): void =>
     board.watched([...others(uri), { uri, updates: 0, changedAt: now(), ...found(uri), ...part }])
-  const follow = (client: McpClient.Client, uri: string) =>
+  const follow = (uri: string) =>
     client.watchResource(uri).pipe(
       Stream.runForEach(({ _tag }) => {
         change(uri, { updates: (found(uri)?.updates ?? 0) + (_tag === "Updated" ? 1 : 0), changedAt: now() })
@@ -21,11 +21,17 @@ export const make = Effect.fnUntraced(function* (board: Board, now: () => number
           change(uri, { contents, error: undefined })
         )
       }),
-      Effect.catch(({ message }) => Effect.sync(() => change(uri, { error: message }))),
-      Effect.onInterrupt(() => Effect.sync(() => board.watched(others(uri))))
+      Effect.match({
+        onSuccess: () => change(uri, { error: "The server ended the subscription" }),
+        onFailure: ({ message }) => change(uri, { error: message })
+      })
     )
   return {
-    watch: (client: McpClient.Client, uri: string) => FiberMap.run(fibers, uri, follow(client, uri)),
-    unwatch: (uri: string) => FiberMap.remove(fibers, uri)
+    watch: (uri: string) => FiberMap.run(fibers, uri, follow(uri), { onlyIfMissing: true }),
+    unwatch: (uri: string) =>
+      Effect.andThen(
+        FiberMap.remove(fibers, uri),
+        Effect.sync(() => board.watched(others(uri)))
+      )
   }
 })

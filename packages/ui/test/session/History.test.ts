@@ -62,6 +62,30 @@ describe("History", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
+  it.effect("The latest runs of a long file are there at the next start", () =>
+    Effect.gen(function* () {
+      const file = yield* inFolder
+      const history = yield* History.open(file)
+      for (let id = 1; id <= 180; id++) yield* history.add(run(id, "x".repeat(200_000)))
+      const { runs } = yield* History.open(file)
+      assert.strictEqual(runs.at(-1)?.name, "tool 180")
+      assert.isAbove(runs.length, 100)
+      const fs = yield* FileSystem.FileSystem
+      assert.isAtMost(Number((yield* fs.stat(file)).size), 32 * 1024 * 1024)
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
+  )
+
+  it.effect("The data of an error does not make the file long", () =>
+    Effect.gen(function* () {
+      const file = yield* inFolder
+      const history = yield* History.open(file)
+      yield* history.add({ ...run(1), error: { tag: "McpError", message: "no", data: "x".repeat(1_000_000) } })
+      const fs = yield* FileSystem.FileSystem
+      assert.isAtMost(Number((yield* fs.stat(file)).size), 1000)
+      assert.strictEqual((yield* History.open(file)).runs[0]?.error?.message, "no")
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
+  )
+
   it.effect("Forgetting empties the file", () =>
     Effect.gen(function* () {
       const file = yield* inFolder

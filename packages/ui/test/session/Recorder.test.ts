@@ -48,12 +48,51 @@ describe("WireRecorder", () => {
     assert.strictEqual(board.state.wire.at(-1)?.bytes, 1_000_000)
   })
 
+  it("Names and logs of a server are cut", () => {
+    const { board, recorder } = recording()
+    const long = "z".repeat(1_000_000)
+    recorder.message("server", { jsonrpc: "2.0", id: long, method: long })
+    board.log({ at: 0, source: "log", level: "info", logger: long, text: long })
+    const [entry] = board.state.wire
+    assert.strictEqual(entry?.method?.length, 201)
+    assert.strictEqual(String(entry?.rpcId).length, 201)
+    const [log] = board.state.logs
+    assert.isAtMost((log?.text.length ?? 0) + (log?.logger?.length ?? 0), 10_000)
+  })
+
+  it("A message that is nested too deeply is recorded", () => {
+    const { board, recorder } = recording()
+    const depth = 20_000
+    recorder.message("server", JSON.parse(`{"jsonrpc":"2.0","id":1,"result":${"[".repeat(depth)}${"]".repeat(depth)}}`))
+    assert.strictEqual(board.state.wire[0]?.kind, "result")
+  })
+
+  it("A finding of an earlier connection is not added again", () => {
+    const { board } = recording()
+    const finding = { key: "k", rule: "r", level: "MUST", text: "", detail: "", at: 0 }
+    board.finding({ ...finding, revision: "2025-11-25" })
+    board.finding({ ...finding, revision: "2025-11-25", at: 1 })
+    board.finding({ ...finding, revision: "2025-06-18" })
+    assert.strictEqual(board.state.findings.length, 2)
+  })
+
   it("Secrets in headers are masked", () => {
-    const given = { Authorization: "Bearer abc", cookie: "a=b", "X-Api-Key": "k", "mcp-session-id": "s" }
+    const given = {
+      Authorization: "Bearer abc",
+      cookie: "a=b",
+      "X-Api-Key": "k",
+      "x-auth": "p",
+      "x-password": "p",
+      "www-authenticate": 'Bearer resource_metadata="https://a"',
+      "mcp-session-id": "s"
+    }
     assert.deepStrictEqual(masked(Object.entries(given)), {
       Authorization: "Bearer •••",
       cookie: "•••",
       "X-Api-Key": "•••",
+      "x-auth": "•••",
+      "x-password": "•••",
+      "www-authenticate": 'Bearer resource_metadata="https://a"',
       "mcp-session-id": "s"
     })
   })

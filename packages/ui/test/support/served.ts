@@ -37,18 +37,26 @@ export const npmServer = (name: string): string =>
     .resolve(`@modelcontextprotocol/server-${name}/package.json`)
     .replace(/package\.json$/, "dist/index.js")
 
-/** Serves the page of a server in this process. `change` changes the client's end of the wire. */
-export const ofServer = Effect.fnUntraced(function* <R>(
+/** Connects to a server in this process. `change` changes the client's end of the wire. */
+export const connecting = Effect.fnUntraced(function* <R>(
   features: McpServer.Options<never, R>["features"],
-  options: Partial<Ui.Options> = {},
   change: (transport: Transport) => Transport = (same) => same
 ) {
   const built = yield* Layer.build(McpServer.layer({ name: "ours", version: "1.0.0", features }))
   const { connect } = Context.get(built, McpServer.McpServer)
-  const connected = Effect.gen(function* () {
+  return Effect.gen(function* () {
     const [near, far] = yield* Memory.pair()
     yield* connect(far)
     return change(near)
   })
+})
+
+/** Serves the page of a server in this process. */
+export const ofServer = Effect.fnUntraced(function* <R>(
+  features: McpServer.Options<never, R>["features"],
+  options: Partial<Ui.Options> = {},
+  change?: (transport: Transport) => Transport
+) {
+  const connected = yield* connecting(features, change)
   return yield* provided(Ui.serve({ name: "ours", connect: () => connected, ...options }))
 })
