@@ -21,9 +21,11 @@ import { Output } from "../terminal/Output.ts"
 
 const host = "127.0.0.1"
 
-/** The file that keeps a server's runs. */
-const historyOf = ({ name }: CommandTarget): string =>
-  path.join(stateFolder("ui"), `${createHash("sha256").update(name).digest("hex").slice(0, 32)}.jsonl`)
+/** The file that keeps a server's runs. A command is another server in another folder, a URL is not. */
+const historyOf = ({ mayDemandLogin, name }: CommandTarget, cwd: string | undefined): string => {
+  const key = mayDemandLogin === true ? name : `${name}\n${path.resolve(cwd ?? ".")}`
+  return path.join(stateFolder("ui"), `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.jsonl`)
+}
 
 /** The target behind a gateway, so that a connected page doesn't notice when the target restarts. */
 export const behind = (target: CommandTarget, gateway: Served): CommandTarget => ({
@@ -54,7 +56,7 @@ export const show = Effect.fnUntraced(function* (
       revision,
       roots: yield* rootsOf(settings.roots),
       replies: sample === undefined ? [] : [sample],
-      history: history ? historyOf(target) : undefined,
+      history: history ? historyOf(target, cwd) : undefined,
       extensions: AppHost.declaration,
       view: (client, tool, args) => Effect.map(LocalPage.serve(client, { tool, arguments: args }), (page) => page.url)
     })

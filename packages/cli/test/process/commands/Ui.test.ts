@@ -24,14 +24,14 @@ const project = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
 )
 
-/** Starts the command in a folder, which also keeps its state, and returns the URL that it prints. */
-const started = (folder: string, ...args: ReadonlyArray<string>) =>
+/** Starts the command in a folder and returns the URL that it prints. `state` is the folder for its state. */
+const startedWith = (state: string, folder: string, ...args: ReadonlyArray<string>) =>
   Effect.flatMap(
     Effect.acquireRelease(
       Effect.sync(() =>
         spawn(process.execPath, [main, ...args], {
           cwd: folder,
-          env: { ...process.env, ...compileCache, NO_COLOR: "1", XDG_STATE_HOME: join(folder, "state") },
+          env: { ...process.env, ...compileCache, NO_COLOR: "1", XDG_STATE_HOME: join(state, "state") },
           stdio: ["pipe", "pipe", "ignore"]
         })
       ),
@@ -47,6 +47,8 @@ const started = (folder: string, ...args: ReadonlyArray<string>) =>
         () => new Promise<string>((resolve) => createInterface({ input: stdout }).once("line", (url) => resolve(url)))
       )
   )
+
+const started = (folder: string, ...args: ReadonlyArray<string>) => startedWith(folder, folder, ...args)
 
 /** Reads the events of the page until one contains the text. */
 const until = (url: string, text: string) =>
@@ -87,6 +89,9 @@ describe("effect-mcp ui", () => {
       yield* Effect.scoped(run)
       const url = yield* started(folder, ...args)
       assert.include(yield* until(url, '"_tag":"Snapshot"'), '"status":"done"')
+      // The same command in another folder is another server.
+      const other = yield* startedWith(folder, yield* project, ...args)
+      assert.notInclude(yield* until(other, '"_tag":"Snapshot"'), '"status":"done"')
     }).pipe(Effect.scoped)
   )
 
