@@ -3,7 +3,7 @@ import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import type { ResourceTemplate } from "@effect-mcp/protocol/model/Resource"
 import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import * as Result from "effect/Result"
-import { useId, useMemo, useState } from "preact/hooks"
+import { useId, useMemo, useRef, useState } from "preact/hooks"
 import { line } from "./format.ts"
 import { About, isConnected, Recent } from "./Parts.tsx"
 import { link, route } from "./route.ts"
@@ -26,11 +26,15 @@ const CompletedField = ({ change, description, name: of, ref, required, values }
   const [suggested, suggest] = useState<ReadonlyArray<string>>([])
   const hasCompletions =
     connection.value.capabilities?.completions !== undefined || connection.value.revision === "2024-11-05"
+  const asked = useRef(0)
   const ask = async (value: string) => {
     if (!hasCompletions) return
+    const at = ++asked.current
     const { [of]: _, ...others } = values
     const answer = await send({ _tag: "Complete", ref, argument: { name: of, value }, others })
-    suggest(Array.isArray(answer?.["values"]) ? answer["values"].filter((each) => typeof each === "string") : [])
+    // An older answer may arrive later.
+    if (at === asked.current)
+      suggest(Array.isArray(answer?.["values"]) ? answer["values"].filter((each) => typeof each === "string") : [])
   }
   return (
     <div class="field">

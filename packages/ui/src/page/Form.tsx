@@ -52,6 +52,8 @@ const ArrayField = ({
   )
 }
 
+const grouped: ReadonlyArray<FieldKind["_tag"]> = ["Array", "Many", "Object", "Union"]
+
 const escaped = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")
 
 const ObjectField = ({
@@ -119,14 +121,15 @@ const fits = ({ schema }: Variant, root: JsonObject, value: unknown): boolean =>
 
 const UnionField = (props: Edited & Extract<FieldKind, { readonly _tag: "Union" }>) => {
   const { change, id, name, required, root, value, variants } = props
-  const [chosen, choose] = useState(() =>
-    value === undefined && !required
-      ? -1
-      : Math.max(
-          0,
-          variants.findIndex((each) => fits(each, root, value))
-        )
-  )
+  const [chosen, choose] = useState(() => {
+    if (value !== undefined) {
+      const fitting = variants.findIndex((each) => fits(each, root, value))
+      return Math.max(0, fitting)
+    }
+    // A group without a value isn't opened, because it may contain itself.
+    const [first] = variants
+    return required && first !== undefined && !grouped.includes(kindOf(first.schema, root)._tag) ? 0 : -1
+  })
   const variant = variants[chosen]
   return (
     <div class="nested">
@@ -140,7 +143,7 @@ const UnionField = (props: Edited & Extract<FieldKind, { readonly _tag: "Union" 
           change(at < 0 ? undefined : initial(variants[at]?.schema, root))
         }}
       >
-        {required ? null : <option value="-1">(not set)</option>}
+        {required && chosen >= 0 ? null : <option value="-1">(not set)</option>}
         {variants.map(({ title }, at) => (
           <option key={at} value={String(at)}>
             {line(title, 100)}
@@ -179,8 +182,6 @@ const Editor = (props: Edited) => {
   }
 }
 
-const grouped: ReadonlyArray<FieldKind["_tag"]> = ["Array", "Many", "Object", "Union"]
-
 /** A labelled control with its description, limits and violations. */
 export const Field = (props: FieldProps) => {
   const { change, name, path, remove, required, root, value, violations } = props
@@ -190,7 +191,7 @@ export const Field = (props: FieldProps) => {
   const kind = props.depth > mostDepth ? "Json" : kindOf(schema, root)._tag
   const own = violations.filter((each) => each.path === path)
   const hint = limits(schema)
-  const isMissing = value === undefined && !required && (kind === "Object" || kind === "Array")
+  const isMissing = value === undefined && (kind === "Object" || kind === "Array")
   const label = (
     <>
       <span class="name">{line(name, 100)}</span>

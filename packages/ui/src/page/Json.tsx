@@ -4,6 +4,8 @@ import { line } from "./format.ts"
 
 /** Number of members, and length of a string, to show at first. */
 const mostMembers = 100
+/** Number of members to open at first on each level of the tree. */
+const mostOpen = 1000
 const mostText = 2000
 
 const Leaf = ({ value }: { readonly value: unknown }) => {
@@ -30,21 +32,23 @@ const summary = (value: object): string => {
 }
 
 const Node = ({
-  depth,
   name,
   open,
+  room = mostOpen,
   value
 }: {
   readonly name?: string
   readonly value: unknown
+  /** Levels to open at first. */
   readonly open: number
-  readonly depth: number
+  /** This node's share of `mostOpen`. */
+  readonly room?: number
 }) => {
-  const isTree = typeof value === "object" && value !== null && Object.keys(value).length > 0
-  const [isOpen, setOpen] = useState(depth < open)
+  const count = typeof value === "object" && value !== null ? Object.keys(value).length : 0
+  const [isOpen, setOpen] = useState(open > 0 && (room === mostOpen || count <= room))
   const [shown, setShown] = useState(mostMembers)
   const label = name === undefined ? null : <span class="json-key">{line(name, 120)}: </span>
-  if (!isTree) {
+  if (typeof value !== "object" || value === null || count === 0) {
     return (
       <div class="json-row">
         {label}
@@ -66,7 +70,15 @@ const Node = ({
       {isOpen
         ? members
             .slice(0, shown)
-            .map(([key, member]) => <Node key={key} name={key} value={member} open={open} depth={depth + 1} />)
+            .map(([key, member]) => (
+              <Node
+                key={key}
+                name={key}
+                value={member}
+                open={open - 1}
+                room={Math.floor(room / Math.max(2, Math.min(count, mostMembers)))}
+              />
+            ))
         : null}
       {isOpen && members.length > shown ? (
         <button type="button" class="small" onClick={() => setShown(shown + 1000)}>
@@ -80,6 +92,6 @@ const Node = ({
 /** `open` levels of the tree are open at first. */
 export const Json = ({ open = 2, value }: { readonly value: unknown; readonly open?: number }) => (
   <div class="json">
-    <Node value={value} open={open} depth={0} />
+    <Node value={value} open={open} />
   </div>
 )

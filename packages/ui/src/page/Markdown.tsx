@@ -1,16 +1,27 @@
 /** The server's Markdown, as elements and never as HTML. Raw HTML is shown as text, images are links, and links ask before they open. */
-import { lexer, type MarkedToken, type Token, type Tokens } from "marked"
+import { Lexer, type MarkedToken, type Token, type Tokens } from "marked"
 import type { ComponentChildren } from "preact"
+import { useMemo } from "preact/hooks"
 import { line } from "./format.ts"
 import { leaving } from "./state.ts"
 
 /** Maximum number of characters to render. */
-const mostText = 100_000
+const mostText = 50_000
+/** Maximum length of a paragraph to format, because the parser's time grows with its square. */
+const mostInline = 4000
 
-/** A link that shows its address before the browser follows it. Links with schemes other than web and mail are shown as text. */
+class BoundedLexer extends Lexer {
+  override inlineTokens(text: string, tokens: Array<Token> = []): Array<Token> {
+    if (text.length <= mostInline) return super.inlineTokens(text, tokens)
+    tokens.push({ type: "text", raw: text, text, escaped: false })
+    return tokens
+  }
+}
+
+/** A link that shows its address, in ASCII, before the browser follows it. Links with schemes other than web and mail are shown as text. */
 export const Leave = ({ children, href }: { readonly href: string; readonly children?: ComponentChildren }) =>
   /^(?:https?|mailto):/i.test(href) && URL.canParse(href) ? (
-    <button type="button" class="link" title={line(href)} onClick={() => (leaving.value = href)}>
+    <button type="button" class="link" title={line(href)} onClick={() => (leaving.value = new URL(href).href)}>
       {children ?? line(href)}
     </button>
   ) : (
@@ -138,17 +149,24 @@ const Part = ({ token }: { readonly token: Token }) => {
 export const isMarkdown = (text: string): boolean =>
   /^#{1,6} |^```|^\s*[-*] \S|^\d+\. \S|\*\*\S|\[[^\]]+\]\([^)]+\)|^\|.+\|$/m.test(text)
 
-export const Markdown = ({ text }: { readonly text: string }) => {
-  let tokens: ReadonlyArray<Token>
+/** Returns the tokens of a text, or `undefined` for a text that exhausts the parser. */
+export const tokensOf = (text: string): ReadonlyArray<Token> | undefined => {
   try {
-    tokens = lexer(text.slice(0, mostText))
+    return new BoundedLexer().lex(text)
   } catch {
-    // A text that exhausts the parser is shown unchanged.
-    return <pre tabIndex={0}>{text}</pre>
+    return undefined
   }
-  return (
+}
+
+export const Markdown = ({ text }: { readonly text: string }) => {
+  const start = text.slice(0, mostText)
+  const tokens = useMemo(() => tokensOf(start), [start])
+  return tokens === undefined ? (
+    <pre tabIndex={0}>{start}</pre>
+  ) : (
     <div class="markdown">
       <Inline tokens={tokens} />
+      {text.length > mostText ? <p class="quiet">{text.length - mostText} more characters</p> : null}
     </div>
   )
 }

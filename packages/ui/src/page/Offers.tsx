@@ -179,19 +179,20 @@ export const ResourceView = ({ resource, uri }: { readonly uri: string; readonly
 export const Offer = () => {
   const { item, view } = route.value
   const { prompts, resources, templates, tools } = lists.value
+  const isHere = (of: string) => of.toWellFormed() === item
   const key = `${view} ${item} ${JSON.stringify(route.value.args ?? null)}`
   if (view === "resource")
-    return <ResourceView key={key} uri={item} resource={resources.find(({ uri }) => uri === item)} />
+    return <ResourceView key={key} uri={item} resource={resources.find(({ uri }) => isHere(uri))} />
   if (view === "tool") {
-    const tool = tools.find((each) => each.name === item)
+    const tool = tools.find((each) => isHere(each.name))
     if (tool !== undefined) return <ToolView key={key} tool={tool} />
   }
   if (view === "template") {
-    const template = templates.find((each) => each.uriTemplate === item)
+    const template = templates.find((each) => isHere(each.uriTemplate))
     if (template !== undefined) return <TemplateView key={key} template={template} />
   }
   if (view === "prompt") {
-    const prompt = prompts.find((each) => each.name === item)
+    const prompt = prompts.find((each) => isHere(each.name))
     if (prompt !== undefined) return <PromptView key={key} prompt={prompt} />
   }
   return (

@@ -1,5 +1,8 @@
 /** Parts that the views of tools, resources and prompts share. */
+import type { ComponentChildren } from "preact"
+import { useErrorBoundary } from "preact/hooks"
 import type { UserRun } from "../messages/Events.ts"
+import { line } from "./format.ts"
 import { Json } from "./Json.tsx"
 import { Markdown } from "./Markdown.tsx"
 import { link } from "./route.ts"
@@ -22,6 +25,16 @@ export const Recent = ({ kind, of }: { readonly kind: UserRun["kind"]; readonly 
         ))}
       {own.length > mostRuns ? <a href={link("history")}>{own.length - mostRuns} earlier runs</a> : null}
     </>
+  )
+}
+
+/** Shows an error instead of children that can't be shown, so that a value of the server never costs the whole page. */
+export const Guarded = ({ children }: { readonly children: ComponentChildren }) => {
+  const [error] = useErrorBoundary()
+  return error === undefined ? (
+    <>{children}</>
+  ) : (
+    <p class="violation pad">This part of the page can't be shown: {line(String(error), 300)}</p>
   )
 }
 

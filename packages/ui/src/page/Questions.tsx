@@ -8,6 +8,7 @@ import { SchemaForm, useViolations } from "./Form.tsx"
 import { line } from "./format.ts"
 import { Json } from "./Json.tsx"
 import { Leave } from "./Markdown.tsx"
+import { Guarded } from "./Parts.tsx"
 import { link } from "./route.ts"
 import { initial, isObject, text } from "./schema.ts"
 import { connection, questions, send } from "./state.ts"
@@ -153,13 +154,15 @@ const One = ({ question }: { readonly question: OpenQuestion }) => {
         {run === undefined ? null : <a href={link("run", run)}>Run {run}</a>}
       </header>
       {typeof params["message"] === "string" ? <p>{params["message"].slice(0, 4000)}</p> : null}
-      {kind === "form" ? (
-        <FormQuestion question={question} />
-      ) : kind === "url" ? (
-        <UrlQuestion question={question} />
-      ) : (
-        <SamplingQuestion question={question} />
-      )}
+      <Guarded>
+        {kind === "form" ? (
+          <FormQuestion question={question} />
+        ) : kind === "url" ? (
+          <UrlQuestion question={question} />
+        ) : (
+          <SamplingQuestion question={question} />
+        )}
+      </Guarded>
     </section>
   )
 }

@@ -1,6 +1,6 @@
 /** A run: its progress, tasks, result and error, and how to repeat, compare and copy it. */
 import { structuredPatch } from "diff"
-import { useEffect, useState } from "preact/hooks"
+import { useEffect, useMemo, useState } from "preact/hooks"
 import type { UserRun } from "../messages/Events.ts"
 import { Shown } from "./Content.tsx"
 import { asCommand, asTest } from "./copies.ts"
@@ -86,10 +86,11 @@ const Tasks = ({ run: { tasks } }: { readonly run: UserRun }) =>
 const pretty = (run: UserRun): string => JSON.stringify(run.result ?? run.error ?? null, null, 2).slice(0, mostCompared)
 
 const Diff = ({ other, run }: { readonly run: UserRun; readonly other: UserRun }) => {
-  const { hunks } = structuredPatch("before", "after", `${pretty(other)}\n`, `${pretty(run)}\n`, undefined, undefined, {
-    context: 2,
-    maxEditLength: 5000
-  }) ?? { hunks: [] }
+  const hunks = useMemo(() => {
+    const limits = { context: 2, maxEditLength: 5000 }
+    const texts = [`${pretty(other)}\n`, `${pretty(run)}\n`] as const
+    return structuredPatch("before", "after", ...texts, undefined, undefined, limits)?.hunks ?? []
+  }, [other, run])
   if (hunks.length === 0) return <p class="quiet">Both results are the same, or they differ in too many lines.</p>
   return (
     <pre class="diff" tabIndex={0} aria-label="Differences">
@@ -190,7 +191,7 @@ const Actions = ({ run }: { readonly run: UserRun }) => {
 }
 
 export const RunView = ({ run }: { readonly run: UserRun }) => {
-  const { error, id, input, kind, name: of, result, revision, startedAt, status, took } = run
+  const { error, id, input, kind, name: of, result, revision, size, startedAt, status, took } = run
   const tool = kind === "tool" ? lists.value.tools.find((each) => each.name === of) : undefined
   return (
     <section class="card run" aria-label={`Run ${id}`} data-run={id}>
@@ -217,6 +218,7 @@ export const RunView = ({ run }: { readonly run: UserRun }) => {
         </section>
       )}
       {result === undefined ? null : <Shown kind={kind} result={result} schema={tool?.outputSchema} />}
+      {size === 0 ? <p class="quiet">The result was too long to keep.</p> : null}
       {Object.keys(input).length === 0 ? null : (
         <details class="part">
           <summary>Arguments</summary>

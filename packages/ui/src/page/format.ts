@@ -27,6 +27,9 @@ export const day = (at: number): string =>
 
 /** One line of text, truncated if it is long. Control characters and changes of direction become visible. */
 export const line = (text: string, most = 200): string => {
-  const flat = text.replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (c) => (/\s/.test(c) ? " " : "�"))
-  return flat.length > most ? `${flat.slice(0, most)}…` : flat
+  const start = text.slice(0, most)
+  const flat = start.replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (c) =>
+    /\s/.test(c) ? " " : "�"
+  )
+  return text.length > most ? `${flat}…` : flat
 }

@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks"
 import { line } from "./format.ts"
 import { Offer } from "./Offers.tsx"
 import { Answers, Findings, History, Logs, OneRun, Overview } from "./Pages.tsx"
+import { Guarded } from "./Parts.tsx"
 import { Questions } from "./Questions.tsx"
 import * as Route from "./route.ts"
 import { link, route, type ViewName } from "./route.ts"
@@ -29,7 +30,7 @@ import { Wire } from "./Wire.tsx"
 const search = signal("")
 
 const Item = ({ item, title, view }: { readonly view: ViewName; readonly item: string; readonly title: string }) => {
-  const isHere = route.value.view === view && route.value.item === item
+  const isHere = route.value.view === view && route.value.item === item.toWellFormed()
   return (
     <li>
       <a href={link(view, item)} title={line(item, 300)} aria-current={isHere ? "page" : undefined}>
@@ -65,6 +66,7 @@ const Group = ({
         ))}
       </ul>
       {found.length === 0 ? <p class="quiet pad">Nothing matches.</p> : null}
+      {found.length > mostItems ? <p class="quiet pad">{found.length - mostItems} more. Search to find them.</p> : null}
     </section>
   )
 }
@@ -248,9 +250,11 @@ const App = () => (
     <Menu />
     <main id="main" tabIndex={-1}>
       <Questions />
-      {ready.value ? <Main /> : <p class="quiet pad">Loading …</p>}
+      <Guarded key={location.hash}>{ready.value ? <Main /> : <p class="quiet pad">Loading …</p>}</Guarded>
     </main>
-    <Wire />
+    <Guarded>
+      <Wire />
+    </Guarded>
     <Tabs />
     <p class="toast" role="status">
       {toast.value}

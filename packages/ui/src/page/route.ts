@@ -1,22 +1,7 @@
 /** The view that the address names, after its `#`. */
 import { signal } from "@preact/signals"
 
-/** Kinds of views. */
-export type ViewName =
-  | "answers"
-  | "findings"
-  | "history"
-  | "logs"
-  | "menu"
-  | "overview"
-  | "prompt"
-  | "resource"
-  | "run"
-  | "template"
-  | "tool"
-  | "wire"
-
-const views: ReadonlyArray<ViewName> = [
+const views = [
   "answers",
   "findings",
   "history",
@@ -29,7 +14,10 @@ const views: ReadonlyArray<ViewName> = [
   "template",
   "tool",
   "wire"
-]
+] as const
+
+/** Kinds of views. */
+export type ViewName = (typeof views)[number]
 
 /** A view, the item that it shows, and the arguments that its form starts with. */
 export interface Address {
@@ -61,9 +49,9 @@ export const parse = (hash: string): Address => {
   return { view, item: decoded(rest.join("/")), args }
 }
 
-/** The address of a view. */
+/** The address of a view. A name that is not well-formed Unicode can't be part of an address unchanged. */
 export const link = (view: ViewName, item: string | number = "", args?: Address["args"]): string => {
-  const path = item === "" ? `#/${view}` : `#/${view}/${encodeURIComponent(item)}`
+  const path = item === "" ? `#/${view}` : `#/${view}/${encodeURIComponent(String(item).toWellFormed())}`
   return args === undefined ? path : `${path}?args=${encodeURIComponent(JSON.stringify(args))}`
 }
 

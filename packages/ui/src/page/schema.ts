@@ -3,6 +3,8 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 
 /** Maximum nesting of forms and examples. Anything deeper is edited as JSON. */
 export const mostDepth = 8
+/** Maximum number of values in a first value or an example. */
+const mostValues = 1000
 
 export const isObject: (value: unknown) => value is JsonObject = isJsonObject
 
@@ -22,27 +24,43 @@ const lookup = (root: JsonObject, pointer: string): unknown =>
       return isObject(at) && Object.hasOwn(at, part) ? at[part] : undefined
     }, root)
 
-/** Follows local references and merges `allOf`. A schema that can't be followed accepts anything. */
-export const resolve = (schema: unknown, root: JsonObject, depth = 0): JsonObject => {
-  if (!isObject(schema) || depth > 16) return {}
-  const { $ref, allOf, ...own } = schema
+const resolved = new WeakMap<JsonObject, WeakMap<JsonObject, JsonObject>>()
+
+/**
+ * Follows local references and merges `allOf`, once for each schema: a few schemas that refer to each other can have billions of parts. A
+ * schema that can't be followed accepts anything.
+ */
+export const resolve = (schema: unknown, root: JsonObject): JsonObject => {
+  if (!isObject(schema)) return {}
+  const known = resolved.get(root) ?? new WeakMap<JsonObject, JsonObject>()
+  resolved.set(root, known)
+  const before = known.get(schema)
+  if (before !== undefined) return before
+  // Found again while it is followed, a schema accepts anything.
+  known.set(schema, {})
+  const merged = followed(schema, root)
+  known.set(schema, merged)
+  return merged
+}
+
+const followed = ({ $ref, allOf, ...own }: JsonObject, root: JsonObject): JsonObject => {
   let merged: JsonObject = own
   try {
     if (typeof $ref === "string" && $ref.startsWith("#")) {
-      merged = { ...resolve(lookup(root, $ref), root, depth + 1), ...own }
+      merged = { ...resolve(lookup(root, $ref), root), ...own }
     }
   } catch {
     return own
   }
   for (const part of list(allOf)) {
-    const { properties, required, ...rest } = resolve(part, root, depth + 1)
+    const { properties, required, ...rest } = resolve(part, root)
     merged = {
       ...rest,
       ...merged,
       ...(isObject(properties)
         ? { properties: { ...properties, ...(isObject(merged["properties"]) ? merged["properties"] : {}) } }
         : undefined),
-      ...(Array.isArray(required) ? { required: [...list(merged["required"]), ...required] } : undefined)
+      ...(Array.isArray(required) ? { required: [...new Set([...list(merged["required"]), ...required])] } : undefined)
     }
   }
   return merged
@@ -160,16 +178,22 @@ export const kindOf = (schema: JsonObject, root: JsonObject): FieldKind => {
 }
 
 /** The value that a field starts with: its default, or the smallest value that the form can edit. */
-export const initial = (given: unknown, root: JsonObject, required = true, depth = 0): unknown => {
+export const initial = (
+  given: unknown,
+  root: JsonObject,
+  required = true,
+  depth = 0,
+  room = { left: mostValues }
+): unknown => {
   const schema = resolve(given, root)
   if (Object.hasOwn(schema, "default")) return schema["default"]
-  if (!required || depth > mostDepth) return undefined
+  if (!required || depth > mostDepth || room.left-- <= 0) return undefined
   const kind = kindOf(schema, root)
   switch (kind._tag) {
     case "Object":
       return Object.fromEntries(
         kind.properties.flatMap(([name, property]) => {
-          const value = initial(property, root, kind.needed.includes(name), depth + 1)
+          const value = initial(property, root, kind.needed.includes(name), depth + 1, room)
           return value === undefined ? [] : [[name, value]]
         })
       )
@@ -179,7 +203,7 @@ export const initial = (given: unknown, root: JsonObject, required = true, depth
     case "Choice":
       return kind.choices.length === 1 ? kind.choices[0]?.value : undefined
     case "Union":
-      return initial(kind.variants[0]?.schema, root, true, depth + 1)
+      return initial(kind.variants[0]?.schema, root, true, depth + 1, room)
     case "Boolean":
       return false
     case "Text":
@@ -214,7 +238,8 @@ const exampleNumber = (schema: JsonObject): number => {
 }
 
 /** A value that most likely matches the schema: an example or default from the server, or a value made from the schema's keywords. */
-export const example = (given: unknown, root: JsonObject, depth = 0): unknown => {
+export const example = (given: unknown, root: JsonObject, depth = 0, room = { left: mostValues }): unknown => {
+  if (depth > mostDepth || room.left-- <= 0) return null
   const schema = resolve(given, root)
   const [first] = list(schema["examples"])
   if (first !== undefined) return first
@@ -225,18 +250,18 @@ export const example = (given: unknown, root: JsonObject, depth = 0): unknown =>
       return Object.fromEntries(
         kind.properties
           .filter(([name]) => kind.needed.includes(name) || depth < 2)
-          .map(([name, property]) => [name, depth > mostDepth ? null : example(property, root, depth + 1)])
+          .map(([name, property]) => [name, example(property, root, depth + 1, room)])
       )
     case "Array": {
       const count = Math.min(Math.max(1, number(schema["minItems"]) ?? 1), 20)
-      return depth > mostDepth ? [] : Array.from({ length: count }, () => example(kind.items, root, depth + 1))
+      return Array.from({ length: count }, () => example(kind.items, root, depth + 1, room))
     }
     case "Many":
       return kind.choices.slice(0, Math.max(1, number(schema["minItems"]) ?? 1)).map(({ value }) => value)
     case "Choice":
       return kind.choices[0]?.value
     case "Union":
-      return depth > mostDepth ? null : example(kind.variants[0]?.schema, root, depth + 1)
+      return example(kind.variants[0]?.schema, root, depth + 1, room)
     case "Boolean":
       return true
     case "Number":

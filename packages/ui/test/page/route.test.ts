@@ -8,6 +8,10 @@ describe("Addresses of views", () => {
     assert.deepStrictEqual(parse(link("run", 7)), { view: "run", item: "7", args: undefined })
   })
 
+  it("A name with half of a surrogate pair has a link", () => {
+    assert.strictEqual(parse(link("tool", "a\ud800")).item, "a\ufffd")
+  })
+
   it("An address that can't be read is the overview, without arguments", () => {
     for (const hash of ["", "#", "#/nowhere/x", "#/%E0%A4%A"]) assert.strictEqual(parse(hash).view, "overview", hash)
     for (const args of ["%7B", "[1]", "7", ""]) assert.isUndefined(parse(`#/tool/x?args=${args}`).args, args)

@@ -56,6 +56,25 @@ describe("Schemas of forms", () => {
     assert.isObject(example(loop, loop))
   })
 
+  it("A schema that contains itself many times has a small form and example", () => {
+    const names = ["a", "b", "c", "d"]
+    const properties = Object.fromEntries(names.map((name) => [name, { $ref: "#" }]))
+    const tree = { type: "object", properties, required: names }
+    assert.isAtMost(JSON.stringify(initial(tree, tree)).length, 20_000)
+    assert.isAtMost(JSON.stringify(example(tree, tree)).length, 40_000)
+  })
+
+  it("A schema is merged once, however often it is named", () => {
+    const twice = (at: number) => [{ $ref: `#/$defs/${at}` }, { $ref: `#/$defs/${at}` }]
+    const $defs = Object.fromEntries(
+      Array.from({ length: 40 }, (_, at) => [
+        at,
+        at === 39 ? { properties: { a: {} }, required: ["a"] } : { allOf: twice(at + 1) }
+      ])
+    )
+    assert.deepStrictEqual(resolve({ $ref: "#/$defs/0" }, { $defs })["required"], ["a"])
+  })
+
   it("References that lead nowhere or in circles accept anything", () => {
     for (const $ref of ["#/$defs/none", "#/%", "#/$defs/circle", "http://elsewhere.invalid/schema"]) {
       const root = { $ref, $defs: { circle: { $ref: "#/$defs/circle" } } }

@@ -15,7 +15,7 @@ describe("A hostile server", needs(missing === undefined, missing ?? ""), () => 
       yield* Effect.promise(async () => {
         const items = page.getByRole("navigation", { name: "Server" }).getByRole("link")
         await page.locator(".top .state.connected").waitFor()
-        await page.getByText("Tools 1").waitFor()
+        await page.getByText("Tools 3").waitFor()
         // Every view, and in it every request that can be made.
         for (let at = 0; at < (await items.count()); at++) {
           await items.nth(at).click()
@@ -36,6 +36,9 @@ describe("A hostile server", needs(missing === undefined, missing ?? ""), () => 
         assert.strictEqual(await page.getByRole("button", { name: "click", exact: true }).count(), 0)
         await page.locator(".run").getByRole("button", { name: "fine", exact: true }).first().click()
         await page.getByRole("dialog").getByText("http://attacker.invalid/x", { exact: true }).waitFor()
+        await page.getByRole("button", { name: "Stay" }).click()
+        await page.locator(".run").getByRole("button", { name: "lookalike", exact: true }).first().click()
+        await page.getByRole("dialog").getByText("https://xn--pple-43d.invalid/%E2%80%AEgpj", { exact: true }).waitFor()
         assert.strictEqual(await page.evaluate(() => Reflect.get(window, "hacked")), undefined)
         assert.strictEqual(
           await page.locator("#app script, #app iframe, #app svg, #app object, #app [onerror]").count(),

@@ -6,8 +6,17 @@ const away = "http://attacker.invalid/x"
 const svg = Buffer.from(
   `<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked=1"><script>window.hacked=1</script><image href="${away}.svg"/></svg>`
 ).toString("base64")
-const markdown = `# ${script}\n\n[click](javascript:window.hacked=1) ![pixel](${away}.png) <iframe src="${away}"></iframe>\n\n[fine](${away})`
+const markdown = `# ${script}\n\n[click](javascript:window.hacked=1) ![pixel](${away}.png) <iframe src="${away}"></iframe>\n\n[fine](${away}) [lookalike](https://\u0430pple.invalid/\u202egpj)`
 const html = `<!doctype html>${script}<script src="${away}.js"></script>`
+
+const parts = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
+/** A form with ten of itself inside. */
+const everywhere = {
+  type: "object",
+  properties: Object.fromEntries(parts.map((name) => [name, { anyOf: [{ $ref: "#" }, { $ref: "#" }] }])),
+  required: parts
+}
+const wide = Array.from({ length: 100 }, () => Array.from({ length: 100 }, () => Array.from({ length: 20 }, () => 1)))
 
 const results = {
   initialize: {
@@ -37,7 +46,9 @@ const results = {
           },
           $defs: { loop: { type: "object", properties: { loop: { $ref: "#/$defs/loop" } }, required: ["loop"] } }
         }
-      }
+      },
+      { name: "half \ud800", inputSchema: everywhere },
+      { name: "__proto__", inputSchema: { type: "object", oneOf: [everywhere, everywhere] } }
     ]
   },
   "resources/list": { resources: [{ uri: "javascript:window.hacked=1", name: script, mimeType: "text/html" }] },
@@ -55,7 +66,7 @@ const results = {
       { type: "resource", resource: { uri: away, mimeType: "text/html", text: html } },
       { type: "resource", resource: { uri: away, mimeType: "text/html", blob: Buffer.from(html).toString("base64") } }
     ],
-    structuredContent: { [script]: script, href: away }
+    structuredContent: { [script]: script, href: away, wide }
   }
 }
 
