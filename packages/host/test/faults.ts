@@ -36,5 +36,19 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/host/test/pins/skill-pins.test.ts",
     from: "hidden === undefined ? Effect.succeed(result)",
     to: "hidden !== null ? Effect.succeed(result)"
+  },
+  {
+    name: "an approval covers other arguments",
+    file: "packages/host/src/policy/Decisions.ts",
+    test: "packages/host/test/policy/CallApprovals.test.ts",
+    from: "approved === approvalKey(action)",
+    to: `approved !== ""`
+  },
+  {
+    name: "an approval counts more than once",
+    file: "packages/host/src/policy/CallApprovals.ts",
+    test: "packages/host/test/policy/CallApprovals.test.ts",
+    from: "this.open.get(conversation)?.delete(id)",
+    to: "this.open.get(conversation)"
   }
 ]

@@ -43,6 +43,26 @@ export type RemoteTool = AiTool.Tool<
 /** Two tools would have the same name for the model. Use `prefix` to distinguish their clients. */
 export class NameTaken extends Data.TaggedError("NameTaken")<{ readonly name: string; readonly message: string }> {}
 
+/** A tool call in a model's response. */
+export interface ModelCall {
+  /** ID of the call in the model's response. */
+  readonly id: string
+  /** The server's name in `McpClients`, or `undefined` for the tools of `fromClient` and `fromClients`. */
+  readonly server: string | undefined
+  /** The server's name for the tool. */
+  readonly tool: string
+  /** The arguments as the server receives them. */
+  readonly input: { readonly [name: string]: unknown }
+}
+
+/** Decides about single calls whether the user must approve them. */
+export interface CallApprovals {
+  /** Returns true if the call must wait for the user's approval. */
+  readonly needed: (call: ModelCall) => Effect.Effect<boolean>
+  /** Runs around a call that needs no approval, or has it. */
+  readonly within: <A, E, R>(effect: Effect.Effect<A, E, R>, call: ModelCall) => Effect.Effect<A, E, R>
+}
+
 export interface Options extends ReaderOptions {
   /** Prefix for tool names, such as `github_`. Default: no prefix. */
   readonly prefix?: string | undefined
@@ -59,6 +79,11 @@ export interface Options extends ReaderOptions {
    * `Consent` still applies to every call.
    */
   readonly needsApproval?: ((tool: Model.Tool) => boolean) | undefined
+  /**
+   * Decides about single calls, with their arguments, for example `approvals` of the service `HostPolicy`. A call that needs approval becomes
+   * an approval request in the model's response, and runs after the next prompt has the user's answer. Default: only `needsApproval`.
+   */
+  readonly approvals?: CallApprovals | undefined
 }
 
 /** Maximum length of a name that every provider accepts. */
@@ -109,14 +134,31 @@ const refusals = (
     )
   })
 
+/** Returns the approval of a tool's calls as `effect/ai` expects it. */
+const approvalOf = (
+  { approvals, needsApproval }: Options,
+  tool: Model.Tool,
+  callOf: (id: string, input: unknown) => ModelCall
+): AiTool.NeedsApproval<typeof Schema.Unknown> | undefined => {
+  const always = needsApproval && checkedBoolean("needsApproval of RemoteToolkit", needsApproval(tool))
+  if (approvals === undefined) return always
+  return (input, { toolCallId }) =>
+    Effect.map(approvals.needed(callOf(toolCallId, input)), (needed) => needed || always === true)
+}
+
 /** Connects a tool for the model to its calls. Progress becomes preliminary results. */
 const bind = (
-  given: Call,
+  { call, options, server, tool: listed }: Offered,
   { original, tool }: Portability.Portable<Model.Tool>,
-  name: string,
-  options: Options
+  name: string
 ): Bound => {
-  const call: Call = (input) => given(original(input))
+  const { approvals } = options
+  const callOf = (id: string, input: unknown): ModelCall => ({
+    id,
+    server,
+    tool: listed.name,
+    input: isJsonObject(input) ? original(input) : {}
+  })
   const read = reader(options)
   const { annotations: hints = {}, description = "", inputSchema, title } = tool
   const bound = AiTool.dynamic(name, {
@@ -125,8 +167,7 @@ const bind = (
     success: Model.CallToolResult,
     failure: CallFailure,
     failureMode: "return",
-    needsApproval:
-      options.needsApproval && checkedBoolean("needsApproval of RemoteToolkit", options.needsApproval(tool)),
+    needsApproval: approvalOf(options, tool, callOf),
     toModelOutput: (result: Model.CallToolResult) => partsOf(result, read)
   })
     .annotate(AiTool.Strict, false)
@@ -138,10 +179,10 @@ const bind = (
   const fail = (message: string) => Effect.fail({ message })
   return [
     bound,
-    (input, { preliminary }) => {
+    (input, { preliminary, toolCallId }) => {
       if (!isJsonObject(input)) return fail(`The arguments of ${name} must be a JSON object`)
       let result: Model.CallToolResult | undefined
-      return call(input).pipe(
+      const called = call(original(input)).pipe(
         Stream.runForEach((event) => {
           if (event._tag === "Progress") {
             const { message, progress, total } = event
@@ -157,6 +198,9 @@ const bind = (
           return result.isError === true ? fail(messageOf(result, read)) : Effect.succeed(result)
         })
       )
+      return approvals === undefined || toolCallId === undefined
+        ? called
+        : approvals.within(called, callOf(toolCallId, input))
     }
   ]
 }
@@ -168,6 +212,7 @@ interface Offered {
   readonly name: string
   readonly call: Call
   readonly options: Options
+  readonly server: string | undefined
 }
 
 /** Returns a toolkit with the tools that pass their filters. */
@@ -176,7 +221,8 @@ const toolkitOf = (
 ): Effect.Effect<Toolkit.WithHandler<Record<string, RemoteTool>>, NameTaken> =>
   Effect.gen(function* () {
     const bound = new Map<string, Bound>()
-    for (const { call, name: given, options, tool } of offered) {
+    for (const one of offered) {
+      const { name: given, options, tool } = one
       const { filter } = options
       if (filter !== undefined && !checkedBoolean("filter of RemoteToolkit", filter(tool))) continue
       const name = nameOf(options.prefix ?? "", given)
@@ -191,7 +237,7 @@ const toolkitOf = (
         yield* Effect.logWarning(`The tool ${excerpt(JSON.stringify(tool.name))} is left out:${reasons}`)
         continue
       }
-      bound.set(name, bind(call, portable, name, options))
+      bound.set(name, bind(one, portable, name))
     }
     const toolkit = Toolkit.make(...Array.from(bound.values(), ([tool]) => tool))
     const handlers = Object.fromEntries(Array.from(bound, ([name, [, handler]]) => [name, handler]))
@@ -242,6 +288,7 @@ export const fromClients = (
           tool,
           options,
           name: tool.name,
+          server: undefined,
           call: (input) => client.callToolByNameStream(tool.name, input)
         }))
       ),
@@ -272,9 +319,10 @@ export const fromServers = (
 ): Effect.Effect<Toolkit.WithHandler<Record<string, RemoteTool>>, NameClash | NameTaken> =>
   Effect.flatMap(clients.listTools, (tools) =>
     toolkitOf(
-      tools.map(({ item: tool, name }) => ({
+      tools.map(({ item: tool, name, server }) => ({
         tool,
         name,
+        server,
         options,
         call: (input) => clients.callToolByNameStream(name, input)
       }))

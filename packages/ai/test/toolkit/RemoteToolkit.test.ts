@@ -207,6 +207,48 @@ describe("Toolkits from several servers", () => {
     })
   )
 
+  it.effect("A toolkit asks its approvals about each call, with the arguments that the server receives", () =>
+    Effect.gen(function* () {
+      const calls: Array<string> = []
+      const record = (what: string, { id, input, server, tool }: RemoteToolkit.ModelCall) =>
+        void calls.push(`${what} ${id} ${server} ${tool} ${JSON.stringify(input)}`)
+      const approvals: RemoteToolkit.CallApprovals = {
+        needed: (call) =>
+          Effect.as(
+            Effect.sync(() => record("needed", call)),
+            call.tool === "draw"
+          ),
+        within: (effect, call) =>
+          Effect.andThen(
+            Effect.sync(() => record("within", call)),
+            effect
+          )
+      }
+      const toolkit = yield* RemoteToolkit.fromClient(yield* connected, {
+        approvals,
+        needsApproval: ({ name }) => name === "fail"
+      })
+      const turn = [call("1", "math_add", { a: 2, b: 2 }), call("2", "draw", {}), call("3", "fail", {})]
+      const { layer } = model([...turn, finish("tool-calls")])
+      const { content, toolResults } = yield* Effect.provide(
+        LanguageModel.generateText({ prompt: "?", toolkit }),
+        layer
+      )
+      const requests = content.filter((part) => part.type === "tool-approval-request")
+      assert.deepStrictEqual(
+        requests.map(({ toolCallId }) => toolCallId),
+        ["2", "3"]
+      )
+      assert.lengthOf(toolResults, 1)
+      assert.deepStrictEqual(calls.toSorted(), [
+        `needed 1 undefined math.add {"a":2,"b":2}`,
+        "needed 2 undefined draw {}",
+        "needed 3 undefined fail {}",
+        `within 1 undefined math.add {"a":2,"b":2}`
+      ])
+    })
+  )
+
   it.effect("A toolkit with two tools with the same name is rejected", () =>
     Effect.gen(function* () {
       const client = yield* connected

@@ -12,6 +12,7 @@ import type { HostConversation } from "../caller/Caller.ts"
 import type { Leak } from "../taint/Taint.ts"
 import type { AnswerStore } from "./AnswerStore.ts"
 import type { Approver, ApproverAnswer } from "./Approver.ts"
+import { ApprovedAction, approvalKey, type ApprovalQuestion } from "./CallApprovals.ts"
 import type { HostAction, PolicyDecision } from "./HostAction.ts"
 import type * as PolicyRule from "./PolicyRule.ts"
 
@@ -43,6 +44,11 @@ const leakReason = ({ data, untrusted }: Leak): string =>
 export interface Decided extends Omit<DecisionRecord, "action" | "outcome"> {
   /** Replaces the input, if it was edited. */
   readonly input?: { readonly [name: string]: unknown } | undefined
+}
+
+/** A question to the user. `edit` is the input that a rule has set. */
+interface Question extends ApprovalQuestion {
+  readonly edit: HostAction["input"] | undefined
 }
 
 /** Identifies equal actions for remembered answers. A changed declaration or other leaked servers make it a different action. */
@@ -102,7 +108,9 @@ export class PolicyDecisions {
 
   private ask(action: HostAction, reason: string): Effect.Effect<Decided> {
     const { approver } = this
-    const asked = Effect.suspend((): Effect.Effect<Decided> => {
+    const asked = Effect.flatMap(ApprovedAction, (approved): Effect.Effect<Decided> => {
+      if (approved !== undefined && approved === approvalKey(action))
+        return Effect.succeed({ decision: "allow", by: "user", reason })
       // Another request may have received the same answer in the meantime.
       const known = this.remembered(action)
       if (known !== undefined) return Effect.succeed({ decision: known ? "allow" : "deny", by: "memory", reason })
@@ -128,9 +136,9 @@ export class PolicyDecisions {
     return this.asking.withPermit(asked)
   }
 
-  /** Decides by the first rule that applies. */
-  readonly decide = (action: HostAction): Effect.Effect<Decided> =>
-    Effect.gen({ self: this }, function* () {
+  /** Decides by the first rule that applies, or returns the question to the user. */
+  private judge(action: HostAction): Effect.Effect<Decided | Question> {
+    return Effect.gen({ self: this }, function* () {
       const { leak } = action
       let decision: PolicyDecision = { _tag: "Ask" }
       for (const rule of this.rules) {
@@ -144,20 +152,35 @@ export class PolicyDecisions {
           return { decision: "deny", by: "rule", reason: decision.reason }
         case "Allow":
           if (leak === undefined) return { decision: "allow", by: "rule", reason: undefined }
-          return yield* this.ask(action, leakReason(leak))
-        case "Edit":
-          if (leak === undefined) return { decision: "edit", by: "rule", reason: undefined, input: decision.input }
-          return yield* this.ask({ ...action, input: decision.input }, leakReason(leak)).pipe(
-            Effect.map((decided): Decided =>
-              decided.decision === "allow" ? { ...decided, decision: "edit", input: decision.input } : decided
-            )
-          )
+          return { action, reason: leakReason(leak), edit: undefined }
+        case "Edit": {
+          const { input } = decision
+          if (leak === undefined) return { decision: "edit", by: "rule", reason: undefined, input }
+          return { action: { ...action, input }, reason: leakReason(leak), edit: input }
+        }
         default: {
           const reasons = [decision.reason ?? [], leak === undefined ? [] : leakReason(leak)].flat()
-          return yield* this.ask(action, reasons.join(". ") || "No rule allows it")
+          return { action, reason: reasons.join(". ") || "No rule allows it", edit: undefined }
         }
       }
     })
+  }
+
+  /** Decides by rules, by a remembered answer, or by asking the user. */
+  readonly decide = (action: HostAction): Effect.Effect<Decided> =>
+    Effect.flatMap(this.judge(action), (judged) => {
+      if ("decision" in judged) return Effect.succeed(judged)
+      const { action, edit, reason } = judged
+      return Effect.map(this.ask(action, reason), (decided): Decided =>
+        edit !== undefined && decided.decision === "allow" ? { ...decided, decision: "edit", input: edit } : decided
+      )
+    })
+
+  /** Returns the question that `decide` would ask the user, or `undefined` if it would ask nothing. */
+  readonly question = (action: HostAction): Effect.Effect<ApprovalQuestion | undefined> =>
+    Effect.map(this.judge(action), (judged) =>
+      "decision" in judged || this.remembered(judged.action) !== undefined ? undefined : judged
+    )
 
   /** Lets the user see and edit the answer to a server's question. */
   readonly review = (action: HostAction, answer: unknown): Effect.Effect<unknown> => {

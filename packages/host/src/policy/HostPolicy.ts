@@ -24,10 +24,12 @@ import { Pins } from "../pins/Pins.ts"
 import { type Leak, Taint } from "../taint/Taint.ts"
 import { AnswerStore, type AnswersUnavailable } from "./AnswerStore.ts"
 import { Approver } from "./Approver.ts"
+import { ApprovedAction, approvalKey, OpenApprovals, type PolicyApprovals } from "./CallApprovals.ts"
 import { type DecisionRecord, PolicyDecisions } from "./Decisions.ts"
 import type { ActionKind, HostAction } from "./HostAction.ts"
 import * as PolicyRule from "./PolicyRule.ts"
 
+export type { ApprovalQuestion, PolicyApprovals, RequestedCall } from "./CallApprovals.ts"
 export type { DecisionRecord } from "./Decisions.ts"
 
 export interface Options {
@@ -58,6 +60,11 @@ export class HostPolicy extends Context.Service<
   {
     /** Returns the servers whose private data and untrusted text a conversation has seen. */
     readonly seen: (conversation: HostConversation) => Leak
+    /**
+     * Asks about a model's calls with the approval requests of `effect/ai`, instead of with `Approver`. Pass it to `RemoteToolkit` as the
+     * option `approvals`.
+     */
+    readonly approvals: PolicyApprovals
   }
 >()("@effect-mcp/host/HostPolicy") {}
 
@@ -99,8 +106,6 @@ const withoutMeta = (params: unknown): { readonly [name: string]: unknown } => {
   return rest
 }
 
-const defaultName = "server"
-
 const outcomeOf = (exit: Exit.Exit<unknown, unknown>): DecisionRecord["outcome"] => {
   if (Exit.isSuccess(exit)) return "success"
   return Cause.hasInterruptsOnly(exit.cause) ? "interrupted" : "failure"
@@ -120,6 +125,10 @@ class Guard {
     this.options = options
     this.pins = pins
     this.decisions = decisions
+  }
+
+  private get ownName(): string {
+    return this.options.name ?? "server"
   }
 
   private isTrusted(server: string): boolean {
@@ -199,7 +208,7 @@ class Guard {
   }
 
   readonly request: NonNullable<Middleware["request"]> = ({ method, params, serverName }, next) => {
-    const server = serverName ?? this.options.name ?? defaultName
+    const server = serverName ?? this.ownName
     const found = kindOfRequest(method)
     if (continuesCall(method)) return this.continued(server, next())
     if (found === undefined || params === undefined) return next()
@@ -252,8 +261,31 @@ class Guard {
     )
   }
 
+  private readonly questions = new OpenApprovals()
+
+  readonly approvals: PolicyApprovals = {
+    needed: ({ id, input, server, tool }) =>
+      Effect.gen({ self: this }, function* () {
+        const caller = yield* CurrentCaller
+        const params = { name: tool, arguments: input }
+        const action = this.actionOf(server ?? this.ownName, { kind: "call", nameParam: "name" }, params, caller)
+        const question = yield* this.decisions.question(action)
+        if (question !== undefined) this.questions.add(id, question)
+        return question !== undefined
+      }),
+    within: (effect, { id }) =>
+      Effect.flatMap(CurrentCaller, ({ conversation }) => {
+        const question = this.questions.take(conversation, id)
+        return question === undefined
+          ? effect
+          : Effect.provideService(effect, ApprovedAction, approvalKey(question.action))
+      }),
+    question: (toolCallId) =>
+      Effect.map(CurrentCaller, ({ conversation }) => this.questions.get(conversation, toolCallId))
+  }
+
   readonly question: NonNullable<Middleware["question"]> = ({ method, params, serverName }, _next, proceed) => {
-    const server = serverName ?? this.options.name ?? defaultName
+    const server = serverName ?? this.ownName
     const kind = questionKinds.get(method)
     return Effect.flatMap(CurrentCaller, (current) => {
       const callers = this.work.callers(server)
@@ -297,9 +329,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const guard = new Guard(options, pins, new PolicyDecisions(rules, approver, store, yield* store.read))
   const outer = Option.getOrElse(yield* Effect.serviceOption(ClientMiddleware), () => [])
   const { question, request } = guard
-  return Context.make(HostPolicy, { seen: (conversation) => guard.taint.seen(conversation) }).pipe(
-    Context.add(ClientMiddleware, [...outer, { request, question }])
-  )
+  return Context.make(HostPolicy, {
+    seen: (conversation) => guard.taint.seen(conversation),
+    approvals: guard.approvals
+  }).pipe(Context.add(ClientMiddleware, [...outer, { request, question }]))
 })
 
 /**
