@@ -3,6 +3,7 @@
  * after losing the connection.
  */
 import { type CallOptions, changesOf, type ListMembers } from "@effect-mcp/client/McpClient"
+import type { ListKind } from "@effect-mcp/protocol/MethodInfo"
 import type { Client } from "@effect-mcp/client/Client"
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
@@ -34,8 +35,10 @@ import { outputOf } from "./output.ts"
 /** A prompt or resource template with an argument to complete. */
 export type CompletionReference = { readonly prompt: string } | { readonly uriTemplate: string }
 
-/** A method for each list of the protocol: one that the class lacks is a type error. */
-type Lists = { readonly [M in keyof ListMembers]: () => AsyncIterable<unknown> }
+/** A method for each list of the protocol, and the changes of every list. A missing list is a type error. */
+type Lists = { readonly [M in keyof ListMembers]: () => AsyncIterable<unknown> } & {
+  readonly changes: (of: ListKind) => AsyncIterable<void>
+}
 
 const errorOf = (cause: Cause.Cause<unknown>): unknown => toPublic(Cause.squash(cause))
 

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Schema } from "effect"
+import { Record, Schema } from "effect"
+import { lists } from "@effect-mcp/protocol/MethodInfo"
 import type { Tool } from "@effect-mcp/protocol/model/Tool"
 import * as ProgressLine from "@effect-mcp/cli/ProgressLine"
 import * as Content from "@effect-mcp/cli/render/Content"
@@ -150,9 +151,8 @@ describe("Listing", () => {
       protocolVersion: "2025-11-25",
       capabilities: { tools: { listChanged: true }, resources: { subscribe: false }, logging: {} },
       instructions: "Be polite.",
+      ...Record.map(lists, () => []),
       tools: [search],
-      resources: [],
-      resourceTemplates: [],
       prompts: [{ name: "menu" }]
     }
     assert.strictEqual(
