@@ -50,7 +50,7 @@ export const tools = (
   requests: ReadonlyArray<RequestRow>,
   { bold, dim, red }: Style
 ): ReadonlyArray<string> => {
-  if (recent === undefined) return [dim("The server keeps no history: provide Admin.layerHistory() to it.")]
+  if (recent === undefined) return [dim("The server keeps no history. Provide Admin.layerHistory() to enable it.")]
   const running = (name: string) =>
     requests.filter(({ method, target }) => method === "tools/call" && target === name).length
   const order = recent.tools.toSorted((a, b) => b.calls - a.calls)

@@ -67,7 +67,11 @@ const hashOf = (text: string): Effect.Effect<string> =>
     (bytes) => new Uint8Array(bytes).join()
   )
 
-const unauthorized = respond(401, { error: "Send the token of the admin endpoint" }, { "www-authenticate": "Bearer" })
+const unauthorized = respond(
+  401,
+  { error: "Missing or invalid admin token. Send it as a bearer token" },
+  { "www-authenticate": "Bearer" }
+)
 const forbidden = (error: string): Response => respond(403, { error })
 
 /** Returns the right that a token grants. Compares hashes, so that timing reveals nothing about the token. */
@@ -75,7 +79,7 @@ const byTokens = Effect.fnUntraced(function* ({ readOnlyToken, token }: TokenOpt
   const tokens = [token, ...(readOnlyToken === undefined ? [] : [readOnlyToken])]
   if (!tokens.every((token) => usable.test(Redacted.value(token)))) {
     return yield* Effect.die(
-      new Error("A token of the admin endpoint must have at least 16 characters: letters, digits and -._~+/=")
+      new Error("An admin token must have at least 16 characters, and only letters, digits and -._~+/=")
     )
   }
   const steer = yield* hashOf(Redacted.value(token))
@@ -105,7 +109,7 @@ const byScopes =
         onSome: ({ scopes }) => scopes
       })
       if (granted.includes(steer)) return "steer"
-      return granted.includes(see) ? "see" : forbidden(`This needs the scope ${see} or ${steer}`)
+      return granted.includes(see) ? "see" : forbidden(`This requires the scope ${see} or ${steer}`)
     })
 
 /** The callers that an endpoint accepts. */
@@ -125,10 +129,12 @@ export const refusalOf = (
   { allowedHosts, isLocal, isSocket = false }: Origins
 ): Response | undefined => {
   if (isLocal && !isSocket && !isLoopback(Option.getOrUndefined(remoteAddress))) {
-    return forbidden("The admin endpoint answers this machine only")
+    return forbidden("The admin endpoint only accepts requests from this machine")
   }
   if (isLocal && proxied.some((name) => headers[name] !== undefined)) {
-    return forbidden("The admin endpoint answers this machine only, and nothing that a proxy has forwarded")
+    return forbidden(
+      "The admin endpoint only accepts requests from this machine, and rejects requests forwarded by a proxy"
+    )
   }
   const rebound = DnsRebinding.check(headers, { allowedHosts })
   return rebound === undefined ? undefined : forbidden(rebound)
@@ -149,7 +155,7 @@ const checkSocket = Effect.gen(function* () {
   if (address._tag !== "UnixPathAddress") {
     return yield* Effect.die(
       new Error(
-        "The admin endpoint of a socket is served on another listener: use NodeHttpServer.layer(PrivateSocket.createServer, { path })"
+        "This admin endpoint must be served on a Unix socket. Use NodeHttpServer.layer(PrivateSocket.createServer, { path })"
       )
     )
   }
@@ -158,7 +164,7 @@ const checkSocket = Effect.gen(function* () {
   const given = (mode & 0o777).toString(8)
   return yield* Effect.die(
     new Error(
-      `The socket ${address.path} has the mode ${given}: create its server with PrivateSocket.createServer (600)`
+      `Other users can access the socket ${address.path} (mode ${given}). Create its server with PrivateSocket.createServer, which uses mode 600`
     )
   )
 })
@@ -170,7 +176,7 @@ const admitting =
       const request = yield* HttpServerRequest.HttpServerRequest
       const right = refusalOf(request, origins) ?? (yield* decide(request.headers))
       if (typeof right !== "string") return right
-      if (wanted === "steer" && right === "see") return forbidden("This caller may only see")
+      if (wanted === "steer" && right === "see") return forbidden("This caller has read-only access")
       return yield* answer(right)
     })
 

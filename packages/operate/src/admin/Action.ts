@@ -57,8 +57,8 @@ const longest = 1000
 
 const ok = (body: object): ActionResponse => ({ status: 200, body })
 const failed = (status: number, error: string): ActionResponse => ({ status, body: { error } })
-const noSession = failed(404, "No session of that id is open")
-const noHistory = failed(404, "The server keeps no history: give it Admin.layerHistory()")
+const noSession = failed(404, "There is no open session with this id")
+const noHistory = failed(404, "The server keeps no history. Provide Admin.layerHistory() to enable it")
 
 export interface Parts {
   readonly history: History["Service"] | undefined
@@ -73,12 +73,12 @@ const found = (id: string): Effect.Effect<Session | undefined, never, McpServer>
 const setLevel = (session: Session, level: LoggingLevel): Effect.Effect<ActionResponse> =>
   Effect.match(session.setLogLevel(level), {
     onSuccess: () => ok({ level }),
-    onFailure: ({ message }) => failed(409, `This session has no log level: ${message}`)
+    onFailure: ({ message }) => failed(409, `Cannot set the log level of this session: ${message}`)
   })
 
 const messagesOf = (session: Session, { messages }: Parts): Effect.Effect<ActionResponse> =>
   Effect.map(messages.of(session), (found) =>
-    found === undefined ? failed(429, "Operators look at too many sessions: wait a minute") : ok(found)
+    found === undefined ? failed(429, "Too many sessions are being recorded. Try again in a minute") : ok(found)
   )
 
 const ofSession = (id: string, use: (session: Session) => Effect.Effect<ActionResponse>) =>

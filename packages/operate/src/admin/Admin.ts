@@ -61,7 +61,7 @@ export type Options = Access.AccessOptions & SocketOptions
 export interface SocketOptions {
   /** Path prefix for its routes. Default `/admin`. */
   readonly path?: `/${string}` | undefined
-  /** How long requests may keep running after an operator drains the server. Default 30 seconds. */
+  /** How long requests may keep running after an operator started draining the server. Default 30 seconds. */
   readonly drain?: Duration.Input | undefined
   /**
    * Runs once a drain is over and no session is open, for example to exit the program. By default nothing runs, and the server stays up
@@ -122,12 +122,12 @@ const posted = <A, E, R>(
   Effect.gen(function* () {
     const { headers } = yield* HttpServerRequest.HttpServerRequest
     if (!/^application\/json\s*(;|$)/i.test(headers["content-type"] ?? "")) {
-      return respond(415, { error: "Send application/json" })
+      return respond(415, { error: "Content-Type must be application/json" })
     }
     const read = Effect.provideService(HttpServerRequest.schemaBodyJson(schema), MaxBodySize, ByteSize.bytes(size))
     return yield* Effect.matchEffect(read, {
       onSuccess: use,
-      onFailure: () => Effect.succeed(respond(400, { error: `Send ${expected} as JSON` }))
+      onFailure: () => Effect.succeed(respond(400, { error: `Invalid body. Expected JSON ${expected}` }))
     })
   })
 
@@ -147,7 +147,7 @@ const follow = (lines: Stream.Stream<Uint8Array>, closing: Effect.Effect<void>) 
           contentType: "application/x-ndjson",
           headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" }
         })
-      : respond(429, { error: `${followersAtMost} callers follow the changes already: close one of them` })
+      : respond(429, { error: `Too many callers are following changes (limit ${followersAtMost}). Close one of them` })
   )
 }
 
@@ -165,7 +165,7 @@ const askedSince = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => 
 const recentOf = (cluster: Cluster.Cluster, since: number) =>
   Effect.map(cluster.recent(since), (recent) =>
     recent === undefined
-      ? respond(404, { error: "The server keeps no history: give it Admin.layerHistory()" })
+      ? respond(404, { error: "The server keeps no history. Provide Admin.layerHistory() to enable it" })
       : respond(200, recent)
   )
 
@@ -190,12 +190,12 @@ const interruptOne = Effect.fnUntraced(function* (
 
 /** Handlers for the routes that require `steer`. */
 const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"]>) => ({
-  interrupt: posted(Interrupt, "{ key, reason }: a key of the view, and 1 to 200 characters", (asked) =>
+  interrupt: posted(Interrupt, "{ key, reason }, with a request's key and a reason of 1 to 200 characters", (asked) =>
     Effect.map(interruptOne(cluster, audit, asked), ({ answer }) => respondWith(answer))
   ),
   interruptAll: posted(
     InterruptAll,
-    `{ keys, reason }: up to ${interruptedAtMost} keys of the view, and 1 to 200 characters`,
+    `{ keys, reason }, with up to ${interruptedAtMost} request keys and a reason of 1 to 200 characters`,
     ({ keys, reason }) =>
       Effect.map(
         Effect.forEach(
@@ -213,7 +213,7 @@ const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"
   ),
   level: posted(
     LevelRequest,
-    "{ session, level }: a session of the view, and debug, info, notice, warning, error, critical, alert or emergency",
+    "{ session, level }, with a session's id and debug, info, notice, warning, error, critical, alert or emergency",
     ({ level, session }) =>
       Effect.gen(function* () {
         const answer = yield* cluster.perform({ _tag: "Level", session, level })
@@ -228,10 +228,10 @@ const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"
         return respondWith(answer)
       })
   ),
-  drain: posted(DrainRequest, "{} or { node }: the name of a node of the view", ({ node }) =>
+  drain: posted(DrainRequest, "{} or { node }, with a node's name", ({ node }) =>
     Effect.gen(function* () {
       const answer = yield* cluster.drain(node)
-      const says = node === undefined ? "drains the server" : `drains the node ${quoted(node)}`
+      const says = node === undefined ? "started draining the server" : `started draining the node ${quoted(node)}`
       yield* noted(audit, { event: "admin.drain", says, target: node, isDone: answer.status === 200 })
       return respondWith(answer)
     })
@@ -239,10 +239,10 @@ const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"
   /** Records the first time an operator looks at a session. */
   messages: Effect.gen(function* () {
     const session = yield* asked
-    if (session === undefined) return respond(400, { error: "Name a session of the view: ?session=ID" })
+    if (session === undefined) return respond(400, { error: "Missing query parameter: ?session=ID" })
     const answer = yield* cluster.perform({ _tag: "Messages", session })
     if ("began" in answer.body && answer.body.began === true) {
-      const says = `looks at the messages of the session ${quoted(session)}`
+      const says = `started viewing the messages of the session ${quoted(session)}`
       yield* noted(audit, { event: "admin.messages", says, target: session, isDone: true })
     }
     return respondWith(answer)

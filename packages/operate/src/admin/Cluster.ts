@@ -63,7 +63,7 @@ const decodeRecord = Schema.decodeUnknownOption(NodeRecord)
 
 const noNode = (name: string): ActionResponse => ({
   status: 404,
-  body: { error: `No node ${JSON.stringify(name)} answers. It may have ended: look again` }
+  body: { error: `Node ${JSON.stringify(name)} is not responding. It may have shut down` }
 })
 
 const named = (snapshot: Snapshot, node: string): Snapshot => ({
@@ -264,7 +264,10 @@ const serve = (members: Members, { relay }: Nodes["Service"]) =>
         Effect.flatMap(members.here),
         // A node that runs another version may send actions that this one does not support.
         Effect.catch(() =>
-          Effect.succeed<ActionResponse>({ status: 400, body: { error: "This node does not know the action" } })
+          Effect.succeed<ActionResponse>({
+            status: 400,
+            body: { error: "This node does not support the action. It may run an older version" }
+          })
         ),
         Effect.map((answer) => ({
           status: 200,

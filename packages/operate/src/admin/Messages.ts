@@ -106,7 +106,7 @@ const redactedText = (text: string, redact: ReadonlyArray<string>): string => {
   try {
     return redacted(value, redact) ?? text
   } catch {
-    return "[nested too deep to be redacted]"
+    return "[nested too deeply to redact]"
   }
 }
 

@@ -41,7 +41,8 @@ export const createServer = (): Server => {
   }
   return Object.assign(server, {
     listen: (options: ListenOptions, listening?: () => void): Server => {
-      if (options.path === undefined) throw new Error("PrivateSocket.createServer listens on a path: pass { path }")
+      if (options.path === undefined)
+        throw new Error("PrivateSocket.createServer only listens on a Unix socket. Pass { path }")
       cleared(options.path, () => listen(options, listening))
       return server
     }

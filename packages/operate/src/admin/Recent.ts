@@ -115,11 +115,11 @@ const kinds: Readonly<Record<string, ProblemRow["kind"]>> = {
 
 /** Reasons of an HTTP rejection, by status. */
 const refusals: Readonly<Record<number, string>> = {
-  401: "no valid token",
+  401: "missing or invalid token",
   403: "forbidden",
   404: "no such session",
   413: "too large",
-  429: "a limit is reached",
+  429: "too many requests",
   503: "draining, or too many sessions"
 }
 

@@ -22,7 +22,7 @@ export interface Options {
 const defaultTable = "mcp_audit"
 
 const failed = (table: string) => (cause: SqlError) =>
-  new SinkError({ message: `The audit table ${JSON.stringify(table)} cannot be used: ${cause.message}`, cause })
+  new SinkError({ message: `Cannot use the audit table ${JSON.stringify(table)}: ${cause.message}`, cause })
 
 interface Row {
   /** Drivers return large numbers as text. */
@@ -64,7 +64,7 @@ export const layer = ({ table = defaultTable }: Options = {}): Layer.Layer<Audit
         const [last] = yield* sql<Row>`SELECT line FROM ${name} ORDER BY seq DESC LIMIT 1`
         const linked = last === undefined ? undefined : chain.read(last.line)
         if (linked === undefined && last !== undefined) {
-          const message = `The audit table ${JSON.stringify(table)} does not end in a record: name another table`
+          const message = `The last row of the audit table ${JSON.stringify(table)} is not an audit record. Use a different table`
           return yield* Effect.fail(new SinkError({ message }))
         }
         return linked && { tail: { seq: linked.seq, hash: linked.hash }, torn: false }
@@ -76,7 +76,7 @@ export const layer = ({ table = defaultTable }: Options = {}): Layer.Layer<Audit
         const there =
           rows.length === 0 ? [] : yield* sql<Row>`SELECT line FROM ${name} WHERE seq >= ${from} ORDER BY seq`
         if (there.some(({ line }, i) => line !== rows[i]?.line)) {
-          const message = `Another process writes to the audit table ${JSON.stringify(table)}: give each its own`
+          const message = `Another process is writing to the audit table ${JSON.stringify(table)}. Use a separate table for each process`
           return yield* Effect.fail(new SinkError({ message }))
         }
         const added = rows.slice(there.length)

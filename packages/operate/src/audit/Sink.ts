@@ -42,7 +42,7 @@ export class AuditSink extends Context.Service<
 const lastBytes = 256n * 1024n
 
 const failed = (path: string) => (cause: PlatformError) =>
-  new SinkError({ message: `The audit file ${JSON.stringify(path)} cannot be used: ${cause.message}`, cause })
+  new SinkError({ message: `Cannot use the audit file ${JSON.stringify(path)}: ${cause.message}`, cause })
 
 /**
  * Appends to a file. New files have mode 600. With `sync` (the default), each write waits until it is on disk. Only one process may write
@@ -92,7 +92,7 @@ const endingOf = (path: string, text: string): Effect.Effect<SinkEnding, SinkErr
     const linked = chain.read(line)
     if (linked !== undefined) return Effect.succeed({ tail: { seq: linked.seq, hash: linked.hash }, torn })
   }
-  const message = `${JSON.stringify(path)} has no record of an audit trail at its end: name another file`
+  const message = `${JSON.stringify(path)} does not end with an audit record. Use a different file`
   return Effect.fail(new SinkError({ message }))
 }
 
@@ -118,7 +118,7 @@ export const layerStream = <E, R>(
         effectOf("The consumer of the audit trail", () => consume(Stream.fromQueue(queue)))
       )
       const over = Effect.flatMap(Fiber.await(fiber), (exit) =>
-        Effect.fail(new SinkError({ message: "The consumer of the audit trail has ended", cause: exit }))
+        Effect.fail(new SinkError({ message: "The consumer of the audit trail stopped", cause: exit }))
       )
       return {
         ending: Effect.undefined,

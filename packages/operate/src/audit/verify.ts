@@ -57,17 +57,17 @@ export const verify = <E, R>(
         if (text === "") return
         const linked = chain.read(text)
         if (linked === undefined) {
-          if (torn !== undefined) wrong("It is no record", torn)
+          if (torn !== undefined) wrong("Not an audit record", torn)
           torn = line
           return
         }
-        if (torn !== undefined && !isTorn(linked)) wrong("It is no record", torn)
+        if (torn !== undefined && !isTorn(linked)) wrong("Not an audit record", torn)
         torn = undefined
-        if ((yield* hash(linked.body)) !== linked.hash) wrong(`Record ${linked.seq} was changed`)
+        if ((yield* hash(linked.body)) !== linked.hash) wrong(`Record ${linked.seq} was modified`)
         else if (linked.seq !== tail.seq + 1)
-          wrong(`Record ${linked.seq} follows ${tail.seq}: others were cut out or put in`)
+          wrong(`Record ${linked.seq} follows record ${tail.seq}: records were removed or inserted`)
         else if (linked.prev !== tail.hash)
-          wrong(`Record ${linked.seq} does not continue the one before, which was changed`)
+          wrong(`Record ${linked.seq} does not match the record before it, which was modified`)
         tail = { seq: linked.seq, hash: linked.hash }
         if (tail.hash === head) known = true
         records++
@@ -75,8 +75,8 @@ export const verify = <E, R>(
         last = linked
       })
     )
-    if (torn !== undefined) wrong("It is no record, or was not written to its end", torn)
-    if (!known) wrong(`No record has the hash ${head}: the end was cut off, or all was written anew`)
+    if (torn !== undefined) wrong("Not an audit record, or only partially written", torn)
+    if (!known) wrong(`No record has the hash ${head}: the end was truncated, or the whole trail was rewritten`)
     return {
       records,
       problems,

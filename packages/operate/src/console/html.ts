@@ -52,7 +52,7 @@ const dialogs = `<dialog id="dialog" aria-labelledby="dialog-title">
 <dialog id="drain-dialog" aria-labelledby="drain-title">
 <form id="drain-form">
 <h2 id="drain-title">Drain</h2>
-<p>It takes no new session. Requests that run may end; then all sessions end. It cannot be undone.</p>
+<p>The server rejects new sessions, lets running requests finish, and then closes all sessions. This cannot be undone.</p>
 <select id="drain-node" aria-label="Node" hidden></select>
 <p id="drain-error" class="error" role="alert"></p>
 <div class="bar end"><button id="drain-cancel" type="button">Cancel</button><button type="submit" class="danger">Drain</button></div>
@@ -76,7 +76,7 @@ export const html = (path: string): string => {
 <script type="module" src="${base}/page/main.js"></script>
 </head>
 <body data-base="${base}">
-<a class="skip" href="#tree">Skip to what runs</a>
+<a class="skip" href="#tree">Skip to running requests</a>
 <header>
 <h1 id="name">MCP console</h1>
 <p id="state" role="status">Not connected</p>
@@ -86,11 +86,11 @@ export const html = (path: string): string => {
 <button id="drain" type="button" hidden>Drain</button>
 <button id="leave" type="button" hidden>Forget token</button>
 </header>
-<noscript><p class="notice">The page is a program: it needs JavaScript.</p></noscript>
+<noscript><p class="notice">This page requires JavaScript.</p></noscript>
 <main>
 <form id="login" class="card" hidden>
 <h2>Token</h2>
-<p>The token of the admin endpoint. This tab keeps it until it is closed.</p>
+<p>Enter the token of the admin endpoint. This tab keeps it until you close the tab.</p>
 <label for="token">Token</label>
 <input id="token" type="password" autocomplete="off" spellcheck="false" required maxlength="8192">
 <button type="submit" class="primary">Connect</button>
@@ -103,7 +103,7 @@ export const html = (path: string): string => {
 <div id="panel-running" class="panel" role="tabpanel" aria-labelledby="tab-running">
 <section class="what card" aria-labelledby="what">
 <div class="bar">
-<h2 id="what" class="hidden">What runs</h2>
+<h2 id="what" class="hidden">Running requests</h2>
 <label class="hidden" for="search">Search</label>
 <input id="search" type="search" placeholder="Search ( / ), or tool:name" title="Words, or fields: client: user: tool: node: state: kind: method: session:" autocomplete="off" spellcheck="false" maxlength="200">
 ${select("grouping", "Group", groupings)}

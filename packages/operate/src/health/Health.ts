@@ -86,7 +86,7 @@ const runner = (timeout: Duration.Input) => {
       fiber.addObserver(() => late.delete(check))
       fiber.interruptUnsafe()
     }
-    const why = Option.isNone(exit) || Exit.isSuccess(exit.value) ? "did not end in time" : exit.value.cause
+    const why = Option.isNone(exit) || Exit.isSuccess(exit.value) ? "it timed out" : exit.value.cause
     yield* Effect.ignoreCause(Effect.logWarning(`The check ${JSON.stringify(name)} failed`, why))
     return { name, critical, status: "failed" }
   })
@@ -138,7 +138,7 @@ const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 sec
     warned = true
     return Effect.ignoreCause(
       Effect.logWarning(
-        "Health is asked for before a server of it is built. If the servers run, provide Health.layer() to McpServer.layer, too"
+        "The health endpoint was called, but no server reports to it. If your server is running, also provide Health.layer() to McpServer.layer"
       )
     )
   })

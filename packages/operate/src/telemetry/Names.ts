@@ -47,7 +47,7 @@ export const serverMetrics = {
   task: seconds("mcp.server.task.duration", "Time from creating a task to its end"),
   taskRun: seconds("mcp.server.task.run.duration", "Duration of task runs"),
   tasksCreated: counter("mcp.server.task.created", "{task}", "Tasks created"),
-  taskRetries: counter("mcp.server.task.retries", "{run}", "Task runs after a run that recorded nothing new"),
+  taskRetries: counter("mcp.server.task.retries", "{run}", "Task runs that follow a run without progress"),
   tasks: gauge("mcp.server.active_tasks", "{task}", "Tasks running in this process, by state"),
   tasksParked: gauge("mcp.server.parked_tasks", "{task}", "Stored tasks that no process is running, by state"),
   taskQuestions: gauge("mcp.server.task.open_questions", "{question}", "Task questions waiting for an answer")

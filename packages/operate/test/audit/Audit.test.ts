@@ -248,7 +248,7 @@ describe("verify", () => {
       const body = `${(lines[2] ?? "").replace('"b"', '"x"').replace(/,"hash":"[0-9a-f]+"\}$/, "")}}`
       lines[2] = `${body.slice(0, -1)},"hash":"${createHash("sha256").update(body).digest("hex")}"}`
       assert.deepStrictEqual((yield* check(lines)).problems, [
-        { line: 4, reason: "Record 4 does not continue the one before, which was changed" }
+        { line: 4, reason: "Record 4 does not match the record before it, which was modified" }
       ])
     })
   )
@@ -266,7 +266,7 @@ describe("verify", () => {
       const body = JSON.stringify({ seq: lines.length + 1, ...fields, prev: hash })
       lines.push("no record")
       lines.push(`${body.slice(0, -1)},"hash":"${createHash("sha256").update(body).digest("hex")}"}`)
-      assert.deepStrictEqual((yield* check(lines)).problems, [{ line: 6, reason: "It is no record" }])
+      assert.deepStrictEqual((yield* check(lines)).problems, [{ line: 6, reason: "Not an audit record" }])
     })
   )
 
@@ -550,7 +550,7 @@ describe("Audit files", () => {
       const path = `${yield* files.makeTempDirectoryScoped()}/notes.txt`
       yield* files.writeFileString(path, "notes\n")
       const error = yield* Effect.flip(write(path, "a"))
-      assert.include(error.message, "has no record of an audit trail")
+      assert.include(error.message, "does not end with an audit record")
       assert.strictEqual(yield* files.readFileString(path), "notes\n")
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )

@@ -31,7 +31,7 @@ describe("audit verify", () => {
       yield* files.writeFileString(path, text.replace('"bob"', '"eve"'))
       const { code, stdout } = yield* run(["audit", "verify", path, "--json"])
       assert.strictEqual(code, 1)
-      assert.deepStrictEqual(JSON.parse(stdout).problems, [{ line: 3, reason: "Record 3 was changed" }])
+      assert.deepStrictEqual(JSON.parse(stdout).problems, [{ line: 3, reason: "Record 3 was modified" }])
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )
 

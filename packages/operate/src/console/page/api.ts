@@ -31,7 +31,7 @@ export const token = {
 const errorOf = async (response: Response): Promise<string> => {
   const body: unknown = await response.json().catch(() => undefined)
   const error = typeof body === "object" && body !== null && "error" in body ? body.error : undefined
-  return typeof error === "string" ? error : `The endpoint answered with ${response.status}`
+  return typeof error === "string" ? error : `The admin endpoint responded with status ${response.status}`
 }
 
 export class Api {
@@ -56,7 +56,7 @@ export class Api {
         cache: "no-store"
       })
     } catch (error) {
-      throw new RequestRefused(0, error instanceof Error ? error.message : "The endpoint cannot be reached")
+      throw new RequestRefused(0, error instanceof Error ? error.message : "Cannot reach the admin endpoint")
     }
     if (!response.ok) throw new RequestRefused(response.status, await errorOf(response))
     return response

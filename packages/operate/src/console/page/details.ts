@@ -49,8 +49,8 @@ const ofRequest = (row: RequestRow, now: number): HTMLElement =>
     ["State", row.state],
     ["Age", age(now - row.since)],
     ["Progress", progressOf(row.progress)],
-    ["Waits for", row.asking.join(", ")],
-    ["Sleeps until", row.wakesAt === undefined ? undefined : clock(row.wakesAt)],
+    ["Waiting for", row.asking.join(", ")],
+    ["Sleeping until", row.wakesAt === undefined ? undefined : clock(row.wakesAt)],
     ["Task", row.task],
     ["Client", clientOf(row.client)],
     ["User", row.principal.subject],
@@ -181,7 +181,7 @@ export class DetailsPanel {
     const hint = h(
       "p",
       { class: "quiet" },
-      "The server keeps no history (Admin.layerHistory): only what runs is shown."
+      "The server keeps no history, so only running requests are shown. Provide Admin.layerHistory() to enable it."
     )
     const isFocused = document.activeElement === this.span
     this.body.replaceChildren(

@@ -45,9 +45,9 @@ export class DrainDialog {
     try {
       const began = await this.api.drain(this.node.hidden ? undefined : this.node.value)
       this.dialog.close()
-      this.said(began ? "The server is now draining" : "It is already draining")
+      this.said(began ? "The server is now draining" : "The server is already draining")
     } catch (error) {
-      setText(this.error, error instanceof RequestRefused ? error.message : "It failed")
+      setText(this.error, error instanceof RequestRefused ? error.message : "The request failed")
     }
   }
 }

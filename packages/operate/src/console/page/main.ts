@@ -189,7 +189,7 @@ const draw = (): void => {
   setText(interruptAll, `Interrupt ${all} shown`)
   const empty = byId("empty", HTMLElement)
   empty.hidden = groups.length > 0
-  setText(empty, snapshot.requests.length + snapshot.sessions.length === 0 ? "Nothing runs." : "Nothing matches.")
+  setText(empty, snapshot.requests.length + snapshot.sessions.length === 0 ? "No sessions or requests." : "No matches.")
   showDetails()
 }
 
@@ -289,7 +289,10 @@ const follow = async ({ signal }: AbortController): Promise<void> => {
       }, signal)
     } catch (error) {
       if (signal.aborted || isRefused(error)) return
-      state("lost", error instanceof RequestRefused && error.status !== 0 ? error.message : "Lost: trying again")
+      state(
+        "lost",
+        error instanceof RequestRefused && error.status !== 0 ? error.message : "Connection lost. Reconnecting"
+      )
     }
     await new Promise((resolve) => setTimeout(resolve, pauses[Math.min(Math.max(tries, 0), pauses.length - 1)]))
   }
@@ -300,7 +303,7 @@ const connect = async (): Promise<void> => {
     const { history, right } = await api.access()
     allowed = { maySteer: right === "steer", hasHistory: history }
   } catch (error) {
-    if (!isRefused(error)) leave(error instanceof Error ? error.message : "The endpoint cannot be reached")
+    if (!isRefused(error)) leave(error instanceof Error ? error.message : "Cannot reach the admin endpoint")
     return
   }
   login.hidden = true
@@ -314,10 +317,10 @@ const connect = async (): Promise<void> => {
 /** Describes the outcome of a single interruption. */
 const saidOfOne = (title: string, outcome: string | undefined): string =>
   outcome === "interrupted"
-    ? `${title} was interrupted, and its client is told why`
+    ? `Interrupted ${title}. Its client receives the reason`
     : outcome === "unreachable"
-      ? `The node of ${title} did not answer`
-      : `${title} had ended before`
+      ? `The node that runs ${title} did not respond`
+      : `${title} had already ended`
 
 const send = async (): Promise<void> => {
   const rows = asked
@@ -332,11 +335,9 @@ const send = async (): Promise<void> => {
     const [first] = rows
     const done = outcomes.filter((one) => one.outcome === "interrupted").length
     const one = rows.length === 1 && first !== undefined
-    say(
-      one ? saidOfOne(requestTitle(first), outcomes[0]?.outcome) : `${done} of ${rows.length} requests are interrupted`
-    )
+    say(one ? saidOfOne(requestTitle(first), outcomes[0]?.outcome) : `Interrupted ${done} of ${rows.length} requests`)
   } catch (error) {
-    setText(byId("dialog-error", HTMLElement), error instanceof Error ? error.message : "It failed")
+    setText(byId("dialog-error", HTMLElement), error instanceof Error ? error.message : "The request failed")
   }
 }
 

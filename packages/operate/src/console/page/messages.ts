@@ -26,8 +26,8 @@ export class MessagesPanel {
   readonly element = h("div", { class: "messages" })
   private readonly api: Api
   private readonly said: (text: string) => void
-  private readonly toggle = h("button", { type: "button", "aria-expanded": "false" }, "Look into messages")
-  private readonly level = h("select", { "aria-label": "Log messages that its client is sent" })
+  private readonly toggle = h("button", { type: "button", "aria-expanded": "false" }, "Show messages")
+  private readonly level = h("select", { "aria-label": "Minimum level of log messages for the client" })
   private readonly list = h("div")
   private session: string | undefined = undefined
   private isLooking = false
@@ -57,7 +57,7 @@ export class MessagesPanel {
   private look(isLooking: boolean): void {
     this.isLooking = isLooking
     this.toggle.ariaExpanded = `${isLooking}`
-    setText(this.toggle, isLooking ? "Look no more" : "Look into messages")
+    setText(this.toggle, isLooking ? "Stop showing messages" : "Show messages")
     this.list.replaceChildren()
     if (isLooking) void this.refresh()
   }
@@ -68,16 +68,15 @@ export class MessagesPanel {
     if (!this.isLooking || session === undefined || !this.element.isConnected) return
     const text = await this.api.messages(session).then(
       (messages) => this.draw(session, messages),
-      (error: unknown) => (error instanceof RequestRefused ? error.message : "The messages cannot be read")
+      (error: unknown) => (error instanceof RequestRefused ? error.message : "Could not load the messages")
     )
     if (text !== undefined) this.list.replaceChildren(h("p", { class: "quiet" }, text))
   }
 
   private draw(session: string, messages: ReadonlyArray<Message>): string | undefined {
     if (session !== this.session || !this.isLooking) return undefined
-    if (messages.length === 0)
-      return "No message of this session since you began to look. Messages are kept while you look."
-    const heads = ["At", "Way", "Kind", "What", "Size"].map((name) =>
+    if (messages.length === 0) return "No messages yet. Messages are recorded while you view the session."
+    const heads = ["Time", "Direction", "Kind", "Message", "Size"].map((name) =>
       h("th", { scope: "col", class: name === "Size" && "number" }, name)
     )
     const rows = messages.toReversed().map(messageRow)
@@ -85,7 +84,7 @@ export class MessagesPanel {
       h(
         "table",
         {},
-        h("caption", { class: "hidden" }, "Messages of the last minute, the latest first"),
+        h("caption", { class: "hidden" }, "Messages of the last minute, newest first"),
         h("thead", {}, h("tr", {}, ...heads)),
         h("tbody", {}, ...rows)
       )
@@ -98,8 +97,8 @@ export class MessagesPanel {
     const { value } = this.level
     if (session === undefined || value === "") return
     await this.api.level(session, value).then(
-      () => this.said(`Its client now receives log messages of level ${value} and above`),
-      (error: unknown) => this.said(error instanceof RequestRefused ? error.message : "The level was not set")
+      () => this.said(`The client now receives log messages of level ${value} and above`),
+      (error: unknown) => this.said(error instanceof RequestRefused ? error.message : "Could not set the level")
     )
     this.level.blur()
   }

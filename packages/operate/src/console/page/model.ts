@@ -57,7 +57,7 @@ export const requestMore = (row: RequestRow, isAlone: boolean): string =>
     ...(isAlone ? [callerOf(row), row.transport, row.revision] : []),
     row.asking.length === 0 ? undefined : `waiting for ${row.asking.join(", ")}`,
     row.node,
-    row.wakesAt === undefined ? undefined : `sleeps until ${clock(row.wakesAt)}`,
+    row.wakesAt === undefined ? undefined : `sleeping until ${clock(row.wakesAt)}`,
     row.progress?.message
   ]
     .filter((part) => part !== undefined)

@@ -17,8 +17,8 @@ interface Interrupted {
 const rowsAtMost = 50
 
 const says = ({ at, endedAt, outcome }: Interrupted, now: number): string => {
-  if (outcome === "ended") return "had ended before"
-  if (outcome === "unreachable") return "its node did not answer"
+  if (outcome === "ended") return "had already ended"
+  if (outcome === "unreachable") return "its node did not respond"
   return endedAt === undefined
     ? `ending for ${age(now - at)}: its handler is cleaning up`
     : `ended within ${age(endedAt - at + 999)}`
@@ -31,7 +31,7 @@ export class OutcomePanel {
   private readonly text = h("p", { role: "status" })
   private now = 0
   private readonly table = new SortedTable<Interrupted>({
-    caption: "What became of the interrupted requests",
+    caption: "Outcomes of the interrupted requests",
     key: ({ key }) => key,
     sort: [1, false],
     columns: [
@@ -77,8 +77,8 @@ export class OutcomePanel {
     const parts = [
       [count(({ endedAt }) => endedAt !== undefined), "ended"],
       [count(isOpen), "still ending"],
-      [count(({ outcome }) => outcome === "ended"), "had ended before"],
-      [count(({ outcome }) => outcome === "unreachable"), "on nodes that did not answer"]
+      [count(({ outcome }) => outcome === "ended"), "had already ended"],
+      [count(({ outcome }) => outcome === "unreachable"), "on nodes that did not respond"]
     ] as const
     const shown = parts.flatMap(([number, text]) => (number === 0 ? [] : [`${number} ${text}`]))
     setText(this.text, `${this.all.length} interrupted: ${shown.join(", ")}.`)

@@ -14,7 +14,7 @@ interface Tool extends ToolRow {
   readonly running: number
 }
 
-const noHistory = "The server keeps no history: provide Admin.layerHistory() to it."
+const noHistory = "The server keeps no history. Provide Admin.layerHistory() to enable it."
 
 const tools = ({ running }: OverviewActions) =>
   new SortedTable<Tool>({
@@ -67,7 +67,7 @@ const tools = ({ running }: OverviewActions) =>
 
 const problems = () =>
   new SortedTable<ProblemRow & { readonly id: string }>({
-    caption: "What failed, was refused, retried or interrupted",
+    caption: "Failed, rejected, retried and interrupted requests",
     key: ({ id }) => id,
     sort: [0, true],
     columns: [
@@ -146,7 +146,7 @@ export class Overview {
     this.panels = panels
     this.tools = tools(actions)
     this.nodes = nodes(actions, this.state)
-    const hint = "Durations are estimates, at most a tenth off. Select a tool that runs to see its calls."
+    const hint = "Durations are estimates, accurate to 10%. Select a running tool to see its calls."
     panels.tools.append(this.tools.element, h("p", { class: "quiet" }, hint))
     panels.problems.append(this.problems.element)
     panels.nodes.append(this.nodes.element)
@@ -172,14 +172,16 @@ export class Overview {
     const unfinished = [...running.keys()].flatMap((name) => (names.has(name) ? [] : [{ ...first, name }]))
     this.tools.show(
       [...known, ...unfinished].map((row) => ({ ...row, running: running.get(row.name)?.length ?? 0 })),
-      recent === undefined ? noHistory : "No tool was called in the last 15 minutes."
+      recent === undefined ? noHistory : "No tools were called in the last 15 minutes."
     )
   }
 
   private showProblems(recent: Recent | undefined): void {
     this.problems.show(
       (recent?.problems ?? []).map((problem, i, all) => ({ ...problem, id: `${all.length - i} ${problem.time}` })),
-      recent === undefined ? noHistory : "Nothing failed, was refused, retried or interrupted since the server started."
+      recent === undefined
+        ? noHistory
+        : "Nothing has failed or been rejected, retried or interrupted since the server started."
     )
   }
 

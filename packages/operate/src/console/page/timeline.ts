@@ -68,7 +68,7 @@ export const timeline = (
         .map((time) => s("circle", { class: "tick", cx: x(time), cy: y + (lane - 4) / 2, r: 2.5 }))
       return [rect, ...ticks]
     })
-  const label = `Timeline of the last ${span(now - from)}: ${bars.length} bars; the table below has the same`
+  const label = `Timeline of the last ${span(now - from)} with ${bars.length} bars; the table below has the same data`
   return s(
     "svg",
     { class: "timeline", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },

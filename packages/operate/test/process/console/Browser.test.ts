@@ -73,7 +73,7 @@ describe("Console page in a browser", needs(missing === undefined, missing ?? ""
         await page.keyboard.press("i")
         await page.keyboard.type("It hangs")
         await page.keyboard.press("Enter")
-        await page.getByText("tools/call stuck was interrupted, and its client is told why").waitFor()
+        await page.getByText("Interrupted tools/call stuck. Its client receives the reason").waitFor()
         await page.getByText("It has ended.").waitFor()
         // The header and the tile count the same requests.
         const [header, tile] = await page.evaluate(() => [
@@ -121,16 +121,14 @@ describe("Console page in a browser", needs(missing === undefined, missing ?? ""
       yield* Effect.promise(async () => {
         await connect(page)
         await row(page, "claude-desktop").first().click()
-        await page.getByRole("button", { name: "Look into messages" }).click()
-        await page
-          .getByText("No message of this session since you began to look. Messages are kept while you look.")
-          .waitFor()
+        await page.getByRole("button", { name: "Show messages" }).click()
+        await page.getByText("No messages yet. Messages are recorded while you view the session.").waitFor()
         await Effect.runPromise(calls)
         await page.locator(".messages td", { hasText: "tools/call · fails" }).first().waitFor()
         assert.notInclude((await page.locator(".messages").textContent()) ?? "", "done")
-        await page.getByLabel("Log messages that its client is sent").selectOption("debug")
+        await page.getByLabel("Minimum level of log messages for the client").selectOption("debug")
         await page
-          .getByText("Its client now receives log messages of level debug and above")
+          .getByText("The client now receives log messages of level debug and above")
           .waitFor({ state: "attached" })
         await page.getByRole("button", { name: "Drain" }).click()
         await page.locator("#drain-dialog").getByRole("button", { name: "Drain" }).click()
@@ -288,7 +286,7 @@ describe("Console page in a browser", needs(missing === undefined, missing ?? ""
         await connect(page)
         await page.route("**/api/changes", (route) => route.abort())
         await page.reload()
-        await page.getByText("Lost: trying again").waitFor()
+        await page.getByText("Connection lost. Reconnecting").waitFor()
         await page.unroute("**/api/changes")
         await page.getByText("Live", { exact: true }).waitFor()
       })
