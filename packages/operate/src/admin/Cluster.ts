@@ -212,12 +212,11 @@ class Members implements Cluster {
   }
 
   readonly recent = (since: number): Effect.Effect<Recent | undefined> =>
-    Effect.andThen(
-      this.looked,
-      Effect.map(this.everywhere({ _tag: "Recent", since }), (answers) =>
-        recentOf(answers, this.clock.currentTimeMillisUnsafe())
-      )
-    )
+    Effect.gen({ self: this }, function* () {
+      yield* this.looked
+      const answers = yield* this.everywhere({ _tag: "Recent", since })
+      return recentOf(answers, this.clock.currentTimeMillisUnsafe())
+    })
 
   get snapshot(): Effect.Effect<Snapshot> {
     const read = (name: string, answer: ActionResponse | undefined) =>
