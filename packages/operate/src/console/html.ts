@@ -105,7 +105,7 @@ export const html = (path: string): string => {
 <div class="bar">
 <h2 id="what" class="hidden">Running requests</h2>
 <label class="hidden" for="search">Search</label>
-<input id="search" type="search" placeholder="Search ( / ), or tool:name" title="Words, or fields: client: user: tool: node: state: kind: method: session:" autocomplete="off" spellcheck="false" maxlength="200">
+<input id="search" type="search" placeholder="Search ( / ), or tool:name" title="Words, or fields: client: user: tool: node: state: kind: method: session: A value in quotes must match the whole field." autocomplete="off" spellcheck="false" maxlength="200">
 ${select("grouping", "Group", groupings)}
 ${select("kind", "Kind", kinds)}
 ${select("older", "Age", ages)}

@@ -12,7 +12,7 @@ export const kinds = ["all", "request", "task", "question", "subscription"] as c
 
 /** Filter, grouping and order that the operator chose. */
 export interface RunningView {
-  /** Words that must occur, and fields such as `tool:book` or `node:"a b"`. */
+  /** Words that must occur, and fields such as `tool:book`, which match a part, or `tool:"book"`, which match the whole. */
   readonly search: string
   /** Minimum age in milliseconds. */
   readonly older: number
@@ -56,7 +56,8 @@ const ofSession: Fields<SessionRow> = {
 
 interface Parsed {
   readonly words: ReadonlyArray<string>
-  readonly fields: ReadonlyArray<readonly [name: string, value: string]>
+  /** A quoted value must be the whole text of its field. */
+  readonly fields: ReadonlyArray<readonly [name: string, value: string, isQuoted: boolean]>
 }
 
 const fieldNames = new Set([...Object.keys(ofRow), ...Object.keys(names)])
@@ -64,21 +65,24 @@ const fieldNames = new Set([...Object.keys(ofRow), ...Object.keys(names)])
 /** Splits a search into words and fields. */
 export const parse = (search: string): Parsed => {
   const words: Array<string> = []
-  const fields: Array<readonly [string, string]> = []
+  const fields: Array<readonly [string, string, boolean]> = []
   for (const [whole, name = "", quoted, plain = ""] of search
     .toLowerCase()
     .matchAll(/(?:(\w+):)?(?:"([^"]*)"?|(\S+))/g)) {
-    if (fieldNames.has(name)) fields.push([names[name] ?? name, quoted ?? plain])
+    if (fieldNames.has(name)) fields.push([names[name] ?? name, quoted ?? plain, quoted !== undefined])
     else words.push(name === "" ? (quoted ?? plain) : whole)
   }
   return { words, fields }
 }
 
-/** Returns a search for exactly this value of a field. */
+/** Returns a search for exactly this value of a field. Quotes can't be searched, and are left out on both sides. */
 export const fieldSearch = (name: string, value: string): string => `${name}:"${value.replaceAll('"', "")}"`
 
 const has = <A>(of: Fields<A>, row: A, fields: Parsed["fields"]): boolean =>
-  fields.every(([name, value]) => (of[name]?.(row) ?? "").toLowerCase().includes(value))
+  fields.every(([name, value, isQuoted]) => {
+    const text = (of[name]?.(row) ?? "").toLowerCase()
+    return isQuoted ? text.replaceAll('"', "") === value : text.includes(value)
+  })
 
 /** Cached texts of rows, because each key typed in a search needs them again. */
 const texts = new WeakMap<object, string>()

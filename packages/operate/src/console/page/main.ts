@@ -258,7 +258,9 @@ const review = async (): Promise<void> => {
   const found = await api.recent(samples.at(-1)?.time ?? 0).catch(() => undefined)
   if (found === undefined || snapshot === undefined) return
   recent = found
-  const all = [...samples, ...found.samples]
+  // Another answer may have arrived since this one was asked for.
+  const last = samples.at(-1)?.time ?? 0
+  const all = [...samples, ...found.samples.filter(({ time }) => time > last)]
   const end = all.at(-1)?.time ?? 0
   samples = all.filter(({ time }) => time > end - kept)
   plots.fill(samples)

@@ -83,11 +83,20 @@ describe("Search", () => {
     assert.deepStrictEqual(parse(`Old tool:book principal:"a b" http://x unknown:y`), {
       words: ["old", "http://x", "unknown:y"],
       fields: [
-        ["tool", "book"],
-        ["user", "a b"]
+        ["tool", "book", false],
+        ["user", "a b", true]
       ]
     })
-    assert.deepStrictEqual(parse(fieldSearch("tool", `a "b" c`)).fields, [["tool", "a b c"]])
+    assert.deepStrictEqual(parse(fieldSearch("tool", `a "b" c`)).fields, [["tool", "a b c", true]])
+  })
+
+  it("A search for a tool leaves out tools whose names contain its name", () => {
+    const requests = ["book", "booking", 'say "hi"'].map((target, i) => request({ key: `${i}`, target }))
+    const found = (search: string) =>
+      groupsOf({ ...snapshot, requests }, { search, older: 0 }).flatMap(({ rows }) => rows.map(({ row }) => row.key))
+    assert.deepStrictEqual(found(fieldSearch("tool", "book")), ["0"])
+    assert.deepStrictEqual(found(fieldSearch("tool", 'say "hi"')), ["2"])
+    assert.deepStrictEqual(found("tool:book"), ["0", "1"])
   })
 
   it("Fields limit requests, and leave out sessions without one", () => {
