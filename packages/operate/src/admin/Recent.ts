@@ -1,7 +1,7 @@
 /**
  * A server's last 15 minutes: a few figures for each second, the calls to each tool, and problems such as failed requests.
  *
- * Its size is bounded: 900 samples, 200 tools and 200 problems.
+ * Its size is bounded: 900 samples, 200 tools, 200 problems and 100 rejected HTTP requests.
  */
 import { count } from "../telemetry/openCounts.ts"
 import { actorOf, outcomeOf, targetOf } from "../audit/entries.ts"
@@ -98,6 +98,8 @@ export type Recent = typeof Recent.Type
 
 const toolsAtMost = 200
 const problemsAtMost = 200
+/** Kept apart from other problems, because anyone can send requests without a token. */
+const refusalsAtMost = 100
 /** Collects calls to tools beyond the limit, and to tools that do not exist. */
 const other = "(other)"
 
@@ -112,6 +114,9 @@ const kinds: Readonly<Record<string, ProblemRow["kind"]>> = {
   refused: "refused",
   interrupted: "interrupted"
 }
+
+/** Outcomes of a call whose tool exists, unless another tool ran in its place. */
+const ran: ReadonlySet<string> = new Set(["answered", "asked", "tool_failed", "interrupted"])
 
 /** Reasons of an HTTP rejection, by status. */
 const refusals: Readonly<Record<number, string>> = {
@@ -128,6 +133,7 @@ export class RecentRecorder {
   private readonly servers = new Set<Observed>()
   private readonly samples = new Ring<Sample>(minutes * 60)
   private readonly problems = new Ring<ProblemRow>(problemsAtMost)
+  private readonly refusals = new Ring<ProblemRow>(refusalsAtMost)
   private readonly tools = new Map<string, Tool>()
   private readonly all = new Window()
   private calls = 0
@@ -140,10 +146,18 @@ export class RecentRecorder {
   private toolOf(name: string, isKnown: boolean): Tool {
     const known = this.tools.get(name)
     if (known !== undefined) return known
-    if (name !== other && (!isKnown || this.tools.size >= toolsAtMost)) return this.toolOf(other, true)
+    if (name !== other && (!isKnown || !this.hasRoom())) return this.toolOf(other, true)
     const tool = { window: new Window(), last: undefined }
     this.tools.set(name, tool)
     return tool
+  }
+
+  /** Forgets tools that were not called in the last 15 minutes if there are too many. */
+  private hasRoom(): boolean {
+    if (this.tools.size < toolsAtMost) return true
+    const now = this.clock.currentTimeMillisUnsafe()
+    for (const [name, { window }] of this.tools) if (window.isEmpty(now)) this.tools.delete(name)
+    return this.tools.size < toolsAtMost
   }
 
   private requested(end: RequestEnd, exit: Exit.Exit<unknown, unknown>): void {
@@ -157,8 +171,8 @@ export class RecentRecorder {
     if (kind !== undefined) this.failures++
     this.all.record(time, duration, kind !== undefined)
     if (method === "tools/call" && target !== undefined) {
-      // A client chooses the name. It is only kept if a tool with this name was found.
-      const tool = this.toolOf(target, outcome !== "refused" && code !== McpError.InvalidParams)
+      // A client chooses the name. It is only kept if a tool with this name ran.
+      const tool = this.toolOf(target, ran.has(outcome) || code === McpError.InternalError)
       tool.window.record(time, duration, kind !== undefined)
       if (kind !== undefined) tool.last = { time, outcome, ...(code === undefined ? undefined : { code }) }
     }
@@ -180,29 +194,29 @@ export class RecentRecorder {
     })
   }
 
-  private noted(kind: ProblemRow["kind"], method: string, about: Partial<ProblemRow>): void {
-    this.problems.push({ time: this.clock.currentTimeMillisUnsafe(), kind, method, ...about })
+  private problem(kind: ProblemRow["kind"], method: string, about: Partial<ProblemRow>): ProblemRow {
+    return { time: this.clock.currentTimeMillisUnsafe(), kind, method, ...about }
   }
 
   readonly observer: Observer = {
     request: (end, exit) => this.requested(end, exit),
     refused: ({ method, principal, status }) =>
-      this.noted("refused", `HTTP ${beginning(method)}`, {
-        code: status,
-        more: refusals[status],
-        subject: principal?.subject
-      }),
+      this.refusals.push(
+        this.problem("refused", `HTTP ${beginning(method)}`, {
+          code: status,
+          more: refusals[status],
+          subject: principal?.subject
+        })
+      ),
     task: ({ age, principal, reason, state, tool }) => {
       if (state !== "failed" && state !== "expired") return
-      this.noted("failed", "task", {
-        target: tool,
-        more: reason === undefined ? state : `${state}: ${beginning(reason)}`,
-        subject: principal?.subject,
-        duration: age
-      })
+      const more = reason === undefined ? state : `${state}: ${beginning(reason)}`
+      const about = { target: tool, more, subject: principal?.subject, duration: age }
+      this.problems.push(this.problem("failed", "task", about))
     },
     taskRun: ({ attempt, duration, tool }) => {
-      if (attempt > 1) this.noted("retried", "task", { target: tool, more: `run ${attempt}`, duration })
+      if (attempt <= 1) return
+      this.problems.push(this.problem("retried", "task", { target: tool, more: `run ${attempt}`, duration }))
     },
     serves: (observed) =>
       Effect.acquireRelease(
@@ -229,13 +243,13 @@ export class RecentRecorder {
     return {
       samples: this.samples.all().filter(({ time }) => time > since),
       tools: [...this.tools].flatMap(([name, { last, window }]) => {
-        const counts = window.counts(now)
-        if (counts.calls === 0 && last === undefined) return []
+        if (window.isEmpty(now)) return []
+        const isLate = last !== undefined && last.time > now - minutes * 60_000
         return [
-          { name, ...counts, lately: window.counts(now, 2).calls, ...(last === undefined ? undefined : { last }) }
+          { name, ...window.counts(now), lately: window.counts(now, 2).calls, ...(isLate ? { last } : undefined) }
         ]
       }),
-      problems: this.problems.all()
+      problems: [...this.problems.all(), ...this.refusals.all()]
     }
   }
 }

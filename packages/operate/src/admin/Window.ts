@@ -4,7 +4,7 @@
 export const minutes = 15
 const minute = 60_000
 
-/** DurationCounts are counted in buckets, each about a fifth wider than the one before it, from 0.1 ms to half an hour. */
+/** Durations are counted in buckets, each about a fifth wider than the one before it, from 0.1 ms to half an hour. */
 const buckets = 96
 const least = 0.1
 const perDoubling = 4
@@ -62,6 +62,11 @@ export class Window {
     if (failed) current.failures++
     const bucket = bucketOf(milliseconds)
     current.durations[bucket] = (current.durations[bucket] ?? 0) + 1
+  }
+
+  /** True if there were no calls in the last 15 minutes. */
+  isEmpty(now: number): boolean {
+    return !this.all.some(({ at }) => at > Math.floor(now / minute) - minutes)
   }
 
   /** Returns the counts for the last `last` minutes, including the current one. */

@@ -1,10 +1,12 @@
 import { Tool, Tools } from "@effect-mcp/core"
+import { anonymous } from "@effect-mcp/core/Principal"
 import { Admin } from "@effect-mcp/operate"
+import * as McpError from "@effect-mcp/protocol/McpError"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Clock, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { merged, type NodeRecord, type Sample } from "../../src/admin/Recent.ts"
+import { merged, type NodeRecord, RecentRecorder, type Sample } from "../../src/admin/Recent.ts"
 
 const Slow = Tool.make("slow", { description: "Takes two seconds" })
 const Fails = Tool.make("fails", { description: "Fails" })
@@ -12,6 +14,26 @@ const features = Layer.mergeAll(
   Tools.layer(Slow, () => Effect.as(Effect.sleep("2 seconds"), "done")),
   Tools.layer(Fails, () => Effect.fail(new Tools.ToolFailure({ message: "the password is swordfish" })))
 )
+
+const recording = Effect.map(Clock.Clock, (clock) => new RecentRecorder(clock))
+
+/** Records a call that failed. */
+const ended = ({ observer }: RecentRecorder, name: string, error = McpError.internalError()): void =>
+  observer.request?.(
+    {
+      request: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name } },
+      envelope: {},
+      principal: anonymous,
+      session: undefined,
+      transport: "http",
+      revision: "2026-07-28",
+      arrived: 0,
+      waited: 0,
+      duration: 1,
+      interrupted: undefined
+    },
+    Exit.fail(error)
+  )
 
 describe("Recent", () => {
   it.effect("There is one sample a second, for at most 15 minutes", () =>
@@ -63,6 +85,44 @@ describe("Recent", () => {
       // The text of an error may contain arguments.
       assert.notInclude(JSON.stringify(record), "swordfish")
     }).pipe(Effect.scoped, Effect.provide(Admin.layerHistory()))
+  )
+
+  it.effect("A server without tools keeps no tool names of its clients", () =>
+    Effect.gen(function* () {
+      const recorder = yield* recording
+      ended(recorder, "no-such-tool", McpError.methodNotFound("tools/call"))
+      assert.deepStrictEqual(
+        recorder.read(0).tools.map(({ name }) => name),
+        ["(other)"]
+      )
+    })
+  )
+
+  it.effect("Tools that are no longer called make room for others", () =>
+    Effect.gen(function* () {
+      const recorder = yield* recording
+      for (let at = 0; at < 300; at++) ended(recorder, `old-${at}`)
+      assert.lengthOf(recorder.read(0).tools, 201)
+      yield* TestClock.adjust("16 minutes")
+      ended(recorder, "new")
+      assert.deepStrictEqual(
+        recorder.read(0).tools.map(({ last, name }) => [name, last?.outcome]),
+        [["new", "failed"]]
+      )
+    })
+  )
+
+  it.effect("Requests without a token do not displace other problems", () =>
+    Effect.gen(function* () {
+      const recorder = yield* recording
+      ended(recorder, "book")
+      for (let at = 0; at < 1000; at++) {
+        recorder.observer.refused?.({ method: "POST", status: 401, principal: undefined, address: "192.0.2.1" })
+      }
+      const { problems } = recorder.read(0)
+      assert.strictEqual(problems[0]?.target, "book")
+      assert.lengthOf(problems, 101)
+    })
   )
 
   it("Samples from several nodes are added up for each complete second", () => {

@@ -14,7 +14,7 @@ export const consoleFaults: ReadonlyArray<Fault> = [
   {
     name: "tool names that a client made up are kept",
     file: "packages/operate/src/admin/Recent.ts",
-    from: 'outcome !== "refused" && code !== McpError.InvalidParams',
+    from: "ran.has(outcome) || code === McpError.InternalError",
     to: "true",
     test: "packages/operate/test/admin/Recent.test.ts"
   },
