@@ -11,6 +11,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { entriesOf } from "@effect-mcp/skills/internal/listing"
 import { SkillsExtension } from "@effect-mcp/skills/SkillsExtension"
 import * as Effect from "effect/Effect"
+import * as Record from "effect/Record"
 import * as Stream from "effect/Stream"
 import * as Struct from "effect/Struct"
 
@@ -35,17 +36,14 @@ const skills: PinnedListInfo = {
   isDeclared: ({ extensions }) => isJsonObject(extensions) && extensions[SkillsExtension.id] !== undefined
 }
 
-const ofProtocol = (list: ListName): PinnedListInfo => {
-  const { capability, key, method, noun } = lists[list]
-  return { method, key, noun, isDeclared: (capabilities) => capabilities[capability] !== undefined }
-}
-
 /** The lists that can be pinned, by name. */
 export const pinnedLists: { readonly [L in PinnedList]: PinnedListInfo } = {
-  tools: ofProtocol("tools"),
-  prompts: ofProtocol("prompts"),
-  resources: ofProtocol("resources"),
-  resourceTemplates: ofProtocol("resourceTemplates"),
+  ...Record.map(lists, ({ capability, key, method, noun }) => ({
+    method,
+    key,
+    noun,
+    isDeclared: (capabilities: JsonObject) => capabilities[capability] !== undefined
+  })),
   skills
 }
 
