@@ -6,12 +6,12 @@ import { files, type Project } from "./files.ts"
 
 const help = `npm create @effect-mcp FOLDER [-- OPTIONS]
 
-A project with an MCP server, a test of it in every revision of the protocol, and scripts.
+Creates a project with an MCP server, a test that runs in every protocol revision, and scripts.
 
-  --promise   Async functions and zod, without Effect
-  --http      Serve over HTTP, at http://127.0.0.1:3000/mcp; default: stdin and stdout
-  --name NAME The name of the package; default: that of the folder
-  --help      This page
+  --promise   Use async functions and zod instead of Effect
+  --http      Serve over HTTP at http://127.0.0.1:3000/mcp instead of stdin and stdout
+  --name NAME Name of the package. Default: the folder's name
+  --help      Show this help
 `
 
 /** The output of the command, and the folder in which it was started. */
@@ -30,7 +30,7 @@ const noteOf = (env: NonNullable<Terminal["env"]>): string => {
   const [, version = process.versions.node] = /\bnode\/v(\S+)/.exec(env["npm_config_user_agent"] ?? "") ?? []
   const [major = 0, minor = 0] = version.split(".").map(Number)
   if (major > 22 || (major === 22 && minor >= 19)) return ""
-  return `\nThis is Node ${version}, and the project needs 22.19 or newer. Install one, or give the project its own: npm install --save-dev node@24\n`
+  return `\nThe project requires Node 22.19 or newer, but this is Node ${version}. Upgrade Node, or add it to the project: npm install --save-dev node@24\n`
 }
 
 /** Matches valid npm package names, with or without a scope. */
@@ -66,14 +66,16 @@ const parse = (argv: ReadonlyArray<string>, cwd: string): Parsed => {
   }
   const [folder, ...others] = given.positionals
   if (given.values.help) return { _tag: "Help" }
-  if (folder === undefined || others.length > 0) return wrong("Give one folder: npm create @effect-mcp my-server")
+  if (folder === undefined || others.length > 0) return wrong("Expected one folder: npm create @effect-mcp my-server")
   const at = resolve(cwd, folder)
   const name = given.values.name ?? nameOf(at)
   if (!packageName.test(name) || name.length > 214) {
-    return wrong(`${JSON.stringify(name)} is no name of a package: give another by --name, of a-z, 0-9 and -._~`)
+    return wrong(
+      `${JSON.stringify(name)} is not a valid package name. Choose one with --name, using only a-z, 0-9 and -._~`
+    )
   }
   if (existsSync(at) && readdirSync(at).length > 0) {
-    return wrong(`The folder ${folder} is not empty: give another one, or empty it`)
+    return wrong(`The folder ${folder} is not empty. Choose another folder, or empty it first`)
   }
   const { http, promise } = given.values
   return { _tag: "Project", folder: at, project: { name, http, promise } }
@@ -102,7 +104,7 @@ export const run = (
   }
   made?.(folder)
   const shown = relative(cwd(), folder) || "."
-  stdout.write(`${project.name} is in the folder ${shown}\n\n  cd ${shown}\n  npm install\n  npm test\n  npm run dev\n`)
+  stdout.write(`Created ${project.name} in ${shown}\n\n  cd ${shown}\n  npm install\n  npm test\n  npm run dev\n`)
   stderr.write(noteOf(env))
   return 0
 }

@@ -26,7 +26,7 @@ describe("npm create @effect-mcp", () => {
       const folder = yield* temporary
       const { code, stderr, stdout } = create(folder, ".", "--name", "@me/greeter")
       assert.deepStrictEqual([code, stderr], [0, ""])
-      assert.include(stdout, "@me/greeter is in the folder .\n")
+      assert.include(stdout, "Created @me/greeter in .\n")
       assert.strictEqual(manifestOf(folder).name, "@me/greeter")
     })
   )
@@ -36,7 +36,7 @@ describe("npm create @effect-mcp", () => {
       const folder = yield* temporary
       const on = (version: string) =>
         createBy({ npm_config_user_agent: `npm/10.8.2 node/v${version} linux x64` }, folder, version)
-      assert.match(on("20.20.2").stderr, /^\nThis is Node 20\.20\.2, and the project needs 22\.19 or newer\./)
+      assert.match(on("20.20.2").stderr, /^\nThe project requires Node 22\.19 or newer, but this is Node 20\.20\.2\./)
       assert.include(on("22.18.0").stderr, "npm install --save-dev node@24")
       for (const version of ["22.19.0", "24.0.0"]) assert.strictEqual(on(version).stderr, "")
     })
@@ -48,7 +48,7 @@ describe("npm create @effect-mcp", () => {
       writeFileSync(join(folder, "mine.txt"), "mine")
       const { code, stderr, stdout } = create(folder, ".")
       assert.deepStrictEqual([code, stdout], [2, ""])
-      assert.match(stderr, /^error: The folder \. is not empty: give another one, or empty it\n/)
+      assert.match(stderr, /^error: The folder \. is not empty. Choose another folder, or empty it first\n/)
       assert.isFalse(existsSync(join(folder, "package.json")))
     })
   )
@@ -57,12 +57,12 @@ describe("npm create @effect-mcp", () => {
     Effect.gen(function* () {
       const folder = yield* temporary
       for (const [argv, reason] of [
-        [[], /Give one folder/],
-        [["a", "b"], /Give one folder/],
+        [[], /Expected one folder/],
+        [["a", "b"], /Expected one folder/],
         [["a", "--htp"], /Unknown option '--htp'/],
-        [["???"], /is no name of a package/],
-        [["a", "--name", "../x"], /"\.\.\/x" is no name of a package/],
-        [["a", "--name", 'x"y'], /is no name of a package/]
+        [["???"], /is not a valid package name/],
+        [["a", "--name", "../x"], /"\.\.\/x" is not a valid package name/],
+        [["a", "--name", 'x"y'], /is not a valid package name/]
       ] as const) {
         const { code, stderr, stdout } = create(folder, ...argv)
         assert.deepStrictEqual([code, stdout], [2, ""])

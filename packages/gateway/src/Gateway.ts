@@ -128,7 +128,7 @@ const bounded = <E>(
     duration,
     orElse: () =>
       Effect.fail(
-        new TransportError({ reason: "Open", message: "The connector of the gateway did not return in time" })
+        new TransportError({ reason: "Open", message: "The gateway timed out while connecting to its upstream server" })
       )
   })
 

@@ -26,8 +26,8 @@ export const of = (meta: JsonObject): Path => {
 
 /** Returns the error for a connection that must not be opened, or `undefined` if it may be. */
 export const refusal = (path: Path, own: string): McpError.McpError | undefined => {
-  if (path.includes(own)) return McpError.loopDetected("The upstream server of this gateway leads back to it")
+  if (path.includes(own)) return McpError.loopDetected("This gateway's upstream server leads back to the gateway")
   return path.length < longest
     ? undefined
-    : McpError.loopDetected(`More than ${longest} gateways lie between the client and the server`)
+    : McpError.loopDetected(`There are more than ${longest} gateways between the client and the server`)
 }

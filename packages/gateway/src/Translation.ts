@@ -105,10 +105,10 @@ export const result = (
 ): Effect.Effect<EncodedResult, McpError.McpError> => {
   const type = upstream.era === "stateless" ? ResultType.of(wire) : "complete"
   if (!isJsonObject(wire) || typeof type !== "string") {
-    return Effect.fail(McpError.internalError(`The upstream server's result of ${excerpt(method)} is malformed`))
+    return Effect.fail(McpError.internalError(`The upstream server returned an invalid result for ${excerpt(method)}`))
   }
   if (downstream.era === "stateful" && type !== "complete") {
-    const message = `The upstream server's result of ${excerpt(method)} is of the type ${excerpt(type)}`
+    const message = `The upstream server returned a result of type ${excerpt(type)} for ${excerpt(method)}`
     return Effect.fail(McpError.internalError(`${message}, which ${downstream.version} does not have`))
   }
   const unmarked = upstream.era === "stateless" ? ResultType.unmarked(wire) : wire

@@ -243,7 +243,7 @@ describe("Calls that ask a client in rounds", () => {
       assert.strictEqual((yield* counts)[1], 0)
       const late = yield* answer(again)
       assert.strictEqual(late.error.code, -32602)
-      assert.match(late.error.message, /not in progress any more/)
+      assert.match(late.error.message, /call that asked has ended/)
     }),
     { roundTimeout: "5 minutes" }
   )

@@ -42,7 +42,7 @@ describe.each([1, 3])("A ring of %i gateways", (gateways) => {
       Effect.gen(function* () {
         const first = yield* ring(gateways, upstream)
         const error = yield* Effect.flip(Effect.provide(join(downstream), first))
-        assert.deepInclude(error, { code: -31508, message: "The upstream server of this gateway leads back to it" })
+        assert.deepInclude(error, { code: -31508, message: "This gateway's upstream server leads back to the gateway" })
         assert.strictEqual(Context.get(first, Gateway.Gateway).upstreams(), 0)
       })
     )
@@ -80,7 +80,7 @@ it.effect("A stuck connector fails its requests after the client's timeout and h
     yield* TestClock.adjust("5 seconds")
     const { error } = yield* Fiber.join(waiting)
     assert.deepInclude(error, { code: -32603 })
-    assert.include(error.message, "did not return in time")
+    assert.include(error.message, "timed out while connecting")
     assert.strictEqual(Context.get(gateway, Gateway.Gateway).upstreams(), 0)
   })
 )
@@ -105,7 +105,7 @@ describe.each([Revision.stateful[0]!, Revision.stateful.at(-1)!])("Gateway chain
     Effect.gen(function* () {
       const ids = Array.from({ length: 16 }, (_, index) => `gateway ${index}`)
       const longest = yield* open(ids)
-      assert.include(longest._tag === "Failure" ? longest.failure.message : "", "More than 16 gateways")
+      assert.include(longest._tag === "Failure" ? longest.failure.message : "", "more than 16 gateways")
       assert.strictEqual((yield* open(ids.slice(1)))._tag, "Success")
     })
   )

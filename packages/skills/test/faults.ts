@@ -179,8 +179,8 @@ const faultsOfServers: ReadonlyArray<Fault> = [
   {
     name: "A hidden skill is listed",
     file: catalog,
-    from: 'visible === undefined || checkedBoolean("visible of Skills", visible(caller, skill))',
-    to: 'visible === undefined || checkedBoolean("visible of Skills", visible(caller, skill)) || true',
+    from: 'visible === undefined || checkedBoolean("the visible option of Skills", visible(caller, skill))',
+    to: 'visible === undefined || checkedBoolean("the visible option of Skills", visible(caller, skill)) || true',
     test: server
   },
   {
@@ -368,7 +368,7 @@ const faultsOfHosts: ReadonlyArray<Fault> = [
   {
     name: "An alias in frontmatter is expanded",
     file: "packages/skills/src/model/Frontmatter.ts",
-    from: 'if (seen.has(value)) return "it has an alias, which parsers expand differently"',
+    from: 'if (seen.has(value)) return "it contains a YAML alias, which parsers expand differently"',
     to: "",
     test: tampering
   },

@@ -100,7 +100,10 @@ const parts = <A>(method: Method, make: () => A): Effect.Effect<A, AiError.AiErr
   Effect.try({
     try: make,
     catch: (cause) =>
-      invalid(method, cause instanceof InvalidArguments ? cause.message : `The answer can't be used: ${String(cause)}`)
+      invalid(
+        method,
+        cause instanceof InvalidArguments ? cause.message : `Unexpected response from the model: ${String(cause)}`
+      )
   })
 
 /** Creates the model. Requires an `HttpClient`, which you can extend with retries and time limits. */
@@ -120,7 +123,7 @@ export const make = ({
         Stream.mapEffect((piece) => {
           bytes += piece.length
           return bytes > maxBytes
-            ? Effect.fail(invalid(method, `The answer is larger than ${maxBytes} bytes`))
+            ? Effect.fail(invalid(method, `The model's response is larger than ${maxBytes} bytes`))
             : Effect.succeed(piece)
         }),
         Stream.decodeText
@@ -147,7 +150,7 @@ export const make = ({
       const response = yield* execute("generateText", options, {})
       const text = yield* Stream.mkString(textOf("generateText", response))
       const completion = yield* Effect.mapError(decodeCompletion(text), ({ message }) =>
-        invalid("generateText", `The answer is no chat completion: ${message.slice(0, maxDescription)}`)
+        invalid("generateText", `The response is not a chat completion: ${message.slice(0, maxDescription)}`)
       )
       return yield* parts("generateText", () => partsOf(completion))
     })
@@ -178,7 +181,7 @@ const events = (
             (rest) => {
               isDone = true
               return rest === undefined
-                ? Effect.fail(invalid("streamText", "The stream ended before the answer was complete"))
+                ? Effect.fail(invalid("streamText", "The stream ended before the response was complete"))
                 : Effect.succeed(rest)
             }
           )
@@ -186,7 +189,7 @@ const events = (
     const chunk = (data: string) =>
       Effect.flatMap(
         Effect.mapError(decodeChunk(data), ({ message }) => {
-          const unfit = `An event is no part of a chat completion: ${message.slice(0, maxDescription)}`
+          const unfit = `The stream has an event that is not a chat completion chunk: ${message.slice(0, maxDescription)}`
           return invalid("streamText", excerptOf(errorIn(data).message) ?? unfit)
         }),
         (decoded) => parts("streamText", () => answer.chunk(decoded))

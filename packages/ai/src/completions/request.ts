@@ -23,7 +23,7 @@ const contentOf = (part: Prompt.TextPart | Prompt.FilePart): Effect.Effect<objec
   if (part.type === "text") return Effect.succeed({ type: "text", text: part.text })
   const { data, mediaType } = part
   if (!mediaType.startsWith(images)) {
-    return Effect.fail(unsupported(`Chat completions have no files of type ${mediaType}, only images`))
+    return Effect.fail(unsupported(`Chat completions only support images, not files of type ${mediaType}`))
   }
   const base64 = typeof data === "string" ? data : data instanceof URL ? undefined : Base64.encode(data)
   const url =

@@ -19,7 +19,7 @@ const messagesOf = (message: Prompt.Message): ReadonlyArray<PromptMessage> => {
       return [message.role === "assistant" ? Prompts.assistant(blockOf(part)) : Prompts.user(blockOf(part))]
     }
     if (part.type === "reasoning") return []
-    throw new Error(`A prompt of MCP has no ${part.type} parts: serve the prompt without them`)
+    throw new Error(`MCP prompts do not support ${part.type} parts. Remove them from the prompt`)
   })
 }
 

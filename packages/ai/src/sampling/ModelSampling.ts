@@ -90,7 +90,7 @@ const modelOf = ({ content }: Reply): string | undefined =>
 const failed = ({ reason }: AiError.AiError): Effect.Effect<never, McpError.McpError> =>
   // A provider's message may name its account, so it only goes to this program's log.
   Effect.andThen(
-    Effect.logWarning("The model gave no message", reason),
+    Effect.logWarning("The model returned no message", reason),
     Effect.fail(McpError.internalError(`The model returned no message: ${reason._tag}`))
   )
 
@@ -104,7 +104,9 @@ const createMessage = Effect.fnUntraced(function* (params: CreateMessageParams, 
     disableToolCallResolution: true
   })
   const used =
-    choice === undefined ? generate : effectOf(`use of the model ${choice.name}`, () => choice.use(generate, params))
+    choice === undefined
+      ? generate
+      : effectOf(`the use function of the model ${choice.name}`, () => choice.use(generate, params))
   const response = yield* Effect.catch(used, failed)
   const { finishReason } = response
   return {

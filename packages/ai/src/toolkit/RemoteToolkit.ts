@@ -140,7 +140,7 @@ const approvalOf = (
   tool: Model.Tool,
   callOf: (id: string, input: unknown) => ModelCall
 ): AiTool.NeedsApproval<typeof Schema.Unknown> | undefined => {
-  const always = needsApproval && checkedBoolean("needsApproval of RemoteToolkit", needsApproval(tool))
+  const always = needsApproval && checkedBoolean("the needsApproval option of RemoteToolkit", needsApproval(tool))
   if (approvals === undefined) return always
   return (input, { toolCallId }) =>
     Effect.map(approvals.needed(callOf(toolCallId, input)), (needed) => needed || always === true)
@@ -194,7 +194,7 @@ const bind = (
         }),
         Effect.catch((error) => fail(error.message)),
         Effect.flatMap(() => {
-          if (result === undefined) return fail(`The server returned no result of ${tool.name}`)
+          if (result === undefined) return fail(`The server returned no result for ${tool.name}`)
           return result.isError === true ? fail(messageOf(result, read)) : Effect.succeed(result)
         })
       )
@@ -224,17 +224,17 @@ const toolkitOf = (
     for (const one of offered) {
       const { name: given, options, tool } = one
       const { filter } = options
-      if (filter !== undefined && !checkedBoolean("filter of RemoteToolkit", filter(tool))) continue
+      if (filter !== undefined && !checkedBoolean("the filter option of RemoteToolkit", filter(tool))) continue
       const name = nameOf(options.prefix ?? "", given)
       if (bound.has(name)) {
-        const message = `Two tools are named ${JSON.stringify(name)} for the model; give their clients a prefix, or filter one out`
+        const message = `Two tools have the same name for the model, ${JSON.stringify(name)}. Set a prefix for their clients, or filter one out`
         return yield* new NameTaken({ name, message })
       }
       const portable = Portability.portable(tool)
       const refused = refusals(portable.left, options)
       if (refused.length > 0) {
         const reasons = refused.map((obstacle) => `\n  - ${Portability.describe(obstacle)}`).join("")
-        yield* Effect.logWarning(`The tool ${excerpt(JSON.stringify(tool.name))} is left out:${reasons}`)
+        yield* Effect.logWarning(`Skipped the tool ${excerpt(JSON.stringify(tool.name))}:${reasons}`)
         continue
       }
       bound.set(name, bind(one, portable, name))

@@ -23,7 +23,7 @@ import * as Stream from "effect/Stream"
 
 /** Type error for a toolkit whose schemas need services to decode or encode values. */
 export interface SchemasNeedServices<R> {
-  readonly "Tools of a server need schemas without services": R
+  readonly "The schemas of a server's tools must not require services": R
 }
 
 type Servable<Kit extends Record<string, AiTool.Any>> = [AiTool.SchemaServices<Kit[keyof Kit]>] extends [never]

@@ -227,8 +227,8 @@ const failures: ReadonlyArray<readonly [string, Response | object, string, strin
     "Unknown parameter"
   ],
   ["a broken server", broken(503, "<html>"), "InternalProviderError", "<html>"],
-  ["text that is not JSON", broken(200, "<html>"), "InvalidResponseError", "no chat completion"],
-  ["an answer without choices", { choices: [] }, "InvalidResponseError", "no chat completion"],
+  ["text that is not JSON", broken(200, "<html>"), "InvalidResponseError", "not a chat completion"],
+  ["an answer without choices", { choices: [] }, "InvalidResponseError", "not a chat completion"],
   [
     "arguments that are not JSON",
     { choices: [{ message: { tool_calls: [{ id: "1", function: { name: "forecast", arguments: "{" } }] } }] },
@@ -350,9 +350,9 @@ describe("streamed answers", () => {
   )
 
   it.effect.each([
-    ["is cut off", sse(delta({ content: "2" })), "before the answer was complete"],
+    ["is cut off", sse(delta({ content: "2" })), "before the response was complete"],
     ["holds an error", sse(delta({ content: "2" }), { error: { message: "Overloaded" } }), "Overloaded"],
-    ["holds an event that is not JSON", sse("{"), "no part of a chat completion"]
+    ["holds an event that is not JSON", sse("{"), "not a chat completion chunk"]
   ] as const)("A stream fails if it %s", ([, text, words]) =>
     Effect.gen(function* () {
       const { parts } = yield* collect(stream(text))

@@ -353,7 +353,7 @@ describe("tools that a model's provider rejects", () => {
       const client = yield* connected(Layer.merge(broken, union))
       const toolkit = yield* Effect.provide(RemoteToolkit.fromClient(client), logger)
       assert.deepStrictEqual(Object.keys(toolkit.tools), ["union"])
-      assert.match(messages.join(), /The tool "broken" is left out:\n {2}- inputSchema \/properties\/a: A reference/)
+      assert.match(messages.join(), /Skipped the tool "broken":\n {2}- inputSchema \/properties\/a: A reference/)
     })
   )
 

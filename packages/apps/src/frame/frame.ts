@@ -37,7 +37,7 @@ export interface Frame {
 export const show = (parent: Element, options: Options): Frame => {
   const { allow = "", dropped, html, maxLength = 4 * 1024 * 1024, received, sandbox, title } = options
   const { href, origin } = new URL(sandbox, location.href)
-  if (origin === location.origin) throw new Error(`The sandbox needs an origin of its own, not ${origin}`)
+  if (origin === location.origin) throw new Error(`The sandbox must have a different origin than the page (${origin})`)
   const element = document.createElement("iframe")
   let loaded = false
   const methodOf = (data: unknown): unknown =>
@@ -47,7 +47,7 @@ export const show = (parent: Element, options: Options): Frame => {
    * array many times, so that a few bytes become gigabytes of JSON. Writing therefore counts a lower bound and stops at the limit.
    */
   const textOf = (data: unknown): { readonly text: string } | { readonly why: string } => {
-    const tooLong = { why: "It is too long" }
+    const tooLong = { why: "it is too long" }
     let length = 0
     const counted = (_: string, value: unknown): unknown => {
       if (ArrayBuffer.isView(value)) throw new TypeError("A typed array is not JSON")
@@ -62,10 +62,10 @@ export const show = (parent: Element, options: Options): Frame => {
     try {
       // `JSON.stringify` returns `undefined` for a function, a symbol or `undefined`.
       const text: string | undefined = JSON.stringify(data, counted)
-      if (text === undefined) return { why: "It is not JSON" }
+      if (text === undefined) return { why: "it is not JSON" }
       return text.length > maxLength ? tooLong : { text }
     } catch {
-      return length > maxLength ? tooLong : { why: "It is not JSON" }
+      return length > maxLength ? tooLong : { why: "it is not JSON" }
     }
   }
   const listener = ({ data, origin: from, source }: MessageEvent<unknown>): void => {

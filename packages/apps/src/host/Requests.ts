@@ -59,7 +59,7 @@ const Anything = Schema.Unknown
 
 /** Fails if the host lacks the ability. */
 const able = <H>(handler: H | undefined, ability: string): Effect.Effect<H, McpError.McpError> =>
-  handler === undefined ? Effect.fail(refused(`This host does not ${ability}`)) : Effect.succeed(handler)
+  handler === undefined ? Effect.fail(refused(`This host cannot ${ability}`)) : Effect.succeed(handler)
 
 type Without<A, K extends PropertyKey> = A extends A ? Omit<A, K> : never
 
@@ -75,7 +75,7 @@ const callTool = answer(Messages.CallTool, ({ arguments: args = {}, name }, { cl
   Effect.gen(function* () {
     const tool = (yield* tools).find((tool) => tool.name === name)
     if (tool === undefined) return yield* McpError.unknownTool(name)
-    if (!isFor("app", tool)) return yield* refused(`The tool ${name} is not for views`)
+    if (!isFor("app", tool)) return yield* refused(`Views may not call the tool ${name}`)
     return { ...(yield* client.callToolByName(name, args, { view })) }
   })
 )
@@ -106,7 +106,7 @@ const isBlocks = (content: ContentBlock | ReadonlyArray<ContentBlock>): content 
 
 const message = answer(Messages.UserMessage, ({ content }, host) =>
   Effect.gen(function* () {
-    const send = yield* able(host.options.sendMessage, "take messages")
+    const send = yield* able(host.options.sendMessage, "receive messages")
     const blocks = isBlocks(content) ? content : [content]
     return yield* consented(host, { _tag: "SendMessage", content: blocks }, () => send(blocks, host.view))
   })
@@ -114,7 +114,7 @@ const message = answer(Messages.UserMessage, ({ content }, host) =>
 
 const updateModelContext = answer(Messages.ModelContext, (context, host) =>
   Effect.gen(function* () {
-    const update = yield* able(host.options.updateModelContext, "take context for the model")
+    const update = yield* able(host.options.updateModelContext, "receive context for the model")
     const { modelContextLength } = host.limits
     if (JSON.stringify(context).length > modelContextLength) {
       return yield* refused(`The context is longer than ${modelContextLength} characters`)
@@ -170,7 +170,7 @@ const maxFiles = 16
 const download = answer(Messages.DownloadFile, ({ contents }, host) =>
   Effect.gen(function* () {
     const save = yield* able(host.options.download, "save files")
-    if (contents.length > maxFiles) return yield* refused(`Only ${maxFiles} files can be saved at once`)
+    if (contents.length > maxFiles) return yield* refused(`At most ${maxFiles} files can be saved at once`)
     const files = contents.map(fileOf).filter((file) => file !== undefined)
     if (files.length < contents.length) return yield* refused("Only embedded files can be saved")
     for (const file of files) {
@@ -205,6 +205,7 @@ export const errorOf = (
     const { code, data, message } = error
     return { code, message, ...(data === undefined ? undefined : { data }) }
   }
-  if (error instanceof ConsentDenied) return { code: refusedCode, message: "The user or the host refused" }
-  return { code: McpError.InternalError, message: "The host could not do it" }
+  if (error instanceof ConsentDenied)
+    return { code: refusedCode, message: "The user or the host's policy denied the request" }
+  return { code: McpError.InternalError, message: "The host failed to handle the request" }
 }

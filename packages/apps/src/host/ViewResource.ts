@@ -57,13 +57,14 @@ export const read = Effect.fnUntraced(function* (
   if (!uri.startsWith("ui://")) return yield* unavailable(`The URI of a view must start with ui://: ${uri}`)
   const { contents } = yield* client.readResource(uri)
   const found = contents.find((part) => part.uri === uri && isView(part))
-  if (found === undefined) return yield* unavailable(`The server has no ${mimeType} at ${uri}`)
+  if (found === undefined) return yield* unavailable(`The server has no resource of type ${mimeType} at ${uri}`)
   const html = yield* htmlOf(uri, found)
   if (html.length > maxLength) {
-    return yield* unavailable(`The view ${uri} has ${html.length} characters; the limit is ${maxLength}`)
+    return yield* unavailable(`The view ${uri} is too large: ${html.length} characters, limit ${maxLength}`)
   }
   const ui = resourceUi(found) ?? (yield* listedUi(client, uri))
   const wrong = malformed(ui.csp ?? {})
-  if (wrong.length > 0) yield* Effect.logWarning(`The policy of ${uri} has entries that are no origins`, wrong)
+  if (wrong.length > 0)
+    yield* Effect.logWarning(`Ignored entries in the content security policy of ${uri} that are not origins`, wrong)
   return { ...ui, uri, html }
 })

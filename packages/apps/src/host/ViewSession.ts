@@ -116,7 +116,9 @@ class Session {
   private observe(from: "host" | "view", message: unknown, why?: string): void {
     const { observe } = this.host.options
     if (observe === undefined) return
-    callback("observe of AppHost", this.fork, () => observe({ view: this.opening.uri, from, message, refused: why }))
+    callback("AppHost's observe option", this.fork, () =>
+      observe({ view: this.opening.uri, from, message, refused: why })
+    )
   }
 
   private send(fields: Fields): Effect.Effect<void> {
@@ -195,11 +197,12 @@ class Session {
   private request(id: Id, method: string, params: unknown): Effect.Effect<void> {
     const answer = requests.get(method)
     if (answer === undefined)
-      return this.send({ id, error: { code: -32601, message: "The host does not know this method" } })
+      return this.send({ id, error: { code: -32601, message: "Method not supported by this host" } })
     if (this.state === "silent" && method !== "ui/initialize" && method !== "ping") {
       return this.fail(id, refused("The view must send ui/initialize first"))
     }
-    if (FiberMap.hasUnsafe(this.fibers, id)) return this.fail(id, refused("A request with this id is in progress"))
+    if (FiberMap.hasUnsafe(this.fibers, id))
+      return this.fail(id, refused("A request with this id is already in progress"))
     if (this.size() >= this.host.limits.requests) return this.fail(id, refused("Too many requests are in progress"))
     const run = Effect.matchCauseEffect(
       Effect.suspend(() => answer(params, this.requestHost())),
@@ -210,7 +213,7 @@ class Session {
           const error = Cause.squash(cause)
           const hidden = errorOf(error).code === -32603
           const logged = hidden
-            ? Effect.logError(`A request of the view ${this.opening.uri} failed`, cause)
+            ? Effect.logError(`A request from the view ${this.opening.uri} failed`, cause)
             : Effect.void
           return Effect.andThen(logged, this.fail(id, error))
         }
@@ -263,7 +266,7 @@ class Session {
       onSuccess: (params) =>
         Effect.catchCause(
           called(() => handler(params)),
-          (cause) => Effect.logError("A handler of AppHost failed", cause)
+          (cause) => Effect.logError("An AppHost handler failed", cause)
         )
     })
   }
@@ -284,18 +287,18 @@ class Session {
   readonly receive = (text: string): Effect.Effect<void> => {
     const { messageLength } = this.host.limits
     if (text.length > messageLength) {
-      this.observe("view", text.slice(0, 200), "It is too long")
-      return this.ending(`The view sent a message of ${text.length} characters; the limit is ${messageLength}`)
+      this.observe("view", text.slice(0, 200), "too long")
+      return this.ending(`The view sent a message that is too long: ${text.length} characters, limit ${messageLength}`)
     }
     return Effect.flatMap(this.rate, (verdict) => {
       if (verdict === "ended") return this.ending("The view sent too many messages")
       const message = parsed(text)
       if (message === undefined) {
-        this.observe("view", text.slice(0, 200), "It is not a JSON-RPC message")
+        this.observe("view", text.slice(0, 200), "not a JSON-RPC message")
         return Effect.void
       }
       const { id, method, params } = message
-      this.observe("view", message, verdict === "refused" ? "Too many messages" : undefined)
+      this.observe("view", message, verdict === "refused" ? "too many messages" : undefined)
       if (typeof method !== "string") {
         return id === teardownId ? Effect.asVoid(Deferred.succeed(this.tornDown, undefined)) : Effect.void
       }
@@ -342,7 +345,7 @@ export const open = Effect.fnUntraced(function* (
   const session = new Session(host, opening, fibers, rate, fork)
   const reading = Effect.ensuring(
     Effect.raceFirst(Stream.runForEach(opening.wire.incoming, session.receive), Deferred.await(session.stop)),
-    Effect.andThen(FiberMap.clear(fibers), session.ending("The view is gone"))
+    Effect.andThen(FiberMap.clear(fibers), session.ending("The view was closed"))
   )
   yield* Effect.forkScoped(reading, { startImmediately: true })
   yield* Effect.addFinalizer(() => session.teardown)

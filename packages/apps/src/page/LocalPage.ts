@@ -103,7 +103,7 @@ const listen = (port: number, handle: Handle): Effect.Effect<string, PortUnavail
           }),
         catch: (error) =>
           new PortUnavailable({
-            message: `The page cannot listen on port ${port}: ${error instanceof Error ? error.message : String(error)}`
+            message: `Cannot serve the page on port ${port}: ${error instanceof Error ? error.message : String(error)}`
           })
       }),
       (server) =>

@@ -45,10 +45,10 @@ export const program = (base: string, showFrame: typeof show): void => {
       if (session === "") return
       const response = await fetch(`${base}/${path}?session=${session}`, { method: "POST", body })
       // Ignores messages that were in transit when the view ended.
-      if (!response.ok && session !== "") status.textContent = `The program answered ${response.status}`
+      if (!response.ok && session !== "") status.textContent = `The host responded with status ${response.status}`
     })
     posted.catch(() => {
-      status.textContent = "The program has ended"
+      status.textContent = "The host has exited"
     })
   }
   const row = (event: Extract<PageEvent, { readonly type: "log" }>): void => {
@@ -83,7 +83,7 @@ export const program = (base: string, showFrame: typeof show): void => {
           ...event.view,
           received: (text) => post("messages", text),
           dropped: (reason) => {
-            status.textContent = `A message of the view was dropped: ${reason}`
+            status.textContent = `Dropped a message from the view: ${reason}`
           }
         })
         return
@@ -112,7 +112,7 @@ export const program = (base: string, showFrame: typeof show): void => {
       rest = lines.pop() ?? ""
       for (const line of lines) if (line !== "") handle(JSON.parse(line))
     }
-    status.textContent = "The program has ended"
+    status.textContent = "The host has exited"
   }
   const theme = byId("theme")
   const setTheme = (name: string): void => {
@@ -130,6 +130,6 @@ export const program = (base: string, showFrame: typeof show): void => {
   })
   byId("close").addEventListener("click", () => post("close", ""))
   void follow().catch(() => {
-    status.textContent = "The program has ended"
+    status.textContent = "The host has exited"
   })
 }

@@ -78,11 +78,11 @@ const problemOf = (names: ReadonlyArray<string>, uri: string, { csp = {} }: Opti
     return `The URI of a view must start with ui://: ${JSON.stringify(uri)}`
   const unknown = Object.keys(csp).find((key) => !lists.some((list) => list === key))
   if (unknown !== undefined)
-    return `The policy of ${uri} has an unknown list ${JSON.stringify(unknown)}; expected one of ${lists.join(", ")}`
+    return `The csp option of ${uri} has an unknown key ${JSON.stringify(unknown)}. Expected one of ${lists.join(", ")}`
   const [wrong] = malformed(csp)
   return wrong === undefined
     ? undefined
-    : `The policy of ${uri} contains ${JSON.stringify(wrong)}; expected an origin, such as https://api.example.com or https://*.example.com`
+    : `The csp option of ${uri} contains ${JSON.stringify(wrong)}. Expected an origin, such as https://api.example.com or https://*.example.com`
 }
 
 /**

@@ -54,7 +54,9 @@ export const pageOf = (title: string, code: string): string =>
 
 const bundled = async (entry: string): Promise<string> => {
   const { rolldown } = await import("rolldown").catch((cause: unknown) => {
-    throw new Error("It needs the package rolldown: install it, or bundle the page yourself and use `file`", { cause })
+    throw new Error("bundling requires the package rolldown. Install it, or bundle the page yourself and use `file`", {
+      cause
+    })
   })
   const build = await rolldown({ input: entry, platform: "browser", logLevel: "silent" })
   try {
@@ -68,7 +70,10 @@ const bundled = async (entry: string): Promise<string> => {
 /** Returns the HTML. A page that cannot be read or bundled is a defect, because its server cannot work. */
 export const htmlOf = (uri: string, { bundle, file, html }: PageSource): Effect.Effect<string> => {
   const failed = (cause: unknown): never => {
-    throw new Error(`The view ${uri} has no page: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new Error(
+      `Cannot load the page of the view ${uri}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause }
+    )
   }
   if (html !== undefined) return Effect.succeed(html)
   if (file === undefined) return Effect.promise(() => bundled(pathOf(bundle)).catch(failed))

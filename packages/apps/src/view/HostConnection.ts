@@ -92,7 +92,7 @@ export class HostConnection {
       reject(new ViewError(`${method}: ${reason}`))
     }
     const aborted = (): void => stop("cancelled")
-    const timer = setTimeout(() => stop(`no answer within ${timeout} ms`), timeout)
+    const timer = setTimeout(() => stop(`no response within ${timeout} ms`), timeout)
     this.waiting.set(id, { resolve, reject })
     this.send({ id, method, params })
     if (signal?.aborted === true) aborted()

@@ -229,7 +229,7 @@ const callTool = async <U>(
 
 /** Throws if the host responded that it refuses. */
 const done = (answer: { readonly [key: string]: unknown }): void => {
-  if (answer["isError"] === true) throw new ViewError("The host refused", -32000)
+  if (answer["isError"] === true) throw new ViewError("The host denied the request", -32000)
 }
 
 /** Operations that only need the connection. */

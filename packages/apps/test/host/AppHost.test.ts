@@ -170,7 +170,7 @@ describe("Lifecycle", () => {
       yield* start()
       yield* ask("tools/call", { name: "slow" })
       yield* close
-      assert.strictEqual(yield* session.ended, "The view is gone")
+      assert.strictEqual(yield* session.ended, "The view was closed")
       yield* Deferred.await(interrupted)
     }).pipe(Effect.scoped)
   )
@@ -189,7 +189,7 @@ describe("Tools and resources", () => {
         const saved = yield* ask("tools/call", { name: "save" })
         assert.deepStrictEqual(saved.result.content, [{ type: "text", text: "Saved" }])
         const secret = yield* ask("tools/call", { name: "secret" })
-        assert.strictEqual(secret.error.message, "The tool secret is not for views")
+        assert.strictEqual(secret.error.message, "Views may not call the tool secret")
         const unknown = yield* ask("tools/call", { name: "rm" })
         assert.strictEqual(unknown.error.code, -32602)
         const listed = yield* ask("tools/list")
@@ -278,7 +278,10 @@ describe("Consent", () => {
       const { ask, start } = yield* openWire(host)
       yield* start()
       const refused = yield* ask("tools/call", { name: "dice", arguments: { count: 1 } })
-      assert.deepStrictEqual(refused.error, { code: -32000, message: "The user or the host refused" })
+      assert.deepStrictEqual(refused.error, {
+        code: -32000,
+        message: "The user or the host's policy denied the request"
+      })
       const [action] = actions
       assert.strictEqual(action?._tag, "CallTool")
       assert.strictEqual(action?._tag === "CallTool" ? action.view : undefined, "ui://dice")
@@ -341,7 +344,7 @@ describe("Consent", () => {
       const file = { type: "resource", resource: { uri: "file:///a", text: "ä€" } }
       const link = { type: "resource_link", uri: "file:///b", name: "b" }
       const many = yield* ask("ui/download-file", { contents: Array.from({ length: 17 }, () => file) })
-      assert.strictEqual(many.error?.message, "Only 16 files can be saved at once")
+      assert.strictEqual(many.error?.message, "At most 16 files can be saved at once")
       const linked = yield* ask("ui/download-file", { contents: [file, link] })
       assert.strictEqual(linked.error?.message, "Only embedded files can be saved")
       assert.deepStrictEqual(actions, [])
@@ -374,7 +377,7 @@ describe("Consent", () => {
       const { result } = yield* initialize()
       assert.deepStrictEqual(Object.keys(result.hostCapabilities), ["serverTools", "serverResources", "openLinks"])
       const message = yield* ask("ui/message", { role: "user", content: [] })
-      assert.strictEqual(message.error.message, "This host does not take messages")
+      assert.strictEqual(message.error.message, "This host cannot receive messages")
     }).pipe(Effect.scoped)
   )
 
@@ -412,7 +415,7 @@ describe("Consent", () => {
         const { ask, start } = yield* openWire(host)
         yield* start()
         const { error } = yield* ask("ui/open-link", { url: "https://example.com" })
-        assert.deepStrictEqual(error, { code: -32603, message: "The host could not do it" })
+        assert.deepStrictEqual(error, { code: -32603, message: "The host failed to handle the request" })
       }
     }).pipe(Effect.scoped)
   )
@@ -473,7 +476,7 @@ describe("Bounds", () => {
       const { host } = yield* hostOf(features, { limits: { messageLength: 100 } })
       const { session, write } = yield* openWire(host)
       yield* write("x".repeat(101))
-      assert.strictEqual(yield* session.ended, "The view sent a message of 101 characters; the limit is 100")
+      assert.strictEqual(yield* session.ended, "The view sent a message that is too long: 101 characters, limit 100")
     }).pipe(Effect.scoped)
   )
 
@@ -503,7 +506,7 @@ describe("Bounds", () => {
       for (const id of [10, 11, 12]) yield* send({ id, method: "tools/call", params: { name: "slow" } })
       assert.strictEqual((yield* ask("ping")).error.message, "Too many requests are in progress")
       yield* send({ id: 10, method: "ping" })
-      assert.strictEqual(received.at(-1)?.["error"].message, "A request with this id is in progress")
+      assert.strictEqual(received.at(-1)?.["error"].message, "A request with this id is already in progress")
     }).pipe(Effect.scoped)
   )
 
@@ -531,7 +534,7 @@ describe("Bounds", () => {
       yield* write('{"jsonrpc":"2.0","method":7,"id":1}')
       yield* write('{"jsonrpc":"2.0","id":"nobody","result":{}}')
       assert.strictEqual(received.length, before)
-      assert.strictEqual(refused.filter((why) => why === "It is not a JSON-RPC message").length, 9)
+      assert.strictEqual(refused.filter((why) => why === "not a JSON-RPC message").length, 9)
       assert.isDefined((yield* ask("ping")).result)
       assert.strictEqual((yield* ask("ui/unknown")).error.code, -32601)
       assert.strictEqual((yield* ask("tools/call", { name: 7 })).error.code, -32602)
@@ -594,8 +597,8 @@ describe("Pages", () => {
         Effect.map(Effect.flip(host.read(uri)), ({ message }) => message)
       )
       assert.deepStrictEqual(reasons.slice(0, 3), [
-        "The server has no text/html;profile=mcp-app at ui://plain",
-        "The view ui://long has 101 characters; the limit is 100",
+        "The server has no resource of type text/html;profile=mcp-app at ui://plain",
+        "The view ui://long is too large: 101 characters, limit 100",
         "The URI of a view must start with ui://: http://evil/"
       ])
     }).pipe(Effect.scoped)

@@ -146,7 +146,10 @@ describe("App.layer", () => {
       const missing = yield* Effect.exit(
         McpTest.connect(App.layer(Dice, { file: `${file}.missing` }), "2026-07-28").pipe(Effect.scoped)
       )
-      assert.include(Exit.isFailure(missing) ? Cause.pretty(missing.cause) : "", "The view ui://dice has no page")
+      assert.include(
+        Exit.isFailure(missing) ? Cause.pretty(missing.cause) : "",
+        "Cannot load the page of the view ui://dice"
+      )
     }).pipe(Effect.scoped)
   )
 
@@ -184,7 +187,7 @@ describe("App.layer", () => {
         "https://user@example.com",
         "https://example.com/path"
       ].map(
-        (origin) => [() => App.layer(Dice, { html, csp: { connectDomains: [origin] } }), "expected an origin"] as const
+        (origin) => [() => App.layer(Dice, { html, csp: { connectDomains: [origin] } }), "Expected an origin"] as const
       )
     ]
     for (const [declare, reason] of wrong) assert.throws(declare, reason)

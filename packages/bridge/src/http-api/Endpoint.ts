@@ -41,7 +41,8 @@ interface Section {
 const payloadOf = (reflected: Reflected): Tool.DescribedCodec<unknown> | undefined => {
   const bodies = [...reflected.endpoint.payload.values()]
   const wrong = bodies.find(({ encoding }) => encoding._tag === "Multipart" || encoding._tag === "Stream")
-  if (wrong !== undefined) throw unsupported(reflected, `its payload is ${wrong.encoding._tag.toLowerCase()}`)
+  if (wrong !== undefined)
+    throw unsupported(reflected, `its payload is encoded as ${wrong.encoding._tag.toLowerCase()}`)
   const schemas = bodies.flatMap(({ schemas }): ReadonlyArray<Schema.Top> => schemas)
   const payload = ServedCall.oneOf(schemas)
   return payload && Tool.codec(payload)
@@ -85,7 +86,7 @@ const inputOf = (reflected: Reflected): Tool.DescribedCodec<Arguments.Placed> =>
 const successesOf = (reflected: Reflected): ReadonlyArray<Schema.Top> => {
   const successes = [...reflected.successes.values()].flat()
   if (successes.length < reflected.endpoint.success.size) {
-    throw unsupported(reflected, "it answers with a stream, or upgrades the connection")
+    throw unsupported(reflected, "it responds with a stream, or upgrades the connection")
   }
   const bodies = successes.map((schema): Schema.Top => (HttpApiSchema.isWithHeaders(schema) ? schema.schema : schema))
   return bodies.filter(({ ast }) => !HttpApiSchema.isNoContent(ast))
@@ -97,7 +98,7 @@ const hasHeaders = ({ successes }: Reflected): boolean =>
 
 const statusOf = (error: unknown): string => {
   const response = HttpClientError.isHttpClientError(error) ? error.response : undefined
-  return response === undefined ? "could not be called" : `answered with the status ${response.status}`
+  return response === undefined ? "could not be called" : `responded with status ${response.status}`
 }
 
 /** Returns the tool's default name. */

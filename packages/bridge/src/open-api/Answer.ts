@@ -20,7 +20,7 @@ const bytesOf = (response: HttpClientResponse.HttpClientResponse, most: number) 
       length += chunk.length
       chunks.push(chunk)
       return length > most
-        ? Effect.fail(new Tools.ToolFailure({ message: `The answer has more than ${most} bytes` }))
+        ? Effect.fail(new Tools.ToolFailure({ message: `The response is larger than ${most} bytes` }))
         : Effect.void
     })
     const bytes = new Uint8Array(length)
@@ -58,7 +58,7 @@ export const resultOf = (response: HttpClientResponse.HttpClientResponse, where:
     const text = (): string => new TextDecoder().decode(bytes)
     if (response.status < 200 || response.status > 299) {
       const said = bytes.length > 0 && (isJson(type) || isText(type)) ? `: ${excerpt(text(), maxMessage)}` : ""
-      return yield* new Tools.ToolFailure({ message: `${where} answered with the status ${response.status}${said}` })
+      return yield* new Tools.ToolFailure({ message: `${where} responded with status ${response.status}${said}` })
     }
     if (bytes.length === 0) return { content: [] }
     if (isJson(type)) return structured(text())
@@ -68,6 +68,6 @@ export const resultOf = (response: HttpClientResponse.HttpClientResponse, where:
       return { content: [{ type: kind, mimeType: type, data: Base64.encode(bytes) }] }
     }
     return yield* new Tools.ToolFailure({
-      message: `${where} answered with ${excerpt(type)}, which is neither text nor an image`
+      message: `${where} responded with ${excerpt(type)}, which is neither text nor an image`
     })
   })

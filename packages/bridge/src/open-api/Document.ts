@@ -73,7 +73,7 @@ const measure = (document: unknown, limits: DocumentLimits): void => {
 export const pointed = (document: JsonObject, reference: string): unknown => {
   if (!reference.startsWith("#/")) {
     throw new InvalidDocument({
-      message: `The reference ${excerpt(reference)} points outside the document: copy its target into the document`
+      message: `The reference ${excerpt(reference)} points outside the document. Copy its target into the document`
     })
   }
   let value: unknown = document
@@ -81,7 +81,7 @@ export const pointed = (document: JsonObject, reference: string): unknown => {
     const key = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")
     const member = typeof value === "object" && value !== null ? Object.getOwnPropertyDescriptor(value, key) : undefined
     if (member === undefined) {
-      throw new InvalidDocument({ message: `The reference ${excerpt(reference)} has no target` })
+      throw new InvalidDocument({ message: `The reference ${excerpt(reference)} points to nothing` })
     }
     value = member.value
   }
@@ -132,7 +132,7 @@ export const operations = (document: unknown, limits: DocumentLimits = {}): Read
   measure(document, limits)
   const version = isJsonObject(document) ? textOf(document["openapi"]) : undefined
   if (!isJsonObject(document) || version === undefined || !version.startsWith("3.1")) {
-    const given = version === undefined ? "it has no `openapi`" : `it is of ${excerpt(version)}`
+    const given = version === undefined ? "it has no `openapi` field" : `its version is ${excerpt(version)}`
     throw new InvalidDocument({ message: `Expected a parsed OpenAPI 3.1 document, but ${given}` })
   }
   const paths = isJsonObject(document["paths"]) ? document["paths"] : {}

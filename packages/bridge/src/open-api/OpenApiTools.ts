@@ -114,7 +114,7 @@ const toolsOf = (api: Api): { readonly layers: ReadonlyArray<ToolLayer>; readonl
     const made = Result.try({
       try: () => {
         const tool = toolOf(api, operation, given)
-        if (names.has(tool.name)) throw new Error(`another operation has the name ${tool.name} as a tool`)
+        if (names.has(tool.name)) throw new Error(`another operation already has the tool name ${tool.name}`)
         return tool
       },
       catch: messageOf
@@ -129,12 +129,12 @@ const toolsOf = (api: Api): { readonly layers: ReadonlyArray<ToolLayer>; readonl
     }
     if (length > longest) {
       throw new Document.InvalidDocument({
-        message: `The input schemas of the tools have more than ${longest} characters`
+        message: `The tools' input schemas are longer than ${longest} characters in total`
       })
     }
     if (layers.length + left.length > most) {
       throw new Document.InvalidDocument({
-        message: `More than ${most} operations are selected: select fewer with \`operations\`, or raise \`limits.operations\``
+        message: `More than ${most} operations are selected. Select fewer with \`operations\`, or raise \`limits.operations\``
       })
     }
   }

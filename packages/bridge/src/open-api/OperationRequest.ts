@@ -67,14 +67,14 @@ const partOf = (place: Parameter.ParameterPlace, parameters: ReadonlyArray<Param
 /** Checks that a header can be sent over HTTP. The error omits the value, because it may be a secret. */
 const sendable = ([name, text]: readonly [string, string]): [name: string, text: string] => {
   if (/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) return [name, text]
-  const message = `the value of the header ${name} cannot be sent: it has a line break, or letters beyond Latin-1`
+  const message = `the value of the header ${name} cannot be sent: it contains a line break or characters outside Latin-1`
   throw new Document.InvalidDocument({ message })
 }
 
 /** Encodes a path segment. Rejects `.` and `..`, which would escape the base URL. */
 const segment = (text: string): string => {
   if (text === "" || text === "." || text === "..") {
-    throw new Document.InvalidDocument({ message: `${JSON.stringify(text)} cannot be part of a path` })
+    throw new Document.InvalidDocument({ message: `${JSON.stringify(text)} is not allowed in a path` })
   }
   return encodeURIComponent(text)
 }
@@ -85,7 +85,7 @@ const urlOf = (base: URL, path: string): URL => {
   const url = new URL(`${base.origin}${root}${path.replace(/^\//, "")}`)
   const isBelow = url.origin === base.origin && url.pathname.startsWith(root) && url.username === ""
   if (!isBelow || !path.startsWith("/") || /[?#\\]/.test(path) || path.startsWith("//")) {
-    throw new Document.InvalidDocument({ message: `the path ${JSON.stringify(path)} does not lie below ${base.href}` })
+    throw new Document.InvalidDocument({ message: `the path ${JSON.stringify(path)} is not below ${base.href}` })
   }
   return url
 }

@@ -20,7 +20,7 @@ const refused = new Set(["$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$re
 const nameOf = (reference: string): string => {
   if (!reference.startsWith(prefix) || reference.slice(prefix.length).includes("/")) {
     throw new Document.InvalidDocument({
-      message: `A schema refers to ${excerpt(reference)}: only references to ${prefix}... are followed`
+      message: `A schema refers to ${excerpt(reference)}, but only references to ${prefix}... are supported`
     })
   }
   return reference.slice(prefix.length)
@@ -32,7 +32,8 @@ const converted = (value: unknown, used: Set<string>, isNames: boolean): unknown
   const entries = Object.entries(value).flatMap(([key, item]): ReadonlyArray<readonly [string, unknown]> => {
     if (isNames) return [[key, converted(item, used, false)]]
     if (dropped.has(key) || key.startsWith("x-")) return []
-    if (refused.has(key)) throw new Document.InvalidDocument({ message: `A schema has ${key}, which is not supported` })
+    if (refused.has(key))
+      throw new Document.InvalidDocument({ message: `A schema uses ${key}, which is not supported` })
     if (key === "$ref" && typeof item === "string") {
       const name = nameOf(item)
       used.add(name)

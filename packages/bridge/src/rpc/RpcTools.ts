@@ -50,7 +50,9 @@ const toolOf = (
 ): Layer.Layer<never, never, Tools.ToolRegistry> => {
   const { _tag: tag, errorSchema, middlewares, successSchema } = rpc
   if (RpcSchema.isStreamSchema(successSchema)) {
-    throw new Error(`The procedure ${tag} cannot be a tool: it answers with a stream. Leave it out of \`procedures\``)
+    throw new Error(
+      `The procedure ${tag} cannot be a tool because it responds with a stream. Leave it out of \`procedures\``
+    )
   }
   const { _tag } = successSchema.ast
   return ServedCall.layer<unknown>(
@@ -78,7 +80,7 @@ const toolsOf = (
     if (given === undefined) return []
     const rpc = requests.get(tag)
     if (rpc === undefined)
-      throw new Error(`The group has no procedure ${tag}: it has ${[...requests.keys()].join(", ")}`)
+      throw new Error(`The group has no procedure ${tag}. Available procedures: ${[...requests.keys()].join(", ")}`)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every procedure of `Rpc.make` has these
     return [toolOf(rpc as Rpc.AnyWithProps, given === true ? {} : given, call, tools)]
   })

@@ -87,7 +87,8 @@ export const make = (parts: ReadonlyArray<Part>): Arguments => {
     const { key, place } = slot
     const plain = key ?? place
     const name = slots.has(plain) ? `${place}_${plain}` : plain
-    if (slots.has(name)) throw new Error(`Two arguments are named ${JSON.stringify(name)}: rename one of them`)
+    if (slots.has(name))
+      throw new Error(`Two arguments have the same name, ${JSON.stringify(name)}. Rename one of them`)
     slots.set(name, slot)
     properties.set(name, jsonSchema)
     if (isRequired) required.push(name)
@@ -137,7 +138,7 @@ export const make = (parts: ReadonlyArray<Part>): Arguments => {
 export const placed = ({ place }: Arguments, wire: unknown): Effect.Effect<Placed, InvalidValue> =>
   isJsonObject(wire)
     ? Effect.succeed(place(wire))
-    : Effect.fail(new InvalidValue({ message: "Expected a JSON object of arguments" }))
+    : Effect.fail(new InvalidValue({ message: "The arguments must be a JSON object" }))
 
 /** Returns a valid tool name: replaces other characters by `_` and keeps at most 64. */
 export const toolName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64)

@@ -143,7 +143,7 @@ describe.each(Revision.all)("HttpApi endpoints as tools, $version", (revision) =
       assert.strictEqual(error.id, 2)
       const broken = yield* client.callToolByName("users_broken")
       assert.isTrue(broken.isError)
-      assert.strictEqual(textOf(broken), "GET /broken answered with the status 500")
+      assert.strictEqual(textOf(broken), "GET /broken responded with status 500")
       assert.notInclude(JSON.stringify(broken), "secret")
       const wrong = yield* Effect.result(client.callToolByName("users_byId", { id: "one" }))
       assert.include(JSON.stringify(wrong), "Invalid arguments")
@@ -186,7 +186,7 @@ describe("HttpApi", () => {
   it.effect("An HttpApi with a streaming endpoint is rejected", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(McpTest.connect(served({ endpoints: { "users.watch": true } }), "2025-11-25"))
-      assert.include(String(exit), "users.watch cannot be a tool: it answers with a stream")
+      assert.include(String(exit), "users.watch cannot be a tool: it responds with a stream")
     })
   )
 

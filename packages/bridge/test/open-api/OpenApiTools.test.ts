@@ -186,9 +186,9 @@ describe.each(Revision.all)("OpenAPI operations as tools, $version", (revision) 
           assert.isTrue(result.isError)
           return textOf(result)
         })
-      assert.strictEqual(yield* failure("fails"), `GET /fails answered with the status 404: {"error":"no such thing"}`)
-      assert.strictEqual(yield* failure("away"), "GET /away answered with the status 302")
-      assert.strictEqual(yield* failure("large"), "The answer has more than 1000 bytes")
+      assert.strictEqual(yield* failure("fails"), `GET /fails responded with status 404: {"error":"no such thing"}`)
+      assert.strictEqual(yield* failure("away"), "GET /away responded with status 302")
+      assert.strictEqual(yield* failure("large"), "The response is larger than 1000 bytes")
       const gone = yield* McpTest.connect(served(document, { baseUrl: "http://127.0.0.1:1" }), revision)
       assert.strictEqual(textOf(yield* gone.callToolByName("text")), "GET /text could not be called")
     })
@@ -244,7 +244,7 @@ describe("OpenAPI documents", () => {
     Effect.gen(function* () {
       assert.include(yield* refusal("openapi: 3.1.0"), "it has no `openapi`")
       assert.include(yield* refusal({ swagger: "2.0" }), "it has no `openapi`")
-      assert.include(yield* refusal({ openapi: "3.0.3", paths: {} }), "it is of 3.0.3")
+      assert.include(yield* refusal({ openapi: "3.0.3", paths: {} }), "its version is 3.0.3")
     })
   )
 
@@ -254,7 +254,10 @@ describe("OpenAPI documents", () => {
       assert.include(yield* refusal(path), "points outside the document")
       const operations = () => true
       assert.include(yield* refusal(withSchema({ $ref: "file:///etc/passwd" }), { operations }), "only references to")
-      assert.include(yield* refusal(withSchema({ $ref: "#/components/schemas/No" }), { operations }), "has no target")
+      assert.include(
+        yield* refusal(withSchema({ $ref: "#/components/schemas/No" }), { operations }),
+        "points to nothing"
+      )
       assert.include(yield* refusal(withSchema({ $id: "http://127.0.0.1:1/" }), { operations }), "$id")
       const circle = { openapi: "3.1.0", paths: { "/a": { $ref: "#/paths/~1a" } } }
       assert.include(yield* refusal(circle), "is circular")
@@ -272,7 +275,7 @@ describe("OpenAPI documents", () => {
       const left = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`/${at}`, { get: refused }]))
       assert.include(yield* refusal({ openapi: "3.1.0", paths: left }), "More than 200 operations")
       const wide = { type: "string", enum: Array.from({ length: 1000 }, (_, at) => `${at}`) }
-      assert.include(yield* refusal(withSchema(wide), { limits: { schemas: 1000 } }), "more than 1000 characters")
+      assert.include(yield* refusal(withSchema(wide), { limits: { schemas: 1000 } }), "longer than 1000 characters")
     })
   )
 
@@ -284,7 +287,10 @@ describe("OpenAPI documents", () => {
         (yield* toolsOf(alike)).map(({ description, name }) => [name, description]),
         [["list_pets", "GET /a"]]
       )
-      assert.include(yield* refusal(alike, { operations: () => true }), "another operation has the name list_pets")
+      assert.include(
+        yield* refusal(alike, { operations: () => true }),
+        "another operation already has the tool name list_pets"
+      )
     })
   )
 
@@ -292,7 +298,7 @@ describe("OpenAPI documents", () => {
     Effect.gen(function* () {
       const operations = () => true
       for (const path of ["/../admin", "//evil.example/x", "/a?b=c", "no-slash", "/\\evil"]) {
-        assert.include(yield* refusal(withGet(path, {}), { operations }), "does not lie below", path)
+        assert.include(yield* refusal(withGet(path, {}), { operations }), "is not below", path)
         const withText = { ...document, paths: { ...withGet(path, {}).paths, "/text": document.paths["/text"] } }
         assert.deepStrictEqual(
           (yield* toolsOf(withText)).map(({ name }) => name),

@@ -97,7 +97,7 @@ describe("RpcGroup", () => {
     Effect.gen(function* () {
       const streaming = RpcTools.layer(Users, { procedures: { Watch: true } }).pipe(Layer.provide([handlers, guard]))
       const exit = yield* Effect.exit(McpTest.connect(streaming, "2025-11-25"))
-      assert.include(String(exit), "The procedure Watch cannot be a tool: it answers with a stream")
+      assert.include(String(exit), "The procedure Watch cannot be a tool because it responds with a stream")
     })
   )
 

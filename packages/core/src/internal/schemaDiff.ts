@@ -89,7 +89,7 @@ const property = (owner: string, name: string, before: Shape, after: Shape, sent
   else if (has && !had) changes.push(changed(`${owner} ${sent ? "accepts" : "returns"} ${quoted}`, clashes))
   if (!had || isSame(before.properties[name], after.properties[name])) return changes
   const harmless = isSame(meaning(before.properties[name]), meaning(after.properties[name]))
-  return [...changes, changed(`${owner} changes ${harmless ? "the documentation of" : "its"} ${quoted}`, !harmless)]
+  return [...changes, changed(`${owner} changed ${harmless ? "the documentation of" : "its"} ${quoted}`, !harmless)]
 }
 
 const restMeaning = (shape: Shape, without: ReadonlySet<string>): unknown =>
@@ -109,7 +109,7 @@ export const schemas =
     const ignored = new Set(isRefusing(sent ? old : now) ? ["additionalProperties"] : [])
     return [
       ...changes,
-      changed(`${owner} changes its ${noun}`, !isSame(restMeaning(old, ignored), restMeaning(now, ignored)))
+      changed(`${owner} changed its ${noun}`, !isSame(restMeaning(old, ignored), restMeaning(now, ignored)))
     ]
   }
 

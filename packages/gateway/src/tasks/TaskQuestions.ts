@@ -20,7 +20,7 @@ interface Awaited {
   questions: number
 }
 
-const unknown = McpError.invalidRequest("There is no call in flight that has become this task")
+const unknown = McpError.invalidRequest("No running call belongs to this task")
 
 const taskOf = (params: JsonObject | undefined): unknown => {
   const related = isJsonObject(params?._meta) ? params._meta[relatedTask] : undefined

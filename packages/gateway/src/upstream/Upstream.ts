@@ -69,7 +69,7 @@ export interface Upstream {
 
 type Version = Revision.Version
 
-const unrelated = McpError.invalidRequest("There is no request in flight that this question could belong to")
+const unrelated = McpError.invalidRequest("No running request belongs to this question")
 
 type Ask = <M extends ClientInput.QuestionMethod>(
   method: M,

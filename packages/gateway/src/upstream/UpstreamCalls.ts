@@ -62,7 +62,7 @@ interface State extends Pick<Options, "roundTimeout"> {
   readonly shares: Shares
 }
 
-const ended = McpError.invalidParams("The call that asked is not in progress any more: start it again")
+const ended = McpError.invalidParams("The call that asked has ended. Start it again")
 
 /** Creates a gateway's calls. Running calls are interrupted when the scope closes. */
 export const make = (options: Options): Effect.Effect<UpstreamCalls, never, Scope.Scope> =>
@@ -201,7 +201,7 @@ const waits = (state: State, call: UpstreamCall<unknown>, expiry: Fiber.Fiber<vo
   if (exceeded === undefined) return
   const among = [...waiting.keys()].filter((one) => exceeded === "total" || one.caller === caller)
   const longest = oldestOfHeaviest(among, undefined, caller)
-  if (longest !== undefined) cancel(state, longest, "Too many calls wait for an answer")
+  if (longest !== undefined) cancel(state, longest, "Too many calls are waiting for an answer")
 }
 
 const noLongerWaits = ({ shares, waiting }: State, call: UpstreamCall<unknown>): void => {

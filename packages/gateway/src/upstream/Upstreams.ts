@@ -171,7 +171,9 @@ const makeRoom = (state: State<unknown>, entry: Entry): Effect.Effect<void, McpE
     if (idle !== undefined) return close(idle)
     const whose = exceeded === "total" ? "" : " of this caller"
     const limit = shares.bounds[exceeded]
-    return Effect.fail(McpError.limitExceeded(`More than ${limit} connections${whose} to the upstream server are open`))
+    return Effect.fail(
+      McpError.limitExceeded(`Too many connections${whose} to the upstream server are open (limit ${limit})`)
+    )
   })
 
 /** Returns the idle connection to close: the least recently used of the caller that holds the most. */

@@ -128,9 +128,12 @@ describe("Caller's share of connections", () => {
       const open = opening(upstreams)
       for (let hanging = 0; hanging < 4; hanging++) yield* open("eve")
       const message = yield* messageOf(open("eve"))
-      assert.strictEqual(message, "More than 4 connections of this caller to the upstream server are open")
+      assert.strictEqual(message, "Too many connections of this caller to the upstream server are open (limit 4)")
       for (const subject of ["ada", "bob", "cid", "dan"]) yield* open(subject)
-      assert.strictEqual(yield* messageOf(open("fay")), "More than 8 connections to the upstream server are open")
+      assert.strictEqual(
+        yield* messageOf(open("fay")),
+        "Too many connections to the upstream server are open (limit 8)"
+      )
       assert.strictEqual(upstreams.size(), 8)
     }).pipe(Effect.provide(Behind.layer))
   )
@@ -148,10 +151,13 @@ describe("Caller's share of connections", () => {
       yield* open("ada")
       assert.strictEqual(upstreams.size(), 8)
       // Now both hold two.
-      assert.strictEqual(yield* messageOf(open("ada")), "More than 8 connections to the upstream server are open")
+      assert.strictEqual(
+        yield* messageOf(open("ada")),
+        "Too many connections to the upstream server are open (limit 8)"
+      )
       assert.strictEqual(
         yield* messageOf(upstreams.acquire(eve, false)),
-        "More than 8 connections to the upstream server are open"
+        "Too many connections to the upstream server are open (limit 8)"
       )
     }).pipe(Effect.provide(Behind.layer))
   )

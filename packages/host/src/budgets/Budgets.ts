@@ -62,7 +62,7 @@ export class BudgetExceeded extends McpError.McpError {
   readonly limit: number
   readonly used: number
   constructor(scope: BudgetScope, spending: Spending, limit: number, used: number, name: string) {
-    const message = `The ${scope}${name === "" ? "" : ` ${excerpt(name, 80)}`} has used its budget of ${limit} ${spending}`
+    const message = `The ${scope}${name === "" ? "" : ` ${excerpt(name, 80)}`} has used up its budget of ${limit} ${spending}`
     super({ code: McpError.LimitExceeded, message, data: { budget: { scope, spending, limit, used } } })
     this.scope = scope
     this.spending = spending
@@ -209,7 +209,7 @@ const sizes = ({ conversation, server, tokens: count = estimate, tool }: Options
   const tokens = (text: string): Effect.Effect<number> =>
     Effect.map(
       Effect.catchCause(
-        effectOf("tokens of Budgets", () => count(text)),
+        effectOf("the tokens option of Budgets", () => count(text)),
         (cause) => Effect.as(Effect.logError("Cannot count tokens", cause), text.length)
       ),
       (count) => (typeof count === "number" && count >= 0 ? count : text.length)

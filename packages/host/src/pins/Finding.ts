@@ -122,11 +122,11 @@ const filesOf = (resources: unknown): ReadonlyMap<string, JsonObject> | undefine
 /** Compares the files of a skill, which a model reads. Their order has no meaning. */
 const fileChanges = (owner: string, before: unknown, after: unknown): ReadonlyArray<Judged> => {
   const [was, is] = [filesOf(before), filesOf(after)]
-  if (was === undefined || is === undefined) return [["ask", "text", `${owner} changes its list of files`]]
+  if (was === undefined || is === undefined) return [["ask", "text", `${owner} changed its list of files`]]
   const found: ReadonlyArray<readonly [FindingCode, string, ReadonlyArray<string>]> = [
-    ["text", "changes", [...is.keys()].filter((uri) => was.has(uri) && !isSame(was.get(uri), is.get(uri)))],
-    ["added", "adds", [...is.keys()].filter((uri) => !was.has(uri))],
-    ["removed", "removes", [...was.keys()].filter((uri) => !is.has(uri))]
+    ["text", "changed", [...is.keys()].filter((uri) => was.has(uri) && !isSame(was.get(uri), is.get(uri)))],
+    ["added", "added", [...is.keys()].filter((uri) => !was.has(uri))],
+    ["removed", "removed", [...was.keys()].filter((uri) => !is.has(uri))]
   ]
   return found.flatMap(([code, verb, uris]): ReadonlyArray<Judged> => {
     if (uris.length === 0) return []
@@ -140,7 +140,7 @@ const fieldChanges = (owner: string, field: string, before: unknown, after: unkn
   if (field === "inputSchema") return inputChanges(owner, before, after)
   if (field === "outputSchema") return outputChanges(owner, before, after)
   if (field === "resources") return fileChanges(owner, before, after)
-  const message = `${owner} changes its ${excerpt(field, 60)}`
+  const message = `${owner} changed its ${excerpt(field, 60)}`
   if (field === "arguments") {
     const changes = promptArguments(owner, before, after)
     if (hasTwins(after)) return [["ask", "arguments", message]]
@@ -158,7 +158,9 @@ const changes = (owner: string, before: JsonObject, after: JsonObject): Readonly
     const [was, is] = [before[field], after[field]]
     if (isSame(was, is)) return []
     const found = fieldChanges(owner, field, was, is)
-    return found.length > 0 ? found : [["harmless", "other", `${owner} changes the order in its ${field}`] as const]
+    return found.length > 0
+      ? found
+      : [["harmless", "other", `${owner} changed only the order of its ${field}`] as const]
   })
 
 /** Returns the parts of a tool that identify it after it was renamed. */
@@ -209,7 +211,7 @@ export const judge = (
   const shadowing = (owner: string, key: string, item: JsonObject): ReadonlyArray<Judged> => {
     const other = looks.get(Suspicion.folded(key))
     if (other === undefined) return []
-    const message = `${owner} has the name of ${excerpt(other.server, 60)}'s ${Offer.pinnedLists[list].noun} ${excerpt(JSON.stringify(other.name), 120)}`
+    const message = `${owner} has the same name as the ${Offer.pinnedLists[list].noun} ${excerpt(JSON.stringify(other.name), 120)} of ${excerpt(other.server, 60)}`
     // It is normal to have two instances of a server, or two servers with a common name on first use.
     if (isSame(other.item, item)) return []
     if (other.name === key && items === undefined) return [["ask", "shadows", message]]
@@ -219,7 +221,7 @@ export const judge = (
   const isNew = (owner: string, key: string, item: JsonObject): ReadonlyArray<Judged> => {
     const previous = identities.get(identityOf(item))
     if (items !== undefined && previous !== undefined && previous !== key)
-      return [["refuse", "renamed", `${owner} is ${excerpt(JSON.stringify(previous), 120)} under another name`]]
+      return [["refuse", "renamed", `${owner} is a renamed copy of ${excerpt(JSON.stringify(previous), 120)}`]]
     if (items === undefined) return []
     // Resources are data, and come and go. Any other new item is code.
     return [[list === "resources" ? "harmless" : "ask", "added", `${owner} is new`]]
@@ -259,20 +261,20 @@ export const ofServer = (
   const { instructions = "", name, version } = after
   if (instructions !== (before?.instructions ?? "")) {
     for (const { code, message } of Suspicion.inText(instructions))
-      found.push(["refuse", code, `The text of the server's instructions ${message}`])
-    if (before !== undefined) found.push(["ask", "text", "The server changes its instructions"])
+      found.push(["refuse", code, `The server's instructions: the text ${message}`])
+    if (before !== undefined) found.push(["ask", "text", "The server changed its instructions"])
   }
   if (before?.name !== undefined && before.name !== name)
     found.push([
       "ask",
       "identity",
-      `The server is now named ${excerpt(JSON.stringify(name ?? ""))}, before ${excerpt(JSON.stringify(before.name))}`
+      `The server changed its name from ${excerpt(JSON.stringify(before.name))} to ${excerpt(JSON.stringify(name ?? ""))}`
     ])
   if (before?.version !== undefined && before.version !== version)
     found.push([
       "harmless",
       "identity",
-      `The server's version changes from ${excerpt(before.version, 60)} to ${excerpt(version ?? "none", 60)}`
+      `The server's version changed from ${excerpt(before.version, 60)} to ${excerpt(version ?? "none", 60)}`
     ])
   return found.map(([verdict, code, message]) => ({ server, list: "server", item: "", verdict, code, message }))
 }
@@ -298,7 +300,7 @@ export const compare = (pinned: PinnedServers, server: string, after: Offer.Offe
           item: key,
           verdict: "harmless",
           code: "removed",
-          message: `${ownerOf(list, key)} is removed`
+          message: `${ownerOf(list, key)} was removed`
         }))
       ]
     })

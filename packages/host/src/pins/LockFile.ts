@@ -53,7 +53,7 @@ const offerOf = (value: unknown): Result.Result<Offer.Offer, string> =>
       const known = new Map<string, JsonObject>()
       for (const [key, item] of Object.entries(items)) {
         if (!isJsonObject(item) || Offer.keyOf(list, item) !== key)
-          return yield* Result.fail(`${excerpt(key, 80)} in ${list} isn't an item of that list`)
+          return yield* Result.fail(`${list} has an invalid item ${excerpt(key, 80)}`)
         known.set(key, item)
       }
       lists.set(list, known)
@@ -69,7 +69,7 @@ export const fromText = (text: string): Result.Result<PinnedServers, InvalidLock
     const invalid = (message: string, cause?: unknown) => new InvalidLock({ message, cause })
     const value = yield* Result.try({
       try: (): unknown => JSON.parse(text),
-      catch: (cause) => invalid("The lock file is not JSON", cause)
+      catch: (cause) => invalid("The lock file is not valid JSON", cause)
     })
     const servers = isJsonObject(value) && value["version"] === version ? value["servers"] : undefined
     if (!isJsonObject(servers))
@@ -79,7 +79,7 @@ export const fromText = (text: string): Result.Result<PinnedServers, InvalidLock
       pinned.set(
         name,
         yield* Result.mapError(offerOf(offer), (reason) =>
-          invalid(`The lock file's server ${excerpt(name, 80)} is invalid: ${reason}`)
+          invalid(`The lock file's entry for the server ${excerpt(name, 80)} is invalid: ${reason}`)
         )
       )
     }

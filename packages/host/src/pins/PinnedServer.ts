@@ -185,7 +185,7 @@ export class PinnedServer {
     if (isRefused ? this.known.has(declaration) : this.isAnswered(id, declaration)) return
     this.waiting.delete(id)
     if (storm() || this.waiting.size >= maxPending) {
-      const message = "The server changes too often; further changes are refused without a question"
+      const message = "The server changes too often. Further changes are rejected without asking"
       if (this.remember(`storm ${this.changed[0] ?? 0}`))
         outcome.findings.push({ server: this.name, list, item: "", verdict: "refuse", code: "storm", message })
       return

@@ -143,7 +143,7 @@ class Desk {
     return this.writing.withPermit(
       Effect.suspend(() =>
         Effect.catch(this.store.write(new Map(this.pinned)), (error) =>
-          Effect.logError(`Cannot store pins: ${error.message}`)
+          Effect.logError(`Failed to save pins: ${error.message}`)
         )
       )
     )
@@ -158,10 +158,10 @@ class Desk {
   private question(change: PinChange): Effect.Effect<void> {
     const { ask } = this.options
     if (ask === undefined) return Effect.void
-    return this.asking.withPermit(effectOf("ask of Pins", () => ask(change))).pipe(
+    return this.asking.withPermit(effectOf("the ask option of Pins", () => ask(change))).pipe(
       // Only `true` accepts, because a JavaScript program may return any value.
       Effect.flatMap((accepted: unknown) => this.answer(change, accepted === true)),
-      Effect.catchCause((cause) => Effect.logError("Cannot ask about a changed pin", cause)),
+      Effect.catchCause((cause) => Effect.logError("Failed to ask the user about a changed pin", cause)),
       Effect.asVoid
     )
   }
@@ -172,8 +172,8 @@ class Desk {
     return Effect.gen({ self: this }, function* () {
       for (const finding of findings)
         yield* Effect.catchCause(
-          effectOf("report of Pins", () => report(finding)),
-          (cause) => Effect.logError("Cannot report a finding", cause)
+          effectOf("the report option of Pins", () => report(finding)),
+          (cause) => Effect.logError("Failed to report a finding", cause)
         )
       if (isNew) yield* this.stored
       for (const change of changes) yield* FiberSet.run(this.questions, this.question(change))

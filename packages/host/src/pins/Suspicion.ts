@@ -57,7 +57,7 @@ const encodings: ReadonlyArray<readonly [name: string, pattern: RegExp, decode: 
 const orders: ReadonlyArray<readonly [pattern: RegExp, reason: string]> = [
   [
     /<\s{0,8}(?:\/\s{0,8})?(?:important|system|instructions?|hidden|secret|admin|assistant)\b[^<>]{0,80}>/i,
-    "has markup that imitates instructions of the system"
+    "contains markup that imitates system instructions"
   ],
   [
     /\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}\b(?:all|any|previous|prior|earlier|above|other)\b[^.\n]{0,40}\b(?:instructions?|prompts?|rules?|messages?)\b/i,
@@ -69,7 +69,7 @@ const orders: ReadonlyArray<readonly [pattern: RegExp, reason: string]> = [
   ],
   [
     /\b(?:before|after|when|whenever|instead of)\b[^.\n]{0,30}\b(?:use|using|call|calling|invoke|invoking)\b[^.\n]{0,30}\b(?:any|every|another|other)\b[^.\n]{0,20}\btools?\b/i,
-    "gives orders for the use of other tools"
+    "tells the model how to use other tools"
   ]
 ]
 
@@ -86,21 +86,21 @@ export const inText = (
   const invisible = unseen.exec(checked.replaceAll(ordinary, ""))
   if (invisible !== null) {
     const point = (invisible[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")
-    add("invisible", `has an invisible character (U+${point})`)
+    add("invisible", `contains an invisible character (U+${point})`)
   }
   for (const [name, pattern, decode] of encodings) {
     const run = [...checked.matchAll(pattern)].find(([run]) => {
       const plain = decode(run)
       return plain !== undefined && printable.test(plain)
     })
-    if (run !== undefined) add("encoded", `has encoded text (${name}): ${excerpt(run[0], 40)}`)
+    if (run !== undefined) add("encoded", `contains encoded text (${name}): ${excerpt(run[0], 40)}`)
   }
   for (const [pattern, reason] of orders) {
     const order = pattern.exec(checked)
     if (order !== null) add("steers", `${reason}: ${excerpt(order[0], 80)}`)
   }
   const other = namesIn(checked).find((name) => others.has(name))
-  if (other !== undefined) add("steers", `names a tool of another server: ${excerpt(other, 80)}`)
+  if (other !== undefined) add("steers", `mentions another server's tool: ${excerpt(other, 80)}`)
   return found
 }
 

@@ -49,7 +49,7 @@ export const layerFile = (path: string): Layer.Layer<AnswerStore, never, FileSys
           Effect.flatMap((text) =>
             Effect.try({
               try: (): unknown => JSON.parse(text),
-              catch: () => ({ message: "the file is not JSON" })
+              catch: () => ({ message: "the file is not valid JSON" })
             })
           ),
           Effect.map((value) =>

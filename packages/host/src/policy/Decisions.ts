@@ -38,7 +38,7 @@ const namesOf = (names: ReadonlyArray<string>): string => {
 }
 
 const leakReason = ({ data, untrusted }: Leak): string =>
-  `It could send data of ${namesOf(data)} to others, as text of ${namesOf(untrusted)} may have asked`
+  `It could leak data from ${namesOf(data)}, because text from ${namesOf(untrusted)} may have asked for it`
 
 /** A decision and its origin. */
 export interface Decided extends Omit<DecisionRecord, "action" | "outcome"> {
@@ -115,9 +115,11 @@ export class PolicyDecisions {
       const known = this.remembered(action)
       if (known !== undefined) return Effect.succeed({ decision: known ? "allow" : "deny", by: "memory", reason })
       if (approver === undefined) return Effect.succeed({ decision: "deny", by: "nobody", reason })
-      return effectOf("ask of Approver", () => approver.ask(action, reason)).pipe(
+      return effectOf("the Approver's ask function", () => approver.ask(action, reason)).pipe(
         Effect.catchCause((cause) =>
-          Effect.as(Effect.logError("Cannot ask the user about an action", cause), { _tag: "Deny" } as ApproverAnswer)
+          Effect.as(Effect.logError("Failed to ask the user about an action", cause), {
+            _tag: "Deny"
+          } as ApproverAnswer)
         ),
         Effect.flatMap((answer): Effect.Effect<Decided> => {
           // A JavaScript program may return any value.
@@ -188,10 +190,10 @@ export class PolicyDecisions {
     if (review === undefined || !isJsonObject(answer)) return Effect.succeed(answer)
     return Effect.catchCause(
       Effect.map(
-        effectOf("review of Approver", () => review(action, answer)),
+        effectOf("the Approver's review function", () => review(action, answer)),
         (reviewed) => (isJsonObject(reviewed) ? reviewed : undefined)
       ),
-      (cause) => Effect.as(Effect.logError("Cannot show an answer to the user", cause), undefined)
+      (cause) => Effect.as(Effect.logError("Failed to show an answer to the user", cause), undefined)
     )
   }
 }

@@ -140,8 +140,8 @@ class Guard {
     return audit === undefined
       ? Effect.void
       : Effect.catchCause(
-          effectOf("audit of HostPolicy", () => audit(entry)),
-          (cause) => Effect.logError("Cannot record a decision", cause)
+          effectOf("the audit option of HostPolicy", () => audit(entry)),
+          (cause) => Effect.logError("Failed to record a decision", cause)
         )
   }
 
@@ -155,7 +155,8 @@ class Guard {
       ({ input, ...decided }): Effect.Effect<A, E | ActionDenied> => {
         const entry = { action, ...decided }
         if (decided.decision === "deny") {
-          const why = decided.by === "nobody" ? `${decided.reason ?? ""}, and there is nobody to ask` : decided.reason
+          const why =
+            decided.by === "nobody" ? `${decided.reason ?? ""}, and there is no approver to ask` : decided.reason
           const what = `${action.kind} of ${excerpt(action.name)} at ${excerpt(action.server, 60)}`
           const message = `The policy denies ${what}${why === undefined || why === "" ? "" : `: ${why}`}`
           return Effect.andThen(this.record(entry), Effect.fail(new ActionDenied(action, message)))
@@ -313,7 +314,7 @@ class Guard {
   private reviewed(action: HostAction, answered: unknown): Effect.Effect<unknown, ActionDenied> {
     return Effect.flatMap(this.decisions.review(action, answered), (reviewed) =>
       reviewed === undefined
-        ? Effect.fail(new ActionDenied(action, `The user did not send the answer to ${action.kind}`))
+        ? Effect.fail(new ActionDenied(action, `The user declined to send the answer to ${action.kind}`))
         : Effect.succeed(reviewed)
     )
   }

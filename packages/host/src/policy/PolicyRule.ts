@@ -98,25 +98,27 @@ export const compile = (rule: PolicyFunction | PolicyRule): Result.Result<Policy
       Effect.catchCause(
         // Only an object decides, because a JavaScript program may return any value.
         Effect.map(
-          effectOf("a rule of HostPolicy", () => rule(action)),
+          effectOf("a HostPolicy rule", () => rule(action)),
           (decision) => (typeof decision === "object" && decision !== null ? decision : undefined)
         ),
         (cause) =>
-          Effect.as(Effect.logError("A rule of HostPolicy failed", cause), {
+          Effect.as(Effect.logError("A HostPolicy rule threw an error", cause), {
             _tag: "Deny" as const,
-            reason: "A rule of the policy failed"
+            reason: "A policy rule failed"
           })
       )
     )
   }
   if ((rule.decide === "edit") !== (rule.edit !== undefined))
-    return Result.fail(new InvalidRule({ message: `A rule needs "edit" if it decides "edit", and only then` }))
+    return Result.fail(
+      new InvalidRule({ message: `The field "edit" is required if "decide" is "edit", and not allowed otherwise` })
+    )
   const validator =
     rule.input === undefined
       ? Result.succeed(undefined)
       : Result.mapError(
           JsonSchemaValidator.compile(rule.input),
-          ({ reason }) => new InvalidRule({ message: `The JSON Schema of a rule can't be used: ${reason}` })
+          ({ reason }) => new InvalidRule({ message: `A rule's JSON Schema is not supported: ${reason}` })
         )
   return Result.map(validator, (validate) => (action) => {
     const { caller, kind, name, server } = action
@@ -144,9 +146,9 @@ export const defaults: ReadonlyArray<PolicyRule> = [
   { decide: "allow", kind: "call", readOnly: true },
   { decide: "ask", kind: "call", destructive: true, reason: "The tool may change or delete data" },
   { decide: "ask", kind: "call", destructive: false, reason: "The tool may change data" },
-  { decide: "ask", kind: "call", reason: "The effect of the tool is unknown" },
-  { decide: "ask", kind: "sampling", reason: "The server wants an answer of your model" },
-  { decide: "ask", kind: "roots", reason: "The server wants the list of your folders" }
+  { decide: "ask", kind: "call", reason: "The tool does not say what it changes" },
+  { decide: "ask", kind: "sampling", reason: "The server asks for a response from your model" },
+  { decide: "ask", kind: "roots", reason: "The server asks for the list of your folders" }
 ]
 
 /** Decodes rules from JSON, for example from a file. */

@@ -56,7 +56,7 @@ describe("lock files", () => {
       const failed = yield* Effect.flip(LockFile.write(`${folder}/none/lock.json`, new Map()))
       assert.include(failed.message, "Cannot write the lock file")
       yield* files.writeFileString(path, "{")
-      assert.include((yield* Effect.flip(LockFile.read(path))).message, "not JSON")
+      assert.include((yield* Effect.flip(LockFile.read(path))).message, "not valid JSON")
     }).pipe(Effect.provide(NodeServices.layer))
   )
 })

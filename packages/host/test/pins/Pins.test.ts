@@ -64,7 +64,7 @@ describe.each(Revision.all)("pins in $version", (revision) => {
       assert.deepStrictEqual(yield* namesOf(client), ["read"])
       assert.deepStrictEqual(codes(findings), ["ask text"])
       const refused = yield* Effect.flip(client.callToolByName("add", {}))
-      assert.include(refused.message, "changes its description")
+      assert.include(refused.message, "changed its description")
       assert.lengthOf(server.received, 0)
       const [change] = yield* pins.pending
       assert.strictEqual(change?.item, "add")

@@ -61,7 +61,7 @@ describe.each(Revision.all)("pins of skills in $version", (revision) => {
       assert.deepStrictEqual(yield* urisOf(client), [uri("audits")])
       assert.instanceOf(yield* Effect.flip(getOf(client, "refunds")), Pins.PinRefused)
       assert.deepStrictEqual(codes(findings), ["ask text"])
-      assert.include(findings[0]?.message, `changes the files "skill://refunds/policy.md"`)
+      assert.include(findings[0]?.message, `changed the files "skill://refunds/policy.md"`)
       const [change] = yield* pins.pending
       assert.isTrue(yield* pins.answer(change!, true))
       assert.deepStrictEqual(yield* getOf(client, "refunds"), { skill: changed })
@@ -200,7 +200,7 @@ describe("changes to a server's skills", () => {
       const later = { ...offer, lists: new Map(offer.lists).set("skills", new Map()) }
       const found = Finding.compare(pinned, "shop", later)
       assert.deepStrictEqual(codes(found), ["harmless removed", "harmless removed"])
-      assert.include(found[0]?.message, `The skill "skill://audits/SKILL.md" is removed`)
+      assert.include(found[0]?.message, `The skill "skill://audits/SKILL.md" was removed`)
     })
   )
 })

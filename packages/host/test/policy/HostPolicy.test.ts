@@ -95,7 +95,7 @@ describe.each(Revision.all)("a policy in $version", (revision) => {
       assert.instanceOf(refused, HostPolicy.ActionDenied)
       assert.include(refused.message, "Not today")
       const nobody = yield* Effect.flip(clients.callToolByName("notes_write", { text: "x" }))
-      assert.include(nobody.message, "nobody to ask")
+      assert.include(nobody.message, "no approver to ask")
       assert.lengthOf(notes.received, 0)
       assert.deepStrictEqual(records, ["read deny by rule", "write deny by nobody"])
     })
@@ -109,7 +109,7 @@ describe.each(Revision.all)("a policy in $version", (revision) => {
         { answer: () => ({ _tag: "Allow", input: { text: "edited" } }), revision }
       )
       yield* clients.callToolByName("notes_write", { text: "secret" })
-      assert.deepStrictEqual(asked, [`notes write {"text":"secret"}: The effect of the tool is unknown`])
+      assert.deepStrictEqual(asked, [`notes write {"text":"secret"}: The tool does not say what it changes`])
       assert.deepStrictEqual(notes.received, [`["tools/call","write",{"text":"edited"}]`])
       assert.deepStrictEqual(records, ["write edit by user", "write edit by user: success"])
     })
@@ -298,7 +298,7 @@ describe("taint", () => {
       assert.deepStrictEqual(asked, [])
       assert.deepStrictEqual(policy.seen(conversation), { data: ["notes", "web"], untrusted: ["web"] })
       const refused = yield* Effect.flip(inside(clients.callToolByName("web_post", { text: "data" })))
-      assert.include(refused.message, "It could send data of notes, web to others, as text of web may have asked")
+      assert.include(refused.message, "It could leak data from notes, web, because text from web may have asked for it")
       // A trusted tool that stays on this machine, and a call that carries nothing, leak nothing.
       yield* inside(clients.callToolByName("notes_write", { text: "data" }))
       yield* inside(clients.callToolByName("web_post"))

@@ -107,11 +107,11 @@ describe("the default rules", () => {
     [
       "calls a read-only tool of another server",
       { trusted: false, annotations: { readOnlyHint: true } },
-      "Ask: The effect of the tool is unknown"
+      "Ask: The tool does not say what it changes"
     ],
-    ["calls a tool that was not listed", { pin: undefined }, "Ask: The effect of the tool is unknown"],
-    ["samples", { kind: "sampling" }, "Ask: The server wants an answer of your model"],
-    ["lists roots", { kind: "roots" }, "Ask: The server wants the list of your folders"]
+    ["calls a tool that was not listed", { pin: undefined }, "Ask: The tool does not say what it changes"],
+    ["samples", { kind: "sampling" }, "Ask: The server asks for a response from your model"],
+    ["lists roots", { kind: "roots" }, "Ask: The server asks for the list of your folders"]
   ] as ReadonlyArray<readonly [string, Partial<HostAction.HostAction>, string]>)("Who %s", ([, changes, expected]) =>
     Effect.map(byDefault(action(changes)), (decision) => assert.strictEqual(decision, expected))
   )

@@ -99,7 +99,7 @@ const lists =
     return [...new Set([...old.keys(), ...now.keys()])].toSorted().flatMap((id) => {
       const owner = `The ${noun} ${JSON.stringify(id)}`
       const [was, is] = [old.get(id), now.get(id)]
-      if (is === undefined) return [{ kind: "removed", breaking: true, message: `${owner} is removed` } as const]
+      if (is === undefined) return [{ kind: "removed", breaking: true, message: `${owner} was removed` } as const]
       if (was === undefined) return [{ kind: "added", breaking: answered, message: `${owner} is new` } as const]
       return fields(owner, was, is)
     })
@@ -126,9 +126,9 @@ const fields = (owner: string, before: JsonObject, after: JsonObject): ReadonlyA
     const [was, is] = [before[field], after[field]]
     if (isSame(was, is)) return []
     const compared = compare.get(field)?.(owner, was, is)
-    if (compared === undefined) return [changed(`${owner} changes its ${field}`, !harmless.has(field))]
+    if (compared === undefined) return [changed(`${owner} changed its ${field}`, !harmless.has(field))]
     // The text still differs, in the order of a list.
-    return compared.length > 0 ? compared : [changed(`${owner} changes its ${field}`, false)]
+    return compared.length > 0 ? compared : [changed(`${owner} changed its ${field}`, false)]
   })
 
 /**

@@ -37,47 +37,47 @@ const breaking = true
 
 const cases: ReadonlyArray<readonly [before: Part, after: Part, ...expected: ReadonlyArray<Expected>]> = [
   [extension(), extension({ meta: [{ key: "x/k", value: text }] }), [harmless, 'The key of _meta "x/k" is new']],
-  [extension({ meta: [{ key: "x/k", value: text }] }), extension(), [breaking, 'The key of _meta "x/k" is removed']],
-  [{}, { name: "z" }, [harmless, "The server changes its name"]],
-  [{}, { instructions: "Hm" }, [harmless, "The server changes its instructions"]],
+  [extension({ meta: [{ key: "x/k", value: text }] }), extension(), [breaking, 'The key of _meta "x/k" was removed']],
+  [{}, { name: "z" }, [harmless, "The server changed its name"]],
+  [{}, { instructions: "Hm" }, [harmless, "The server changed its instructions"]],
   [{}, tool({}), [harmless, 'The tool "t" is new']],
-  [tool({}), {}, [breaking, 'The tool "t" is removed']],
-  [tool({}), tool({ name: "u" }), [breaking, 'The tool "t" is removed'], [harmless, 'The tool "u" is new']],
-  [tool({}), tool({ description: "d" }), [harmless, 'The tool "t" changes its description']],
-  [tool({}), tool({ annotations: {} }), [harmless, 'The tool "t" changes its annotations']],
-  [tool({}), tool({ execution: { taskSupport: "required" } }), [breaking, 'The tool "t" changes its execution']],
-  [tool({}), tool({ constructor: 1 }), [breaking, 'The tool "t" changes its constructor']],
+  [tool({}), {}, [breaking, 'The tool "t" was removed']],
+  [tool({}), tool({ name: "u" }), [breaking, 'The tool "t" was removed'], [harmless, 'The tool "u" is new']],
+  [tool({}), tool({ description: "d" }), [harmless, 'The tool "t" changed its description']],
+  [tool({}), tool({ annotations: {} }), [harmless, 'The tool "t" changed its annotations']],
+  [tool({}), tool({ execution: { taskSupport: "required" } }), [breaking, 'The tool "t" changed its execution']],
+  [tool({}), tool({ constructor: 1 }), [breaking, 'The tool "t" changed its constructor']],
   [input({}), input({ a: text }), [harmless, 'The tool "t" accepts "a"']],
   [input({}), input({ a: text }, ["a"]), [breaking, 'The tool "t" requires "a"']],
   [input({}), input({}, ["a"]), [breaking, 'The tool "t" requires "a"']],
   [input({ a: text }), input({}), [breaking, 'The tool "t" no longer accepts "a"']],
   [input({ a: text }, ["a"]), input({ a: text }), [harmless, 'The tool "t" no longer requires "a"']],
-  [input({ a: text }), input({ a: { type: "integer" } }), [breaking, 'The tool "t" changes its "a"']],
+  [input({ a: text }), input({ a: { type: "integer" } }), [breaking, 'The tool "t" changed its "a"']],
   [
     input({ a: text }),
     input({ a: { ...text, title: "A" } }),
-    [harmless, 'The tool "t" changes the documentation of "a"']
+    [harmless, 'The tool "t" changed the documentation of "a"']
   ],
   [
     input({ a: { properties: { title: text } } }),
     input({ a: { properties: {} } }),
-    [breaking, 'The tool "t" changes its "a"']
+    [breaking, 'The tool "t" changed its "a"']
   ],
   [
     input({ a: { dependentRequired: { title: ["b"] } } }),
     input({ a: { dependentRequired: {} } }),
-    [breaking, 'The tool "t" changes its "a"']
+    [breaking, 'The tool "t" changed its "a"']
   ],
-  [input({ a: { const: { title: 1 } } }), input({ a: { const: {} } }), [breaking, 'The tool "t" changes its "a"']],
+  [input({ a: { const: { title: 1 } } }), input({ a: { const: {} } }), [breaking, 'The tool "t" changed its "a"']],
   [
     input({}, [], closed),
     input({ a: text }),
     [harmless, 'The tool "t" accepts "a"'],
-    [harmless, 'The tool "t" changes its input schema']
+    [harmless, 'The tool "t" changed its input schema']
   ],
-  [input({}), input({}, [], closed), [breaking, 'The tool "t" changes its input schema']],
-  [input({}), input({}, [], { title: "T" }), [harmless, 'The tool "t" changes its input schema']],
-  [input({}, ["a", "b"]), input({}, ["b", "a"]), [harmless, 'The tool "t" changes its inputSchema']],
+  [input({}), input({}, [], closed), [breaking, 'The tool "t" changed its input schema']],
+  [input({}), input({}, [], { title: "T" }), [harmless, 'The tool "t" changed its input schema']],
+  [input({}, ["a", "b"]), input({}, ["b", "a"]), [harmless, 'The tool "t" changed its inputSchema']],
   [tool({}), output({}), [harmless, 'The tool "t" now has an output schema']],
   [output({}), tool({}), [breaking, 'The tool "t" no longer has an output schema']],
   [output({}), output({ a: text }), [harmless, 'The tool "t" returns "a"']],
@@ -85,44 +85,44 @@ const cases: ReadonlyArray<readonly [before: Part, after: Part, ...expected: Rea
   [output({}), output({ a: text }, ["a"]), [harmless, 'The tool "t" always returns "a"']],
   [output({ a: text }), output({}), [breaking, 'The tool "t" no longer returns "a"']],
   [output({ a: text }, ["a"]), output({ a: text }), [breaking, 'The tool "t" may omit "a"']],
-  [output({}), output({}, [], closed), [harmless, 'The tool "t" changes its output schema']],
+  [output({}), output({}, [], closed), [harmless, 'The tool "t" changed its output schema']],
   [prompt(), prompt({ name: "a" }), [harmless, 'The prompt "p" accepts "a"']],
   [prompt(), prompt({ name: "a", required: true }), [breaking, 'The prompt "p" requires "a"']],
   [prompt({ name: "a" }), prompt(), [breaking, 'The prompt "p" no longer accepts "a"']],
   [
     prompt({ name: "a" }),
     prompt({ name: "a", description: "A" }),
-    [harmless, 'The prompt "p" changes the documentation of "a"']
+    [harmless, 'The prompt "p" changed the documentation of "a"']
   ],
   [
     prompt({ name: "a" }, { name: "b" }),
     prompt({ name: "b" }, { name: "a" }),
-    [harmless, 'The prompt "p" changes its arguments']
+    [harmless, 'The prompt "p" changed its arguments']
   ],
-  [resource(), {}, [breaking, 'The resource "a:b" is removed']],
-  [resource(), resource({ mimeType: "a/b" }), [breaking, 'The resource "a:b" changes its mimeType']],
-  [resource(), resource({ size: 1 }), [harmless, 'The resource "a:b" changes its size']],
-  [template(), {}, [breaking, 'The resource template "a:{b}" is removed']],
-  [template(), template({ name: "n" }), [harmless, 'The resource template "a:{b}" changes its name']],
-  [extension(), {}, [breaking, 'The extension "x/y" is removed']],
-  [extension(), extension({ settings: { a: 1 } }), [breaking, 'The extension "x/y" changes its settings']],
+  [resource(), {}, [breaking, 'The resource "a:b" was removed']],
+  [resource(), resource({ mimeType: "a/b" }), [breaking, 'The resource "a:b" changed its mimeType']],
+  [resource(), resource({ size: 1 }), [harmless, 'The resource "a:b" changed its size']],
+  [template(), {}, [breaking, 'The resource template "a:{b}" was removed']],
+  [template(), template({ name: "n" }), [harmless, 'The resource template "a:{b}" changed its name']],
+  [extension(), {}, [breaking, 'The extension "x/y" was removed']],
+  [extension(), extension({ settings: { a: 1 } }), [breaking, 'The extension "x/y" changed its settings']],
   [extension(), extension({ requests: [method()] }), [harmless, 'The method "x/m" is new']],
   [extension(), extension({ questions: [method()] }), [breaking, 'The question "x/m" is new']],
-  [extension({ questions: [method()] }), extension(), [breaking, 'The question "x/m" is removed']],
+  [extension({ questions: [method()] }), extension(), [breaking, 'The question "x/m" was removed']],
   [
     extension({ requests: [method()] }),
     extension({ requests: [method({ failureCode: 1 })] }),
-    [breaking, 'The method "x/m" changes its failureCode']
+    [breaking, 'The method "x/m" changed its failureCode']
   ],
   [
     extension({ notifications: [{ method: "n", from: "client", params: {} }] }),
     extension({ notifications: [{ method: "n", from: "server", params: {} }] }),
-    [breaking, 'The notification "n" changes its from']
+    [breaking, 'The notification "n" changed its from']
   ],
   [
     extension({ subscriptions: [{ key: "k", filter: {} }] }),
     extension({ subscriptions: [{ key: "k", filter: { type: "array" } }] }),
-    [breaking, 'The subscription "k" changes its filter']
+    [breaking, 'The subscription "k" changed its filter']
   ]
 ]
 
@@ -143,7 +143,7 @@ describe("Contract diffs", () => {
     for (const { kind, message } of changes) {
       assert.strictEqual(
         kind,
-        message.endsWith(" is new") ? "added" : message.endsWith(" is removed") ? "removed" : "changed"
+        message.endsWith(" is new") ? "added" : message.endsWith(" was removed") ? "removed" : "changed"
       )
     }
   })

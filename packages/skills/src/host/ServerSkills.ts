@@ -119,7 +119,7 @@ export class SkillsOfServer implements ServerSkills {
     }
     return uri === undefined || decoded.uri === uri
       ? decoded
-      : this.refuse(uri, "other", `The server returned the skill ${excerpt(decoded.uri)}`)
+      : this.refuse(uri, "other", `the server returned a different skill, ${excerpt(decoded.uri)}`)
   }
 
   readonly list: ServerSkills["list"] = Effect.suspend(() => {
@@ -142,7 +142,7 @@ export class SkillsOfServer implements ServerSkills {
       const checked = entries.map((entry) =>
         entry instanceof SkillRefused || count.get(entry.uri) === 1
           ? entry
-          : this.refuse(entry.uri, "twice", "The server lists it more than once")
+          : this.refuse(entry.uri, "twice", "the server lists it more than once")
       )
       const skills = checked.flatMap((entry) => (entry instanceof SkillRefused ? [] : [entry]))
       for (const skill of skills) this.known.set(skill.uri, skill)
@@ -158,7 +158,7 @@ export class SkillsOfServer implements ServerSkills {
     if (client === undefined) {
       return Effect.flatMap(this.stored(uri), (found) =>
         found === undefined
-          ? Effect.fail(this.refuse(uri, "offline", "It was not loaded before, and there is no connection"))
+          ? Effect.fail(this.refuse(uri, "offline", "it has not been loaded before, and there is no connection"))
           : Effect.succeed(found.skill)
       )
     }
@@ -182,13 +182,13 @@ export class SkillsOfServer implements ServerSkills {
   }
 
   private ask(question: SkillQuestion): Effect.Effect<boolean> {
-    return effectOf("consent of SkillStore", () => this.parts.options.consent(question)).pipe(
+    return effectOf("the consent option of SkillStore", () => this.parts.options.consent(question)).pipe(
       // Only `true` approves, because a JavaScript program may return any value.
       Effect.map((answer: unknown) => answer === true),
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause)
           ? Effect.interrupt
-          : Effect.as(Effect.logError("Asking for consent to a skill failed, so it is not loaded", cause), false)
+          : Effect.as(Effect.logError("Failed to ask for consent to a skill, so it was not loaded", cause), false)
       )
     )
   }
@@ -213,7 +213,7 @@ export class SkillsOfServer implements ServerSkills {
         changes: before === undefined ? [] : changesOf(before.skill.resources, resources),
         nestedIn: yield* this.enclosing(uri)
       })
-      yield* agreed ? Effect.void : this.refuse(uri, "declined", "The user did not approve it")
+      yield* agreed ? Effect.void : this.refuse(uri, "declined", "the user did not approve it")
       if (approved !== undefined) yield* files.save({ server, uri }, { skill, approved })
     })
     // An approved skill must not wait for another skill's dialog.
@@ -229,7 +229,8 @@ export class SkillsOfServer implements ServerSkills {
     check: (bytes: Uint8Array) => Effect.Effect<A, Verify.FileProblem>
   ): Effect.Effect<A, StoreFailure> {
     const { client } = this.parts
-    if (client === undefined) return Effect.fail(this.refuse(uri, "offline", "The store has no verified copy of it"))
+    if (client === undefined)
+      return Effect.fail(this.refuse(uri, "offline", "there is no connection, and the store has no verified copy"))
     const once = (fresh: boolean) =>
       Effect.flatMap(client.readResource(uri, { fresh }), ({ contents }) =>
         Effect.mapError(Effect.flatMap(Effect.fromResult(Verify.bytesOf(uri, contents)), check), this.refused(uri))
@@ -262,7 +263,7 @@ export class SkillsOfServer implements ServerSkills {
       const uri = SkillUri.fileUri(root, path)
       const bytes = yield* this.fetch(uri, Effect.succeed)
       generated += bytes.length
-      if (generated > maxBytes) return yield* this.refuse(uri, "bytes", `The skill has more than ${maxBytes} bytes`)
+      if (generated > maxBytes) return yield* this.refuse(uri, "bytes", `the skill is larger than ${maxBytes} bytes`)
       return { uri, path, bytes, text: textOf(bytes), verified: false }
     })
     return (reference) => {
@@ -271,7 +272,7 @@ export class SkillsOfServer implements ServerSkills {
       const file = path === undefined ? undefined : files.get(path)
       if (path !== undefined && skill.resources === dynamic) return readGenerated(path)
       if (path === undefined || file === undefined) {
-        return Effect.fail(this.refuse(reference, "unlisted", "It is not a file of the skill that the user approved"))
+        return Effect.fail(this.refuse(reference, "unlisted", "it is not one of the files that the user approved"))
       }
       return Effect.map(this.verified(skill, file), (bytes) => ({
         uri: file.uri,
@@ -288,9 +289,9 @@ export class SkillsOfServer implements ServerSkills {
     return Effect.gen({ self: this }, function* () {
       const skill = this.known.get(uri) ?? (yield* this.get(uri))
       const place = SkillUri.placeOf(uri)
-      if (place === undefined) return yield* this.refuse(uri, "uri", "It is not the URI of a SKILL.md")
+      if (place === undefined) return yield* this.refuse(uri, "uri", "it is not the URI of a SKILL.md")
       if (skill.resources === dynamic && options.dynamic !== true) {
-        return yield* this.refuse(uri, "dynamic", "Its files are generated, so they cannot be verified")
+        return yield* this.refuse(uri, "dynamic", "its files are generated, so they cannot be verified")
       }
       yield* this.approve(skill)
       const files = pathsOf(skill, place.root)

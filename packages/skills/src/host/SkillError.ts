@@ -31,7 +31,7 @@ export class SkillRefused extends Data.TaggedError("SkillRefused")<{
   readonly detail: string
 }> {
   override get message(): string {
-    return `${excerpt(this.uri)} of ${this.server} was refused: ${this.detail}`
+    return `Rejected ${excerpt(this.uri)} of ${this.server}: ${this.detail}`
   }
 }
 

@@ -130,7 +130,7 @@ const makeDisk = Effect.fnUntraced(function* (
     skill: (id) =>
       Effect.flatMap(skillFolder(id), (folder) => stored(folder, id.server)).pipe(
         Effect.map((found) => (found?.skill.uri === id.uri ? found : undefined)),
-        Effect.mapError(failed("A skill cannot be read"))
+        Effect.mapError(failed("Failed to read a skill"))
       ),
     skills: (server) =>
       Effect.flatMap(present(fs.readDirectory(serverFolder(server))), (names = []) =>
@@ -139,23 +139,23 @@ const makeDisk = Effect.fnUntraced(function* (
         )
       ).pipe(
         Effect.map((all) => all.filter((one) => one !== undefined)),
-        Effect.mapError(failed("The skills cannot be listed"))
+        Effect.mapError(failed("Failed to list the skills"))
       ),
     save: (id, skill) =>
       Effect.flatMap(skillFolder(id), (folder) =>
         replace(folder, entryName, new TextEncoder().encode(encode(id, skill)))
-      ).pipe(Effect.mapError(failed("A skill cannot be stored"))),
+      ).pipe(Effect.mapError(failed("Failed to store a skill"))),
     file: (id, digest) =>
       Effect.flatMap(skillFolder(id), (folder) => present(fs.readFile(path.join(folder, nameOf(digest))))).pipe(
-        Effect.mapError(failed("A file cannot be read"))
+        Effect.mapError(failed("Failed to read a file"))
       ),
     saveFile: (id, digest, bytes) =>
       Effect.flatMap(skillFolder(id), (folder) => replace(folder, nameOf(digest), bytes)).pipe(
-        Effect.mapError(failed("A file cannot be stored"))
+        Effect.mapError(failed("Failed to store a file"))
       ),
     remove: (server) =>
       Effect.asVoid(present(fs.remove(serverFolder(server), { recursive: true }))).pipe(
-        Effect.mapError(failed("The skills cannot be removed"))
+        Effect.mapError(failed("Failed to remove the skills"))
       )
   })
 })

@@ -49,8 +49,8 @@ export const entriesOf = Effect.fnUntraced(function* (
     const repeated = cursor !== undefined && cursors.size === cursors.add(cursor).size
     if (repeated || cursors.size > maxPages || all.length > maxListed || length > maxLength) {
       const message = repeated
-        ? "The server's pages of skills never end: it sent a cursor twice"
-        : `The listing has more than ${maxListed} skills, ${maxPages} pages or ${maxLength} characters`
+        ? "The server sent the same cursor twice while listing skills"
+        : `The list of skills is too long: the limits are ${maxListed} skills, ${maxPages} pages and ${maxLength} characters`
       return yield* new InvalidResult({ method: "skills/list", message })
     }
   } while (cursor !== undefined)

@@ -27,24 +27,24 @@ export const bytesOf = (
   if (found === undefined) {
     return Result.fail(
       contents.length === 0
-        ? mismatch("content", "The server returned no contents")
-        : mismatch("other", "The server returned another file")
+        ? mismatch("content", "the server returned no contents")
+        : mismatch("other", "the server returned a different file")
     )
   }
-  if (another !== undefined) return Result.fail(mismatch("content", "The server returned the file twice"))
+  if (another !== undefined) return Result.fail(mismatch("content", "the server returned the file twice"))
   if ("text" in found) return Result.succeed(new TextEncoder().encode(found.text))
-  return Result.mapError(Base64.decode(found.blob), () => mismatch("content", "The file is not valid base64"))
+  return Result.mapError(Base64.decode(found.blob), () => mismatch("content", "the file is not valid base64"))
 }
 
 /** Checks size and digest. The size comes first, because it is cheaper. */
 export const checkFile = ({ digest, size }: SkillFile, bytes: Uint8Array): Effect.Effect<Uint8Array, FileProblem> => {
   if (bytes.length !== size) {
-    return Effect.fail(mismatch("size", `It has ${bytes.length} bytes, and the manifest says ${size}`))
+    return Effect.fail(mismatch("size", `it has ${bytes.length} bytes, but the manifest says ${size}`))
   }
   return Effect.flatMap(Digest.sha256(bytes), (found) =>
     found === digest
       ? Effect.succeed(bytes)
-      : Effect.fail(mismatch("digest", `It has the digest ${found}, and the manifest says ${digest}`))
+      : Effect.fail(mismatch("digest", `its digest is ${found}, but the manifest says ${digest}`))
   )
 }
 
@@ -59,7 +59,7 @@ export interface Manifest {
 export const checkManifest = ({ frontmatter }: Skill, bytes: Uint8Array): Result.Result<Manifest, FileProblem> => {
   const text = Result.try({
     try: () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes),
-    catch: () => mismatch("frontmatter", "It is not UTF-8")
+    catch: () => mismatch("frontmatter", "it is not valid UTF-8")
   })
   return Result.flatMap(text, (text) => {
     const parsed = Frontmatter.parse(text)
@@ -67,7 +67,7 @@ export const checkManifest = ({ frontmatter }: Skill, bytes: Uint8Array): Result
     const fields = Frontmatter.differences(frontmatter, parsed.success.frontmatter)
     return fields.length === 0
       ? Result.succeed({ text, ...parsed.success })
-      : Result.fail(mismatch("frontmatter", `Its frontmatter differs from the entry in ${fields.join(", ")}`))
+      : Result.fail(mismatch("frontmatter", `its frontmatter differs from the server's entry in ${fields.join(", ")}`))
   })
 }
 

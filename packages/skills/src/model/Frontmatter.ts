@@ -25,12 +25,12 @@ const shape = /^\ufeff?---[ \t]*\r?\n([^]*?)(?<=\n)---[ \t]*(?:\r?\n([^]*))?$/
 
 /** Returns a reason if the value cannot be JSON, or refers to the same object twice. */
 const problemOf = (value: unknown, depth: number, seen: Set<object>): string | undefined => {
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : `it has the number ${value}`
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : `it contains the number ${value}`
   if (typeof value !== "object" || value === null) return undefined
   if (depth > maxDepth) return `it is nested more than ${maxDepth} levels deep`
-  if (seen.has(value)) return "it has an alias, which parsers expand differently"
+  if (seen.has(value)) return "it contains a YAML alias, which parsers expand differently"
   seen.add(value)
-  if (Object.hasOwn(value, "__proto__")) return "it has the key __proto__"
+  if (Object.hasOwn(value, "__proto__")) return "it contains the key __proto__"
   for (const item of Object.values(value)) {
     const problem = problemOf(item, depth + 1, seen)
     if (problem !== undefined) return problem
@@ -41,19 +41,20 @@ const problemOf = (value: unknown, depth: number, seen: Set<object>): string | u
 /** Splits and parses a `SKILL.md`. Fails with a sentence that says why it cannot be parsed. */
 export const parse = (markdown: string): Result.Result<SkillMarkdown, string> => {
   const [, yaml, body = ""] = shape.exec(markdown) ?? []
-  if (yaml === undefined) return Result.fail('SKILL.md must begin with YAML between two lines of "---"')
+  if (yaml === undefined) return Result.fail('SKILL.md must begin with YAML frontmatter between two "---" lines')
   if (yaml.length > maxLength) return Result.fail(`The frontmatter is longer than ${maxLength} characters`)
   const parsed = Result.try({
     try: () => Yaml.parse(yaml.replaceAll("\r\n", "\n")),
     // Deep nesting overflows the parser's stack, which is not a syntax error.
-    catch: (error) => `The frontmatter is not valid YAML: ${error instanceof SyntaxError ? error.message : "too deep"}`
+    catch: (error) =>
+      `The frontmatter is not valid YAML: ${error instanceof SyntaxError ? error.message : "nested too deeply"}`
   })
   return Result.flatMap(parsed, (frontmatter) => {
     if (!isJsonObject(frontmatter)) return Result.fail("The frontmatter is not a mapping of keys to values")
     const problem = problemOf(frontmatter, 0, new Set())
     return problem === undefined
       ? Result.succeed({ frontmatter, body })
-      : Result.fail(`The frontmatter cannot be used: ${problem}`)
+      : Result.fail(`The frontmatter is invalid: ${problem}`)
   })
 }
 

@@ -74,7 +74,7 @@ const checkFrontmatter = (frontmatter: JsonObject, name: string): ReadonlyArray<
     problems.push({ rule: "frontmatter", message: "The field compatibility must have 1 to 500 characters" })
   }
   if (metadata !== undefined && !isTexts(metadata)) {
-    problems.push({ rule: "frontmatter", message: "The field metadata must map texts to texts" })
+    problems.push({ rule: "frontmatter", message: "The field metadata must map strings to strings" })
   }
   if (!Frontmatter.isBounded(frontmatter)) {
     problems.push({ rule: "frontmatter", message: "The frontmatter is too long or nested too deeply" })
@@ -95,7 +95,7 @@ const checkFile = (root: string, { digest, size, uri }: SkillFile): string | Rea
   if (!Digest.pattern.test(digest)) {
     problems.push({
       rule: "digest",
-      message: `The digest ${show(digest)} of ${show(uri)} must be sha256: and 64 digits`
+      message: `The digest ${show(digest)} of ${show(uri)} must be "sha256:" followed by 64 hexadecimal digits`
     })
   }
   if (!Number.isSafeInteger(size) || size < 0) {
@@ -106,13 +106,13 @@ const checkFile = (root: string, { digest, size, uri }: SkillFile): string | Rea
 
 const checkFiles = (uri: string, root: string, files: ReadonlyArray<SkillFile>): ReadonlyArray<EntryProblem> => {
   if (files.length > maxFiles) {
-    return [{ rule: "files", message: `The skill has ${files.length} files, and hosts accept ${maxFiles}` }]
+    return [{ rule: "files", message: `The skill has ${files.length} files, but hosts accept at most ${maxFiles}` }]
   }
   const checked = files.map((file) => checkFile(root, file))
   const problems = checked.flatMap((one) => (typeof one === "string" ? [] : one))
   const clash = SkillUri.clashOf(checked.filter((one) => typeof one === "string"))
   if (clash !== undefined) {
-    const message = `${show(clash)} has the same path as another file on systems that ignore case`
+    const message = `On systems that ignore case, ${show(clash)} has the same path as another file`
     problems.push({ rule: "clash", message })
   }
   if (!files.some((file) => file.uri === uri)) {
@@ -120,7 +120,7 @@ const checkFiles = (uri: string, root: string, files: ReadonlyArray<SkillFile>):
   }
   const bytes = files.reduce((sum, { size }) => sum + size, 0)
   if (bytes > maxBytes) {
-    problems.push({ rule: "bytes", message: `The skill has ${bytes} bytes, and hosts accept ${maxBytes}` })
+    problems.push({ rule: "bytes", message: `The skill has ${bytes} bytes, but hosts accept at most ${maxBytes}` })
   }
   return problems
 }
@@ -151,7 +151,7 @@ export const decode = (entry: unknown): Skill | ReadonlyArray<EntryProblem> => {
   const malformed = (message: string): ReadonlyArray<EntryProblem> => [{ rule: "entry", message }]
   if (!isJsonObject(entry) || typeof entry["uri"] !== "string") return malformed("The entry has no uri")
   const { frontmatter, resources, uri } = entry
-  if (!isFrontmatter(frontmatter)) return malformed("The frontmatter has no name or no description")
+  if (!isFrontmatter(frontmatter)) return malformed("The frontmatter needs a name and a description")
   if (resources === dynamic) return checked({ uri, frontmatter, resources })
   if (!Array.isArray(resources) || !resources.every(isFile)) {
     return malformed('The field resources must be "dynamic" or an array of files, each with uri, digest and size')

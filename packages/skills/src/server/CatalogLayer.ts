@@ -76,7 +76,7 @@ const methods = (catalog: Catalog) =>
         Effect.flatMap(Principal, (caller) => {
           const seen = catalog.seenBy(caller).find(({ served }) => served.skill.uri === uri)
           return seen === undefined
-            ? Effect.fail(McpError.invalidParams(`No skill is served at ${excerpt(uri)}`))
+            ? Effect.fail(McpError.invalidParams(`There is no skill at ${excerpt(uri)}`))
             : cached({ skill: seen.served.skill }, [seen.options])
         }),
       readDirectory: ({ cursor, uri }) =>
@@ -97,7 +97,7 @@ const files = (catalog: Catalog, changes: PubSub.PubSub<void>) =>
     {
       uriTemplate: "skill://{+path}",
       name: "skill-file",
-      title: "A file of a skill",
+      title: "Skill file",
       list: Effect.map(Principal, (caller) => catalog.manifests(caller)),
       visible: (caller, uri) => uri === undefined || catalog.file(caller, uri) !== undefined
     },
@@ -129,7 +129,7 @@ export const layer: Layer.Layer<SkillCatalog, never, Resources.ResourceRegistry 
           Effect.suspend(() => {
             const twice = catalog.clash(source, skills)
             if (twice === undefined) return Effect.void
-            const message = "Another skill of this server has the same address"
+            const message = "This server already has a skill with the same path"
             return Effect.fail(new InvalidSkills({ problems: [{ place: twice, rule: "clash", message }] }))
           }),
         add: (source) =>

@@ -78,12 +78,15 @@ export const build = Effect.fnUntraced(function* (
     return yield* invalid([{ rule: "incomplete", message: `There is no ${manifestName}` }])
   }
   const markdown = textOf(manifest)
-  const parsed = markdown === undefined ? Result.fail(`${manifestName} is not UTF-8`) : Frontmatter.parse(markdown)
+  const parsed =
+    markdown === undefined ? Result.fail(`${manifestName} is not valid UTF-8`) : Frontmatter.parse(markdown)
   if (Result.isFailure(parsed)) return yield* invalid([{ rule: "frontmatter", message: parsed.failure }])
   const { frontmatter } = parsed.success
   const { description, name } = frontmatter
   if (typeof name !== "string" || typeof description !== "string") {
-    return yield* invalid([{ rule: "frontmatter", message: "The frontmatter needs the texts name and description" }])
+    return yield* invalid([
+      { rule: "frontmatter", message: "The frontmatter needs a name and a description, both strings" }
+    ])
   }
   const served = yield* Effect.forEach([...files].toSorted(byPath), ([file, bytes]) =>
     Effect.map(Digest.sha256(bytes), (digest): ServedFile => ({

@@ -81,14 +81,14 @@ export const make = Effect.fnUntraced(function* (
   const tree = yield* Tree.make(root, (name) => !name.startsWith(".") && !leftOut.has(name.toLowerCase()))
   const segments = prefix === "" ? [] : prefix.split("/")
   if (!segments.every(Names.isName)) {
-    const message = `The prefix ${JSON.stringify(prefix)} must be names with "/" between them`
+    const message = `The prefix ${JSON.stringify(prefix)} must be one or more names separated by "/"`
     return yield* new InvalidSkills({ problems: [{ place: root, rule: "uri", message }] })
   }
 
   const readFile = (file: string, budget: number) =>
     Effect.mapError(tree.read(file.split("/"), budget), (error): SkillProblem =>
       error._tag === "TooLarge"
-        ? { place: file, rule: "bytes", message: `The skill or the folder has more than the permitted bytes` }
+        ? { place: file, rule: "bytes", message: "The skill or the folder exceeds its size limit" }
         : { place: file, rule: "file", message: "The file cannot be read" }
     )
 
@@ -100,7 +100,7 @@ export const make = Effect.fnUntraced(function* (
   ): Effect.fn.Return<ServedSkill, InvalidSkills> {
     const fail = (problem: SkillProblem) => new InvalidSkills({ problems: [problem] })
     if (files.length > maxFiles) {
-      const message = `The skill has ${files.length} files, and hosts accept ${maxFiles}`
+      const message = `The skill has ${files.length} files, but hosts accept at most ${maxFiles}`
       return yield* fail({ place: folder, rule: "files", message })
     }
     const contents = new Map<string, Uint8Array>()

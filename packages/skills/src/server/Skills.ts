@@ -75,9 +75,7 @@ export const folder = (
       })
       const reload = Effect.matchEffect(read, {
         onFailure: ({ message }) =>
-          Effect.logWarning(
-            `The changed skills in ${root} are invalid, so the previous ones are still served:\n${message}`
-          ),
+          Effect.logWarning(`The changed skills in ${root} are invalid. Still serving the previous ones:\n${message}`),
         onSuccess: (skills) =>
           isSame(current, skills)
             ? Effect.void
@@ -169,7 +167,7 @@ const served = (definition: SkillDefinition): Effect.Effect<ServedSkill, Invalid
   const contents = new Map([[manifestName, encoder.encode(markdownOf(definition))]])
   for (const [file, content] of Object.entries(files)) {
     if (file === manifestName) {
-      const message = `${manifestName} is written from the other fields, so it cannot be one of the files`
+      const message = `${manifestName} is generated from the other fields, so it cannot be one of the files`
       return Effect.fail(new InvalidSkills({ problems: [{ place: path.join("/"), rule: "clash", message }] }))
     }
     // A copy, because the program may change its bytes later.

@@ -187,7 +187,7 @@ describe("A tampered entry", () => {
       const skills = yield* open(serverOf((served) => void (served.nextCursor = "again")))
       const error = yield* Effect.flip(skills.list)
       assert.strictEqual(error._tag, "InvalidResult")
-      assert.include(error.message, "it sent a cursor twice")
+      assert.include(error.message, "sent the same cursor twice")
     }).pipe(Effect.provide(store))
   )
 

@@ -291,7 +291,7 @@ describe("Hostile views", needsChromium, () => {
       `
       const { page, passed, until } = yield* openHostile(pageOf(script, ""), {})
       yield* until((passed) => logged(passed) === "still here")
-      yield* Effect.promise(() => page.getByText("A message of the view was dropped: It is not JSON").waitFor())
+      yield* Effect.promise(() => page.getByText("Dropped a message from the view: it is not JSON").waitFor())
       assert.deepStrictEqual(
         passed.map(logged).filter((data) => data !== undefined),
         ["still here"]

@@ -52,7 +52,7 @@ describe("audit verify", () => {
       yield* files.writeFileString(path, text.split("\n").toSpliced(1, 2).join("\n"))
       const cut = yield* run(["audit", "verify", path])
       assert.strictEqual(cut.code, 1)
-      assert.include(cut.stdout, "others were cut out or put in")
+      assert.include(cut.stdout, "records were removed or inserted")
       assert.strictEqual((yield* run(["audit", "verify", `${path}.missing`])).code, 2)
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )

@@ -104,7 +104,7 @@ describe.concurrent.each(Revision.all)("effect-mcp dev in front of a $version ho
         assert.match(refused.message, /The server does not start and .*exited with code 9[^]*fatal: out of luck/)
 
         yield* tools("fall")
-        yield* said(`  The tool "add" is removed (breaking)`)
+        yield* said(`  The tool "add" was removed (breaking)`)
         yield* Queue.take(changes)
         assert.deepStrictEqual(yield* namesOf(client), ["fall"])
       })

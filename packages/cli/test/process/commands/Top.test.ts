@@ -252,7 +252,7 @@ describe("effect-mcp top over a Unix socket", () => {
     Effect.gen(function* () {
       const socket = path.join(yield* directory, "admin.sock")
       const open = yield* Effect.exit(Effect.scoped(startAt(socket, createServer)))
-      assert.include(String(open), "PrivateSocket.createServer (600)")
+      assert.include(String(open), "PrivateSocket.createServer, which uses mode 600")
       const port = HttpRouter.serve(Admin.layerSocket(), { disableLogger: true, disableListenLog: true }).pipe(
         Layer.provide(McpServer.layer({ name: "test", version: "1", features: Layer.empty })),
         Layer.provide(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))

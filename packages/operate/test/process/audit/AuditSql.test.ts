@@ -130,7 +130,7 @@ describe.each(databases)("Audit trail in a $name table", ({ database, missing })
           const sql = yield* SqlClient
           yield* sql`CREATE TABLE mcp_audit (seq BIGINT PRIMARY KEY, line TEXT)`
           yield* sql`INSERT INTO mcp_audit ${sql.insert({ seq: 1, line: "a letter" })}`
-          assert.include((yield* Effect.flip(note("ada"))).message, "name another table")
+          assert.include((yield* Effect.flip(note("ada"))).message, "Use a different table")
           assert.deepStrictEqual(yield* Stream.runCollect(AuditSql.lines()), ["a letter"])
         }).pipe(Effect.provide(context))
       }).pipe(Effect.scoped),
