@@ -1,13 +1,16 @@
 /** The page of `effect-mcp ui` and `effect-mcp dev --ui`, as processes. */
 import { compileCache } from "@effect-mcp/spec/compileCache"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { needs } from "@effect-mcp/spec/skip"
+import { Effect, Exit } from "effect"
 import { spawn } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createServer, type Server } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { protectedServer, user } from "../../support/login.ts"
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 const main = path("../../../src/main.ts")
@@ -24,14 +27,14 @@ const project = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
 )
 
-/** Starts the command in a folder and returns the URL that it prints. `state` is the folder for its state. */
-const startedWith = (state: string, folder: string, ...args: ReadonlyArray<string>) =>
+/** Starts the command in a folder, with these environment variables, and returns the URL that it prints. */
+const startedWith = (env: NodeJS.ProcessEnv, folder: string, ...args: ReadonlyArray<string>) =>
   Effect.flatMap(
     Effect.acquireRelease(
       Effect.sync(() =>
         spawn(process.execPath, [main, ...args], {
           cwd: folder,
-          env: { ...process.env, ...compileCache, NO_COLOR: "1", XDG_STATE_HOME: join(state, "state") },
+          env: { ...process.env, ...compileCache, NO_COLOR: "1", XDG_STATE_HOME: join(folder, "state"), ...env },
           stdio: ["pipe", "pipe", "ignore"]
         })
       ),
@@ -48,7 +51,7 @@ const startedWith = (state: string, folder: string, ...args: ReadonlyArray<strin
       )
   )
 
-const started = (folder: string, ...args: ReadonlyArray<string>) => startedWith(folder, folder, ...args)
+const started = (folder: string, ...args: ReadonlyArray<string>) => startedWith({}, folder, ...args)
 
 /** Reads the events of the page until one contains the text. */
 const until = (url: string, text: string) =>
@@ -63,16 +66,15 @@ const until = (url: string, text: string) =>
     return assert.fail(`The stream ended without ${text}`)
   })
 
-const post = (url: string, command: object) =>
-  Effect.promise(async () => {
-    const { origin } = new URL(url)
-    const response = await fetch(`${url}command`, {
-      method: "POST",
-      headers: { origin },
-      body: JSON.stringify(command)
-    })
-    return response.status
+const sent = (url: string, command: object): Promise<Response> =>
+  fetch(`${url}command`, {
+    method: "POST",
+    headers: { origin: new URL(url).origin },
+    body: JSON.stringify(command)
   })
+const post = (url: string, command: object) => Effect.promise(async () => (await sent(url, command)).status)
+const posted = (url: string, command: object) =>
+  Effect.promise(async (): Promise<{ readonly [name: string]: unknown }> => (await sent(url, command)).json())
 
 describe("effect-mcp ui", () => {
   it.live("The page calls a tool, and the next start still has the run", () =>
@@ -90,7 +92,7 @@ describe("effect-mcp ui", () => {
       const url = yield* started(folder, ...args)
       assert.include(yield* until(url, '"_tag":"Snapshot"'), '"status":"done"')
       // The same command in another folder is another server.
-      const other = yield* startedWith(folder, yield* project, ...args)
+      const other = yield* startedWith({ XDG_STATE_HOME: join(folder, "state") }, yield* project, ...args)
       assert.notInclude(yield* until(other, '"_tag":"Snapshot"'), '"status":"done"')
     }).pipe(Effect.scoped)
   )
@@ -103,6 +105,64 @@ describe("effect-mcp ui", () => {
       writeFileSync(join(folder, "tools.txt"), "second")
       const read = yield* until(url, '"name":"second"')
       assert.notInclude(read, '"status":"closed"')
+    }).pipe(Effect.scoped)
+  )
+
+  it.live(
+    "The page logs in at a server that requires it, and shows no token",
+    () =>
+      Effect.gen(function* () {
+        const { issuer, url: server } = yield* protectedServer
+        const { env, tokens } = yield* user
+        const url = yield* startedWith(env, yield* project, "ui", "--", server)
+        const read = yield* until(url, '"status":"connected"')
+        assert.include(read, `To log in, open this page if your browser does not: ${issuer.issuer}/authorize?`)
+        assert.include(read, '"authorization":"Bearer •••"')
+        const saved = readdirSync(tokens, { recursive: true, withFileTypes: true })
+          .filter((entry) => entry.isFile())
+          .map(({ name, parentPath }) => readFileSync(join(parentPath, name), "utf8"))
+        const found = saved.flatMap((text) => [...text.matchAll(/"(?:access|refresh)Token":\s*"([^"]+)"/g)])
+        assert.isNotEmpty(found)
+        for (const [, token = ""] of found) assert.notInclude(read, token)
+        assert.strictEqual(yield* issuer.count("authorize"), 1)
+      }).pipe(Effect.scoped),
+    needs(process.platform === "linux", "the browser's name is that of Linux")
+  )
+
+  it.live("Headers of the user reach the server, and the page masks secrets in them", () =>
+    Effect.gen(function* () {
+      const received: Array<string | undefined> = []
+      const server = yield* Effect.acquireRelease(
+        Effect.callback<Server>((resume) => {
+          const made = createServer(({ headers }, response) => {
+            received.push(headers["x-auth"]?.toString())
+            response.writeHead(403).end("no")
+          }).listen(0, "127.0.0.1", () => resume(Effect.succeed(made)))
+        }),
+        (made) => Effect.sync(() => made.close())
+      )
+      const address = server.address()
+      const port = typeof address === "object" ? address?.port : undefined
+      const args = ["ui", "--header", "X-Auth: swordfish", "--", `http://127.0.0.1:${port}/mcp`]
+      const read = yield* until(yield* started(yield* project, ...args), '"status":"closed"')
+      assert.strictEqual(received[0], "swordfish")
+      assert.include(read, '"x-auth":"•••"')
+      assert.notInclude(read, "swordfish")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("The view of a tool opens on a separate page, until the connection ends", () =>
+    Effect.gen(function* () {
+      const url = yield* started(yield* project, "ui", "--", process.execPath, path("../../support/viewed.ts"))
+      yield* until(url, '"name":"dice"')
+      const view = { _tag: "View", tool: "dice", arguments: { count: 2 } }
+      const page = String((yield* posted(url, view))["url"])
+      assert.notStrictEqual(new URL(page).port, new URL(url).port)
+      const open = Effect.promise(async () => (await fetch(page)).status)
+      assert.strictEqual(yield* open, 200)
+      assert.strictEqual(yield* post(url, { _tag: "Disconnect" }), 200)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(open)))
+      assert.include(JSON.stringify(yield* posted(url, view)), "There is no connection")
     }).pipe(Effect.scoped)
   )
 })
