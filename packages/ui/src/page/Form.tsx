@@ -15,7 +15,7 @@ import {
   TextField
 } from "./Controls.tsx"
 import { line } from "./format.ts"
-import { example, type FieldKind, initial, isObject, kindOf, mostDepth, resolve, type Variant } from "./schema.ts"
+import { example, type FieldKind, initial, isObject, kindOf, mostDepth, resembles, resolve } from "./schema.ts"
 
 const ArrayField = ({
   change,
@@ -113,17 +113,11 @@ const ObjectField = ({
   )
 }
 
-const fits = ({ schema }: Variant, root: JsonObject, value: unknown): boolean => {
-  const { $defs, definitions } = root
-  const compiled = compile({ ...schema, ...($defs ? { $defs } : {}), ...(definitions ? { definitions } : {}) })
-  return Result.isSuccess(compiled) && compiled.success(value).length === 0
-}
-
 const UnionField = (props: Edited & Extract<FieldKind, { readonly _tag: "Union" }>) => {
   const { change, id, name, required, root, value, variants } = props
   const [chosen, choose] = useState(() => {
     if (value !== undefined) {
-      const fitting = variants.findIndex((each) => fits(each, root, value))
+      const fitting = variants.findIndex((each) => resembles(each.schema, root, value))
       return Math.max(0, fitting)
     }
     // A group without a value isn't opened, because it may contain itself.

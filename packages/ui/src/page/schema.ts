@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 /** Maximum nesting of forms and examples. Anything deeper is edited as JSON. */
 export const mostDepth = 8
 /** Maximum number of values in a first value or an example. */
-const mostValues = 1000
+const mostValues = 100
 
 export const isObject: (value: unknown) => value is JsonObject = isJsonObject
 
@@ -175,6 +175,26 @@ export const kindOf = (schema: JsonObject, root: JsonObject): FieldKind => {
     default:
       return isObject(properties) ? kindOf({ ...schema, type: "object" }, root) : { _tag: "Json" }
   }
+}
+
+const typeOf = (value: unknown): string =>
+  value === null ? "null" : Array.isArray(value) ? "array" : Number.isInteger(value) ? "integer" : typeof value
+
+/** True if the value has the type, constants and required properties of the schema. */
+export const resembles = (given: unknown, root: JsonObject, value: unknown): boolean => {
+  const { const: only, enum: values, properties, required, type } = resolve(given, root)
+  const isSame = (other: unknown) => JSON.stringify(other) === JSON.stringify(value)
+  if (only !== undefined) return isSame(only)
+  if (Array.isArray(values)) return values.some(isSame)
+  const is = typeOf(value)
+  const types = [type].flat()
+  if (type !== undefined && !types.includes(is) && !(is === "integer" && types.includes("number"))) return false
+  if (!isObject(value)) return true
+  const hasAll = list(required).every((name) => typeof name !== "string" || Object.hasOwn(value, name))
+  const constants = Object.entries(isObject(properties) ? properties : {}).filter(
+    ([name, property]) => Object.hasOwn(value, name) && isObject(property) && property["const"] !== undefined
+  )
+  return hasAll && constants.every(([name, property]) => resembles(property, root, value[name]))
 }
 
 /** The value that a field starts with: its default, or the smallest value that the form can edit. */

@@ -1,7 +1,7 @@
 import { compile } from "@effect-mcp/protocol/JsonSchemaValidator"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { example, initial, kindOf, resolve } from "../../src/page/schema.ts"
+import { example, initial, kindOf, resembles, resolve } from "../../src/page/schema.ts"
 
 const order = {
   type: "object",
@@ -73,6 +73,22 @@ describe("Schemas of forms", () => {
       ])
     )
     assert.deepStrictEqual(resolve({ $ref: "#/$defs/0" }, { $defs })["required"], ["a"])
+  })
+
+  it("The member of a union is found by type, constants and required properties", () => {
+    const [shop, home] = order.properties.to.oneOf
+    const resembling = (schema: unknown) => (value: unknown) => resembles(schema, order, value)
+    assert.isTrue(resembling(shop)({ kind: "shop", id: 1 }))
+    assert.isFalse(resembling(shop)({ kind: "home", id: 1 }))
+    assert.isFalse(resembling(shop)({ kind: "shop" }))
+    assert.isFalse(resembling(home)("home"))
+    assert.deepStrictEqual([1, 1.5, null, "a"].map(resembling({ type: ["integer", "null"] })), [
+      true,
+      false,
+      true,
+      false
+    ])
+    assert.deepStrictEqual(["small", "huge"].map(resembling({ enum: ["small"] })), [true, false])
   })
 
   it("References that lead nowhere or in circles accept anything", () => {
