@@ -8,7 +8,7 @@ import * as Path from "effect/Path"
 import * as Stream from "effect/Stream"
 import { code, CommandFailure, usage } from "../terminal/Exit.ts"
 import { Output } from "../terminal/Output.ts"
-import { chosen, SelectedServer, version } from "../session/Session.ts"
+import { chosen, confined, SelectedServer, version } from "../session/Session.ts"
 import * as Settings from "../target/Settings.ts"
 import { safe } from "../terminal/Style.ts"
 import * as Target from "../target/Target.ts"
@@ -48,7 +48,8 @@ const started = Effect.fnUntraced(function* (file: Option.Option<string>, settin
   const words = [process.execPath, file.value]
   const program =
     Target.parse(words) ?? (yield* usage("dev needs a server: name its file, or put its command after --"))
-  return { target: { ...program, name: `node ${file.value}` }, folder: path.dirname(path.resolve(folder, file.value)) }
+  const named = { ...program, name: `node ${file.value}` }
+  return { target: yield* confined(named, settings), folder: path.dirname(path.resolve(folder, file.value)) }
 })
 
 export const dev = Command.make(

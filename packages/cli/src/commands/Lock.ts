@@ -83,7 +83,7 @@ export const lock = Command.make(
         )
         return yield* output.line(`Pinned ${counts.join(", ")} of ${safeLine(found.name)} in ${safeLine(file)}`)
       }),
-      { ignoresLock: true }
+      { ignoresGuards: true }
     )
 ).pipe(
   Command.withDescription(
@@ -109,7 +109,7 @@ export const verify = Command.make("verify", flags, ({ name }) =>
       if (findings.some(({ verdict }) => verdict !== "harmless")) return yield* silent(code.server)
       return yield* settings.json ? Effect.void : output.line(`${safeLine(server)} is as pinned in ${safeLine(file)}`)
     }),
-    { ignoresLock: true }
+    { ignoresGuards: true }
   )
 ).pipe(
   Command.withDescription("Compare a server with its pins; exit code 1 if something needs your approval"),

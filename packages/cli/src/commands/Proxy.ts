@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import { usage } from "../terminal/Exit.ts"
 import { Output } from "../terminal/Output.ts"
 import type { Served } from "../proxy/Proxy.ts"
-import { chosen, pinned } from "../session/Session.ts"
+import { chosen, guards } from "../session/Session.ts"
 import * as Settings from "../target/Settings.ts"
 import { safeLine } from "../terminal/Style.ts"
 
@@ -83,10 +83,10 @@ export const proxy = Command.make(
     const target = yield* chosen(settings)
     const output = yield* Output
     const { gateway } = yield* Effect.promise(() => import("../proxy/Proxy.ts"))
-    // Built first, because an unreadable lock file is a usage error.
-    const pins = yield* pinned(settings, target, output)
+    // Built first, because an unreadable file is a usage error.
+    const guarded = yield* guards(settings, target, output)
     const served = gateway(target, settings, endpoint.clients, output.note)
-    return yield* serve(Layer.provide(served, Layer.succeedContext(pins)), target.name, endpoint)
+    return yield* serve(Layer.provide(served, Layer.succeedContext(guarded)), target.name, endpoint)
   }, Effect.scoped)
 ).pipe(
   Command.withDescription("Serve the server in every revision, over stdio or HTTP"),

@@ -5,6 +5,7 @@
  */
 import { Consent } from "@effect-mcp/client/Consent"
 import * as McpClient from "@effect-mcp/client/McpClient"
+import { type Confinement, describe } from "@effect-mcp/client/Sandbox"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
@@ -22,7 +23,9 @@ import { jsonLine } from "../render/Text.ts"
 import { type Settings, settings as readSettings } from "../target/Settings.ts"
 import type { Style } from "../terminal/Style.ts"
 import { safe, safeLine } from "../terminal/Style.ts"
-import type { CommandTarget } from "../target/Target.ts"
+import * as Target from "../target/Target.ts"
+
+type CommandTarget = Target.CommandTarget
 
 /** The server on this command line, or `undefined` if there is none. */
 export class SelectedServer extends Context.Service<SelectedServer, { readonly target: CommandTarget | undefined }>()(
@@ -49,14 +52,32 @@ export const noServer = usage(
   "No server given: put its command or its URL after --, for example: effect-mcp tools -- node server.js"
 )
 
+/** Returns the server with the command line of `--sandbox`. */
+export const confined = Effect.fnUntraced(function* (target: CommandTarget, { roots, sandbox }: Settings) {
+  if (sandbox === undefined) return target
+  if (!Target.isCommand(target)) return yield* usage("--sandbox confines a command, but the server is not one")
+  const { note, noteStyle } = yield* Output
+  const path = yield* Path.Path
+  const write = yield* Effect.forEach(yield* rootsOf(roots), ({ uri }) =>
+    Effect.mapError(path.fromFileUrl(new URL(uri)), () => usage(`--root ${uri} is not a path`))
+  )
+  const confinement = {
+    network: sandbox.network,
+    write,
+    report: (found: Confinement) => note(noteStyle.dim(`[sandbox] ${describe(found)}`))
+  }
+  return { ...target, connect: (options: Target.Options) => target.connect({ ...options, confinement }) }
+})
+
 /** Returns the server on this command line, from the words after `--` or from `--config`. */
-export const chosen = Effect.fnUntraced(function* ({ config, server }: Settings) {
+export const chosen = Effect.fnUntraced(function* (settings: Settings) {
+  const { config, server } = settings
   const { target } = yield* SelectedServer
-  if (config === undefined) return target ?? (yield* noServer)
+  if (config === undefined) return yield* confined(target ?? (yield* noServer), settings)
   if (target !== undefined) return yield* usage("--config already names the server. Leave out everything after --")
   // Loaded on demand, because most command lines don't use it.
   const Configured = yield* Effect.promise(() => import("../hosts/Configured.ts"))
-  return yield* Configured.target(config, server)
+  return yield* confined(yield* Configured.target(config, server), settings)
 })
 
 const logLine = ({ data, level, logger }: LogMessageParams, style: Style): string => {
@@ -82,28 +103,26 @@ export const rootsOf = Effect.fnUntraced(function* (paths: ReadonlyArray<string>
 /** Returns a server's name in lock files. */
 const pinName = ({ server }: Pick<Settings, "server">, target: CommandTarget): string => server ?? target.name
 
-/** Returns services that hide everything that differs from the lock file and report it on stderr. Empty without `--lock`. */
-export const pinned = Effect.fnUntraced(function* (
-  settings: Pick<Settings, "lock" | "server">,
+/** Returns the guards of `--lock` and `--policy`, which apply to the client. Empty without these flags. */
+export const guards = Effect.fnUntraced(function* (
+  settings: Pick<Settings, "lock" | "policy" | "server">,
   target: CommandTarget,
-  output: Pick<Output["Service"], "note" | "noteStyle">
+  output: Output["Service"]
 ) {
-  const { lock } = settings
-  if (lock === undefined) return Context.empty()
-  // Loaded on demand, because most command lines have no lock file.
-  const Pins = yield* Effect.promise(() => import("@effect-mcp/host/Pins"))
-  const pins = Pins.layerFile(lock, {
-    firstUse: "refuse",
-    name: pinName(settings, target),
-    report: ({ message, verdict }) =>
-      output.note(
-        verdict === "harmless"
-          ? output.noteStyle.dim(`[changed] ${safeLine(message)}`)
-          : `${output.noteStyle.red("hidden:")} ${safeLine(message)}. See effect-mcp verify`
-      )
-  })
-  return yield* Effect.mapError(Layer.build(pins), ({ message }) => usage(message))
+  const { lock, policy } = settings
+  if (lock === undefined && policy === undefined) return Context.empty()
+  const Guards = yield* Effect.promise(() => import("./Guards.ts"))
+  return yield* Guards.make({ lock, policy, name: pinName(settings, target), output })
 })
+
+/** Marks the requests of a command as the user's, if rules decide about them. */
+const byUser = <A, E, R>({ policy }: Pick<Settings, "policy">, effect: Effect.Effect<A, E, R>) =>
+  policy === undefined
+    ? effect
+    : Effect.flatMap(
+        Effect.promise(() => import("./Guards.ts")),
+        (Guards) => Guards.byUser(effect)
+      )
 
 /** Provides the services with which the client answers the server, based on the flags and the terminal. */
 const offered = Effect.fnUntraced(function* (options: Questions.Options & { readonly settings: Settings }) {
@@ -134,8 +153,8 @@ const offered = Effect.fnUntraced(function* (options: Questions.Options & { read
 export interface UseOptions extends Pick<Questions.Options, "leavesTasks"> {
   /** Extensions to declare to the server. Default none. */
   readonly extensions?: Layer.Layer<never> | undefined
-  /** True to ignore `--lock`, because the command compares with the file itself. Default false. */
-  readonly ignoresLock?: boolean | undefined
+  /** True to ignore `--lock` and `--policy`, because the command only compares lists with the lock file. Default false. */
+  readonly ignoresGuards?: boolean | undefined
 }
 
 /**
@@ -144,7 +163,7 @@ export interface UseOptions extends Pick<Questions.Options, "leavesTasks"> {
  */
 export const use = <A, E, R>(
   body: (session: CommandSession) => Effect.Effect<A, E, R>,
-  { extensions = Layer.empty, ignoresLock = false, leavesTasks }: UseOptions = {}
+  { extensions = Layer.empty, ignoresGuards = false, leavesTasks }: UseOptions = {}
 ) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -181,7 +200,7 @@ export const use = <A, E, R>(
           words: (lines) => (settings.verbose ? listen(lines, (line) => dim(`[server] ${safe(line)}`)) : Effect.void)
         })
         const { canAnswer, policy, services } = yield* offered({ output, server: target.name, settings, leavesTasks })
-        const pins = ignoresLock ? Context.empty() : yield* pinned(settings, target, output)
+        const guarded = ignoresGuards ? Context.empty() : yield* guards(settings, target, output)
         const client = yield* McpClient.open(wire, {
           clientInfo: { name: "effect-mcp", title: "effect-mcp command", version },
           revisions: settings.revision === undefined ? undefined : [settings.revision],
@@ -192,13 +211,16 @@ export const use = <A, E, R>(
           // The `call` command prints the result before it validates it.
           validateOutput: false,
           dropped
-        }).pipe(Effect.provide(Layer.merge(services, extensions)), Effect.provideContext(pins))
+        }).pipe(Effect.provide(Layer.merge(services, extensions)), Effect.provideContext(guarded))
         yield* listen(client.logs, (log) => logLine(log, output.noteStyle))
         if (settings.logLevel !== undefined) yield* client.setLogLevel(settings.logLevel)
         const patient = settings.timeout ?? (output.canAsk ? Duration.infinity : undefined)
         const limits = { timeout: patient, maxTotal: Duration.infinity }
         return yield* Effect.provideService(
-          body({ client, settings, output, canAnswer, patient: limits, pinName: pinName(settings, target) }),
+          byUser(
+            settings,
+            body({ client, settings, output, canAnswer, patient: limits, pinName: pinName(settings, target) })
+          ),
           Consent,
           policy
         )

@@ -42,6 +42,11 @@ const flags = {
   lock: text("lock", "FILE", "Hide everything that differs from this lock file, which effect-mcp lock writes").pipe(
     Flag.optional
   ),
+  policy: text("policy", "FILE", "Decide by the rules in this JSON file which calls and questions are allowed").pipe(
+    Flag.optional
+  ),
+  sandbox: toggle("sandbox", "Start the server without network, and let it write only to the folders of --root"),
+  network: toggle("network", "With --sandbox: let the server use the network"),
   env: text("env", "NAME=VALUE", "An environment variable for the server; repeatable").pipe(Flag.atLeast(0)),
   cwd: text("cwd", "PATH", "Where to start the server").pipe(Flag.optional),
   header: text("header", "NAME: VALUE", "A header for every request to a URL; repeatable").pipe(Flag.atLeast(0)),
@@ -77,6 +82,10 @@ export interface Settings {
   readonly server: string | undefined
   /** The lock file that pins the server. */
   readonly lock: string | undefined
+  /** The file with rules for the server's tools and questions. */
+  readonly policy: string | undefined
+  /** How to confine the server's process, or `undefined` to start it with the user's rights. */
+  readonly sandbox: { readonly network: boolean } | undefined
   readonly env: { readonly [name: string]: string }
   readonly cwd: string | undefined
   readonly headers: { readonly [name: string]: string }
@@ -126,6 +135,8 @@ export const settings = Effect.gen(function* () {
   if (Option.isSome(given.server) && Option.isNone(given.config)) {
     return yield* usage("--server needs --config FILE, the file that contains the server")
   }
+  if (given.network && !given.sandbox)
+    return yield* usage("--network needs --sandbox: without it, the server may use the network anyway")
   yield* orUsage(Result.all(given.answer.map(parse)))
   const headers = yield* orUsage(Result.all(given.header.map((header) => parseHeader(header))))
   const env = yield* orUsage(assembleText(given.env))
@@ -137,6 +148,8 @@ export const settings = Effect.gen(function* () {
     config: Option.getOrUndefined(given.config),
     server: Option.getOrUndefined(given.server),
     lock: Option.getOrUndefined(given.lock),
+    policy: Option.getOrUndefined(given.policy),
+    sandbox: given.sandbox ? { network: given.network } : undefined,
     env: Object.fromEntries(env),
     cwd: Option.getOrUndefined(given.cwd),
     headers: Object.fromEntries(headers),

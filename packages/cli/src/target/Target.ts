@@ -3,6 +3,7 @@
  *
  * Only this module interprets these words and opens connections.
  */
+import * as Sandbox from "@effect-mcp/client/Sandbox"
 import * as Stdio from "@effect-mcp/client/Stdio"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
@@ -14,6 +15,8 @@ export interface Options {
   /** Environment variables in addition to the few that servers inherit. */
   readonly env: { readonly [name: string]: string }
   readonly cwd: string | undefined
+  /** How to confine a process. Default: not at all. */
+  readonly confinement?: Pick<Sandbox.Options, "network" | "report" | "write"> | undefined
   /** Headers to send with every HTTP request. */
   readonly headers: { readonly [name: string]: string }
   /** Transport to use over HTTP. */
@@ -36,6 +39,10 @@ export interface CommandTarget {
 
 /** The words after `--`, if any. */
 export type Words = ReadonlyArray<string> | undefined
+
+/** True if the target is a command on this machine. */
+export const isCommand = ({ words = [] }: CommandTarget): boolean =>
+  words[0] !== undefined && !/^https?:\/\//i.test(words[0])
 
 /** Splits a command line at the first `--`. The words after it belong to the server and stay unchanged. */
 export const split = (argv: ReadonlyArray<string>): { readonly own: ReadonlyArray<string>; readonly server: Words } => {
@@ -64,11 +71,38 @@ const remote = (url: string, more: ReadonlyArray<string>): CommandTarget => ({
         )
 })
 
+/** Returns a confined command line. Fails if nothing on this machine can confine it. */
+const confined = (
+  line: { readonly command: string; readonly args: ReadonlyArray<string> },
+  { confinement, cwd, env }: Options
+) =>
+  confinement === undefined
+    ? Effect.succeed(line)
+    : Sandbox.confine(
+        line,
+        confinement,
+        { ...Stdio.inheritedEnvironment(), ...env },
+        cwd ?? globalThis.process.cwd()
+      ).pipe(
+        Effect.flatMap(({ args, command, confinement: { by } }) =>
+          by === "nothing"
+            ? Effect.fail(
+                new TransportError({
+                  reason: "Open",
+                  message: `Nothing on this machine can confine ${line.command}. Install bwrap, or leave out --sandbox`
+                })
+              )
+            : Effect.succeed({ command, args })
+        )
+      )
+
 const process = (command: string, args: ReadonlyArray<string>): CommandTarget => ({
   name: [command, ...args].join(" "),
   words: [command, ...args],
-  connect: Effect.fnUntraced(function* ({ cwd, env, words }) {
-    const transport = yield* Stdio.open({ command, args, env, cwd })
+  connect: Effect.fnUntraced(function* (options) {
+    const { cwd, env, words } = options
+    const line = yield* confined({ command, args }, options)
+    const transport = yield* Stdio.open({ ...line, env, cwd })
     yield* words(transport.stderr)
     return transport
   })

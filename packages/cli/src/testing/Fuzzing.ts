@@ -62,6 +62,7 @@ export const open = Effect.fnUntraced(function* (
       return yield* isSse ? Fuzz.sse(endpoint) : Fuzz.http({ ...endpoint, strangerHeaders })
     }).pipe(Effect.provide(FetchHttpClient.layer))
   }
+  if (settings.sandbox !== undefined) return yield* Endings.usage("--sandbox is not for commands that test a server")
   if (strangerHeaders !== undefined) return yield* Endings.usage("--stranger-header is for a server at a URL")
   const output = yield* Output
   const runFork = Effect.runForkWith(yield* Effect.context<never>())

@@ -167,10 +167,14 @@ const names: Readonly<Record<Gap, string>> = {
   escape: "break out on purpose"
 }
 
-const reported = ({ by, gaps }: Confinement): Effect.Effect<void> => {
+/** Describes a confinement to a user, with its gaps. */
+export const describe = ({ by, gaps }: Confinement): string => {
   const left = gaps.map((gap) => names[gap]).join(", ")
-  return gaps.length === 0 ? Effect.void : Effect.logWarning(`The server is confined by ${by}, and can still ${left}`)
+  return `The server is confined by ${by}${gaps.length === 0 ? "" : `, and can still ${left}`}`
 }
+
+const reported = (confinement: Confinement): Effect.Effect<void> =>
+  confinement.gaps.length === 0 ? Effect.void : Effect.logWarning(describe(confinement))
 
 /** Returns the command line that starts a server confined. Fails if `required` and something can't be prevented. */
 export const confine = Effect.fnUntraced(function* (

@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import type { PolicyDecision, HostAction } from "./HostAction.ts"
 
 /** One or several patterns, in which `*` stands for any text. */
-const Patterns = Schema.Union([Schema.String, Schema.Array(Schema.String)])
+export const Patterns = Schema.Union([Schema.String, Schema.Array(Schema.String)])
 
 const Kind = Schema.Literals(["call", "read", "prompt", "sampling", "elicitation", "roots"])
 const Source = Schema.Literals(["model", "user", "view", "server"])

@@ -41,6 +41,8 @@ const proxied: Settings = {
   config: undefined,
   server: undefined,
   lock: undefined,
+  policy: undefined,
+  sandbox: undefined,
   env: {},
   cwd: undefined,
   headers: {},
