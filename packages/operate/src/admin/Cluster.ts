@@ -82,7 +82,7 @@ const stateOf = (name: string, snapshot: Snapshot | undefined): NodeRow => ({
   name,
   state: snapshot === undefined ? "unreachable" : snapshot.draining ? "draining" : "serving",
   sessions: snapshot?.sessions.length ?? 0,
-  requests: snapshot?.requests.length ?? 0,
+  requests: snapshot?.requests.filter(({ kind }) => kind === "request").length ?? 0,
   server: snapshot?.server
 })
 

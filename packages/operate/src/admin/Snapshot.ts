@@ -79,6 +79,7 @@ const Node = Schema.Struct({
   /** `unreachable` means the node did not respond, so its sessions and requests are missing. */
   state: Schema.Literals(["serving", "draining", "unreachable"]),
   sessions: Schema.Finite,
+  /** Number of rows of the kind `request`. */
   requests: Schema.Finite,
   /** Absent if the node did not respond, or runs an older version of this package. */
   server: Schema.optional(ServerRow)

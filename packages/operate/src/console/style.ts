@@ -52,6 +52,8 @@ button.danger { background: var(--bad); border-color: var(--bad); color: light-d
 .bar { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
 .bar.end { justify-content: flex-end; margin-top: 8px; }
 .bar h2 { margin-right: auto; }
+.bar h3 { margin-block: 0; }
+.bar:has(h3) { margin-block: 12px 6px; }
 #login { width: min(420px, calc(100vw - 24px)); margin: 48px auto; display: grid; gap: 8px; }
 #main { display: grid; gap: 12px; padding: 12px 16px; grid-template-columns: minmax(0, 1fr); max-width: 1500px; margin: 0 auto; }
 .panel { display: grid; gap: 12px; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); align-items: start; }

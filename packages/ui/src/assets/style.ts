@@ -57,7 +57,7 @@ main > *, main > div > * { max-width: 980px; }
 .wire > header { position: sticky; top: 0; background: var(--card); padding: 10px 12px 4px; z-index: 1; }
 .wire > header h2 { margin-right: auto; }
 .filters { padding: 4px 12px 8px; border-bottom: 1px solid var(--line); }
-.filters input[type="search"] { flex: 1 1 120px; min-width: 0; }
+.filters input[type="search"] { flex: 1 1 70px; min-width: 0; }
 .filters select { width: auto; }
 .tabs { display: none; }
 

@@ -190,7 +190,7 @@ export class Overview {
       name: server?.name ?? "This server",
       state: draining ? "draining" : "serving",
       sessions: sessions.length,
-      requests: requests.length,
+      requests: requests.filter(({ kind }) => kind === "request").length,
       server
     }
     this.nodes.show(nodes ?? [self], "")

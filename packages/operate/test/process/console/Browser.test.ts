@@ -231,6 +231,10 @@ describe("Console page in a browser", needs(missing === undefined, missing ?? ""
         assert.include(problem, "failedtools/call failsthe tool reported an error")
         assert.include(problem, "claude-desktop 1.4.0")
         assert.match((await rowsOf(page, "Nodes"))[0] ?? "", /^busyserving1/)
+        // Like the header, without questions.
+        const header = (await page.locator("#summary").textContent()) ?? ""
+        const [sessions, requests] = (await page.locator("#panel-nodes tbody td").allTextContents()).slice(5)
+        assert.include(header, `${sessions} sessions, ${requests} requests`)
         await page.locator("#name", { hasText: "busy 1" }).waitFor()
         assert.match((await page.locator("#about").textContent()) ?? "", /^on .+, up \d+ s$/)
         // A tool's name leads to its running calls.
