@@ -374,7 +374,7 @@ describe("Server", () => {
 
   it("Invalid names, URIs, templates and completers are rejected", () => {
     const server = serverOf()
-    assert.throws(() => server.tool("not a name", { description: "" }, () => ""), "A tool's name")
+    assert.throws(() => server.tool("not a name", { description: "" }, () => ""), "Invalid tool name")
     assert.throws(() => server.resource("no uri", { name: "x" }, () => ""), "no uri")
     assert.throws(() => server.template("x://{", { name: "x" }, () => ""))
     const complete: any = { stray: () => [] }

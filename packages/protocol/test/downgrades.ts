@@ -349,14 +349,14 @@ export const cases: ReadonlyArray<Case> = [
     "2025-11-25",
     message,
     { content: toolUse },
-    `MCP 2025-06-18 cannot express a call to tool "add" in a sampled message`
+    `MCP 2025-06-18 cannot express a call to tool "add" in a sampling message`
   ),
   refuse(
     "ToolResultContent.*",
     "2025-11-25",
     message,
     { content: toolResult },
-    "MCP 2025-06-18 cannot express a tool result in a sampled message"
+    "MCP 2025-06-18 cannot express a tool result in a sampling message"
   ),
   change(
     "text",

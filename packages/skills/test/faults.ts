@@ -179,8 +179,8 @@ const faultsOfServers: ReadonlyArray<Fault> = [
   {
     name: "A hidden skill is listed",
     file: catalog,
-    from: 'visible === undefined || checkedBoolean("the visible option of Skills", visible(caller, skill))',
-    to: 'visible === undefined || checkedBoolean("the visible option of Skills", visible(caller, skill)) || true',
+    from: 'visible === undefined || checkedBoolean("Skills.visible", visible(caller, skill))',
+    to: 'visible === undefined || checkedBoolean("Skills.visible", visible(caller, skill)) || true',
     test: server
   },
   {

@@ -106,7 +106,7 @@ const createMessage = Effect.fnUntraced(function* (params: CreateMessageParams, 
   const used =
     choice === undefined
       ? generate
-      : effectOf(`the use function of the model ${choice.name}`, () => choice.use(generate, params))
+      : effectOf(`The use function of the model ${choice.name}`, () => choice.use(generate, params))
   const response = yield* Effect.catch(used, failed)
   const { finishReason } = response
   return {

@@ -140,7 +140,7 @@ const approvalOf = (
   tool: Model.Tool,
   callOf: (id: string, input: unknown) => ModelCall
 ): AiTool.NeedsApproval<typeof Schema.Unknown> | undefined => {
-  const always = needsApproval && checkedBoolean("the needsApproval option of RemoteToolkit", needsApproval(tool))
+  const always = needsApproval && checkedBoolean("RemoteToolkit.needsApproval", needsApproval(tool))
   if (approvals === undefined) return always
   return (input, { toolCallId }) =>
     Effect.map(approvals.needed(callOf(toolCallId, input)), (needed) => needed || always === true)
@@ -224,7 +224,7 @@ const toolkitOf = (
     for (const one of offered) {
       const { name: given, options, tool } = one
       const { filter } = options
-      if (filter !== undefined && !checkedBoolean("the filter option of RemoteToolkit", filter(tool))) continue
+      if (filter !== undefined && !checkedBoolean("RemoteToolkit.filter", filter(tool))) continue
       const name = nameOf(options.prefix ?? "", given)
       if (bound.has(name)) {
         const message = `Two tools have the same name for the model, ${JSON.stringify(name)}. Set a prefix for their clients, or filter one out`

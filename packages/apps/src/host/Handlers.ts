@@ -71,4 +71,4 @@ export const capabilitiesOf = (options: Options): HostCapabilities => ({
 
 /** Calls one of the program's handlers. In JavaScript, it may throw or not return an effect, which is a defect. */
 export const called = <A, E>(handler: () => Effect.Effect<A, E>): Effect.Effect<A, E> =>
-  effectOf("an AppHost handler", handler)
+  effectOf("An AppHost handler", handler)

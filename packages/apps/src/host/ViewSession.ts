@@ -116,9 +116,7 @@ class Session {
   private observe(from: "host" | "view", message: unknown, why?: string): void {
     const { observe } = this.host.options
     if (observe === undefined) return
-    callback("AppHost's observe option", this.fork, () =>
-      observe({ view: this.opening.uri, from, message, refused: why })
-    )
+    callback("AppHost.observe", this.fork, () => observe({ view: this.opening.uri, from, message, refused: why }))
   }
 
   private send(fields: Fields): Effect.Effect<void> {

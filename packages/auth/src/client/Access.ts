@@ -145,14 +145,14 @@ const granted = Effect.fnUntraced(function* <R>(
   if (stepUp && stored !== undefined && Scopes.covers(stored.requested, scopes ?? []))
     return yield* new OAuthError({
       step: "access",
-      problem: "the server requires scopes that were already requested",
+      problem: "the server still requires scopes that were already requested",
       url: shown(server),
       expected: listed(demand.scopes ?? []),
       found: stored.granted === undefined ? undefined : `granted: ${listed(stored.granted)}`,
-      advice: "The user or the authorization server did not grant them; asking again would not help."
+      advice: "The user or the authorization server did not grant them, so asking again would not help."
     })
   return yield* Effect.timeoutOrElse(
-    effectOf("The grant's obtain", () => options.grant.obtain(requestFor(state, found, scopes, binding))),
+    effectOf("The grant's obtain function", () => options.grant.obtain(requestFor(state, found, scopes, binding))),
     {
       duration: grantTimeout,
       orElse: () =>
@@ -161,7 +161,7 @@ const granted = Effect.fnUntraced(function* <R>(
             step: "authorization",
             problem: `the grant did not return within ${grantTimeout}`,
             url: shown(server),
-            advice: "Check that the user was prompted, and that the application's grant completes."
+            advice: "Check that the user was prompted, and that the grant's obtain function returns."
           })
         )
     }

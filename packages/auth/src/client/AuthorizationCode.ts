@@ -52,7 +52,7 @@ const codeOf = (answer: URLSearchParams, expected: Expected): Effect.Effect<stri
       fail({
         problem: answer.has("iss")
           ? "the response comes from a different authorization server"
-          : "the response does not identify the authorization server it comes from",
+          : "the response does not say which authorization server it comes from",
         expected: `\`iss\` ${excerpt(expected.issuer)}`,
         advice: "This may be an attack (mix-up), so the response was not used."
       })
@@ -90,7 +90,7 @@ export const page = Effect.fnUntraced(function* (request: GrantRequest): Effect.
       url: excerpt(metadata.issuer),
       expected: "`code_challenge_methods_supported` with S256",
       found: listed(metadata.code_challenge_methods_supported),
-      advice: "Without PKCE, a stolen code could be used. The authorization server's operator has to enable it."
+      advice: "Without PKCE, an attacker could use a stolen code. Ask the authorization server's operator to enable it."
     })
   return yield* TrustedUrl.check(
     "server-metadata",

@@ -120,14 +120,14 @@ const authorized = Effect.fnUntraced(function* (
     yield* discard(response)
     if (response.status === 401 && demand.error === "use_dpop_nonce" && learned && nonceRetries++ < 2) continue
     if (response.status === 401 && (granted || renewals++ >= maxRenewals))
-      return yield* wrap(
-        refused(url, demand, "the server rejected a token that was just issued for it"),
-        request,
-        response
-      )
+      return yield* wrap(refused(url, demand, "the server rejected a newly issued token"), request, response)
     if (response.status === 403 && stepUps++ >= options.stepUps)
       return yield* wrap(
-        refused(url, demand, "the server demands more scopes than it was asked for"),
+        refused(
+          url,
+          demand,
+          "the server still reports insufficient_scope although the token has the scopes it asked for"
+        ),
         request,
         response
       )
@@ -144,7 +144,7 @@ const insecure = Effect.fnUntraced(function* (
 ): Effect.fn.Return<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> {
   const response = yield* http.execute(request)
   if (response.status !== 401) return response
-  const problem = "the connection is not secure, so no token is sent over it"
+  const problem = "refusing to send a token over an insecure connection"
   const expected = "https, or http on the loopback interface"
   return yield* wrap(new OAuthError({ step: "access", problem, url: shown(url), expected }), request, response)
 })

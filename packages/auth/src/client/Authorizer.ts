@@ -38,7 +38,7 @@ export const layerNone: Layer.Layer<Authorizer> = Layer.succeed(Authorizer, {
     new OAuthError({
       step: "authorization",
       problem: "the server requires a user to log in, but this program cannot prompt one",
-      advice: "Log in interactively first (`effect-mcp login URL`), or use a grant for machines."
+      advice: "Log in interactively first (`effect-mcp login URL`), or use a machine-to-machine grant."
     })
   )
 })
@@ -62,11 +62,11 @@ export const layerScripted = (options?: {
       const visit = (url: URL, pages: number): Effect.Effect<URLSearchParams, OAuthError> =>
         Effect.gen(function* () {
           const { status, headers } = yield* Effect.mapError(http.execute(HttpClientRequest.get(url)), () =>
-            fail(url, "the page cannot be reached")
+            fail(url, "cannot reach the login page")
           )
           const target = headers["location"] === undefined ? undefined : parseUrl(headers["location"], url.href)
           if (target === undefined || pages === maxPages)
-            return yield* fail(url, "the page does not redirect back", status)
+            return yield* fail(url, "the login page did not redirect back", status)
           const back = target.href.startsWith(`${redirectUri}?`) || target.href === redirectUri
           return back ? target.searchParams : yield* visit(target, pages + 1)
         })
@@ -100,12 +100,15 @@ export const layerTerminal = (options?: {
         })
       const ask = (url: URL): Effect.Effect<URLSearchParams, OAuthError> =>
         Effect.gen(function* () {
-          yield* Effect.mapError(terminal.display("Paste the address that the browser shows at the end: "), failed)
+          yield* Effect.mapError(
+            terminal.display("Paste the address that your browser shows after the login: "),
+            failed
+          )
           const line = (yield* Effect.mapError(terminal.readLine, failed)).trim()
           const answer = parseUrl(line)?.searchParams
           if (answer?.get("state") === url.searchParams.get("state")) return answer
           yield* Effect.mapError(
-            terminal.display(`That address does not belong to this login. Expected ${excerpt(redirectUri)}?...\n`),
+            terminal.display(`That address is not from this login. Expected ${excerpt(redirectUri)}?...\n`),
             failed
           )
           return yield* ask(url)

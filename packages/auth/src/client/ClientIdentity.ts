@@ -66,7 +66,7 @@ const missing = (what: string, clientId: string) =>
   new OAuthError({
     step: "token",
     problem: `the client ${clientId} has no ${what} to authenticate with`,
-    advice: "Add the secret or key that the authorization server requires to the client's credentials."
+    advice: "Add the secret or key that the authorization server requires to `credentials`."
   })
 
 const assertion = Effect.fnUntraced(function* (

@@ -23,7 +23,7 @@ export interface Key {
 }
 
 const unusable = (cause: unknown) =>
-  new OAuthError({ step: "token", problem: "the DPoP key cannot be created or read", cause })
+  new OAuthError({ step: "token", problem: "cannot create or read the DPoP key", cause })
 
 const attempt = <A>(run: () => Promise<A>) => Effect.tryPromise({ try: run, catch: unusable })
 

@@ -55,8 +55,7 @@ export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, nev
         const server = yield* Layer.build(Layer.fresh(options.server)).pipe(
           Effect.provideContext(context),
           Effect.mapError(
-            (cause) =>
-              new OAuthError({ step: "authorization", problem: "no port can be opened for the redirect", cause })
+            (cause) => new OAuthError({ step: "authorization", problem: "cannot open a port for the redirect", cause })
           )
         )
         const answer = yield* Deferred.make<URLSearchParams>()
@@ -64,11 +63,11 @@ export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, nev
         const handler = Effect.gen(function* () {
           const { method, url } = yield* HttpServerRequest
           const { pathname, searchParams } = new URL(url, "http://localhost")
-          if (method !== "GET" || pathname !== path) return page(404, "There is nothing here.")
+          if (method !== "GET" || pathname !== path) return page(404, "Not found.")
           if (expected === undefined || searchParams.get("state") !== expected)
-            return page(400, "This is not the expected login.")
+            return page(400, "This page does not belong to the current login.")
           Deferred.doneUnsafe(answer, Effect.succeed(searchParams))
-          return page(200, "You can close this page and return to the program.")
+          return page(200, "Login complete. You can close this page and return to the program.")
         })
         yield* Effect.provideContext(HttpServer.serveEffect(handler), server)
         const { port } = yield* Effect.provideContext(

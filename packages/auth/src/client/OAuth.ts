@@ -112,7 +112,7 @@ const parseServer = <R>({ serverOf }: Parts<R>, server: string | URL): Effect.Ef
     : Effect.fail(
         new OAuthError({
           step: "access",
-          problem: "tokens must not be sent to this server",
+          problem: "refusing to send tokens to this server",
           expected: "an https URL, or http on the loopback interface",
           found: excerpt(String(server))
         })

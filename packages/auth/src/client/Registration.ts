@@ -82,7 +82,7 @@ export const document = (options: {
 }): { readonly [field: string]: unknown } => {
   if (!isDocumentUrl(options.metadataUrl)) throw new Error(`Not an https URL with a path: ${options.metadataUrl}`)
   const wrong = options.redirectUris.find((uri) => !TrustedUrl.isRedirectUri(uri))
-  if (wrong !== undefined) throw new Error(`Neither https nor on the loopback interface: ${wrong}`)
+  if (wrong !== undefined) throw new Error(`A redirect URI must use https or a loopback address: ${wrong}`)
   return {
     ...options.fields,
     client_id: options.metadataUrl,
@@ -196,7 +196,7 @@ export const credentials = Effect.fnUntraced(function* (
   if (options.metadataUrl !== undefined && !isDocumentUrl(options.metadataUrl))
     return yield* new OAuthError({
       step: "registration",
-      problem: "the URL of the client's metadata document cannot be a client id",
+      problem: "the metadata document's URL cannot be used as a client id",
       expected: "an https URL with a path",
       found: excerpt(options.metadataUrl)
     })
@@ -229,6 +229,6 @@ export const credentials = Effect.fnUntraced(function* (
     problem: "the client is not registered with the authorization server and cannot register itself",
     expected: others.length === 0 ? "a pre-registered client" : `one of ${listed(others)}`,
     found: excerpt(issuer),
-    advice: "Register the client with this authorization server and pass its id as pre-registered for this issuer."
+    advice: "Register the client with this authorization server, and pass its id in `preRegistered`."
   })
 })

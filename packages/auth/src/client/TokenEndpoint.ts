@@ -124,7 +124,7 @@ export const ask = Effect.fnUntraced(function* (
   if (response === undefined || !/^[\x21-\x7e]+$/.test(response.access_token))
     return yield* new OAuthError({
       step,
-      problem: "the token endpoint's response is not usable",
+      problem: "the token endpoint returned an invalid response",
       url: shown(url),
       status,
       expected: "JSON with `access_token` and `token_type`"

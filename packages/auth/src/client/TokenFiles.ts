@@ -53,7 +53,7 @@ const make = Effect.fnUntraced(function* (
         leftover,
         { discard: true }
       )
-    }).pipe(Effect.mapError(failed(`the token directory cannot be used: ${directory}`)))
+    }).pipe(Effect.mapError(failed(`cannot use the token directory ${directory}`)))
   )
 
   const baseOf = (key: string) =>
@@ -83,7 +83,7 @@ const make = Effect.fnUntraced(function* (
         if (text !== undefined) return { version, text: text === "" ? undefined : text }
       }
     },
-    Effect.mapError(failed("a stored token cannot be read"))
+    Effect.mapError(failed("cannot read a stored token"))
   )
 
   const swap = Effect.fnUntraced(
@@ -106,7 +106,7 @@ const make = Effect.fnUntraced(function* (
       yield* Effect.forEach(old, (other) => Effect.ignore(fs.remove(fileOf(base, other))), { discard: true })
       return last
     },
-    Effect.mapError(failed("a token cannot be stored"))
+    Effect.mapError(failed("cannot store a token"))
   )
 
   return TokenStore.of({ read, swap: (key, version, text) => Effect.andThen(prepared, swap(key, version, text)) })

@@ -98,10 +98,10 @@ export const encrypted = Effect.fnUntraced(function* (
     new OAuthError({ step: "storage", problem, advice, cause })
   const secret = yield* Effect.mapError(
     Aead.key(Aead.aes256Gcm, Redacted.value(key)),
-    wrong("the key of the encrypted store does not have 32 bytes")
+    wrong("the encrypted store's key must be exactly 32 bytes long")
   )
   const unreadable = wrong(
-    "stored tokens cannot be decrypted: they were encrypted with another key, or modified",
+    "cannot decrypt the stored tokens: they were encrypted with a different key, or modified",
     "Use the original key, or remove them from the store and log in again."
   )
 

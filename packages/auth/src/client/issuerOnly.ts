@@ -15,9 +15,9 @@ export const issuerOnly = (
     : Effect.fail(
         new OAuthError({
           step: "registration",
-          problem: `the client ${options.clientId} is registered with another authorization server`,
+          problem: `the client ${options.clientId} is registered with a different authorization server`,
           expected: excerpt(options.issuer),
           found: excerpt(issuer),
-          advice: "Register the client with the new one and use the credentials that it issues."
+          advice: "Register the client with this server, and use the credentials it issues."
         })
       )

@@ -207,7 +207,7 @@ const fetchedMetadata = (http: HttpClient.HttpClient, issuer: string) =>
   Effect.map(Effect.cachedWithTTL(Effect.exit(Documents.metadata(http, issuer)), "1 minute"), (fetched) =>
     Effect.flatMap(fetched, (exit) =>
       Effect.catch(Effect.map(exit, ResourceMetadata.response), ({ message }) =>
-        Effect.as(Effect.logError("Cannot forward the authorization server's metadata", message), unavailable)
+        Effect.as(Effect.logError("Failed to forward the authorization server's metadata", message), unavailable)
       )
     )
   )

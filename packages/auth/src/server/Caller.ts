@@ -75,11 +75,11 @@ export const admitted = (
   return Effect.flatMap(Principal.Principal, (principal) => {
     const caller = isCaller(principal) ? principal : local
     if (caller === undefined || !isCaller(caller)) {
-      return lack({ authentication: true, scopes: needed }, "The caller must authenticate", Unauthorized)
+      return lack({ authentication: true, scopes: needed }, "Authentication required", Unauthorized)
     }
     const lacking = needed.filter((scope) => !checkedBoolean("satisfies", satisfies(caller.scopes, scope)))
     if (lacking.length === 0) return Effect.succeed(caller)
-    const message = `The token lacks: ${lacking.join(" ")}`
+    const message = `The token is missing required scopes: ${lacking.join(" ")}`
     return lack({ authentication: false, scopes: needed }, message, InsufficientScope)
   })
 }

@@ -42,18 +42,18 @@ export const scopesOf = ({ scope, scp }: Claims): ReadonlyArray<string> =>
 export const admit = (claims: Claims, rules: ExpectedClaims, now: number): Principal["Service"] | InvalidToken => {
   const { aud, client_id, exp, iss, nbf, sub } = claims
   if (typeof iss !== "string" || !rules.issuers.includes(iss)) {
-    return invalid("Checking the issuer", rules.issuers.join(" or "), iss)
+    return invalid("Invalid issuer", rules.issuers.join(" or "), iss)
   }
   if (!strings(aud).some((audience) => rules.audiences.some((own) => sameResource(own, audience)))) {
-    return invalid("Checking the audience", rules.audiences.join(" or "), aud, remedy.audience)
+    return invalid("Invalid audience", rules.audiences.join(" or "), aud, remedy.audience)
   }
   if (exp !== undefined && !(typeof exp === "number" && now < exp + rules.skew)) {
-    return invalid("Checking the expiry", `a time after ${now}`, exp)
+    return invalid("Invalid expiration time", `a time after ${now}`, exp)
   }
   if (nbf !== undefined && !(typeof nbf === "number" && now >= nbf - rules.skew)) {
-    return invalid("Checking the start of validity", `a time up to ${now}`, nbf)
+    return invalid("Token not yet valid", `a time no later than ${now}`, nbf)
   }
   const subject = typeof sub === "string" && sub !== "" ? sub : client_id
-  if (typeof subject !== "string" || subject === "") return invalid("Reading the subject", "sub or client_id", sub)
+  if (typeof subject !== "string" || subject === "") return invalid("Missing subject", "sub or client_id", sub)
   return { subject, scopes: scopesOf(claims), claims }
 }

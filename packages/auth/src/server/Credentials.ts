@@ -33,7 +33,7 @@ export const isToken = (text: string): boolean => text.length <= maxTokenLength 
 
 /** Describes what is wrong with a request's query, or returns `undefined` if it is fine. */
 export const problemOfQuery = ({ url }: Pick<HttpServerRequest, "url">): string | undefined =>
-  /[?&]access_token=/.test(url) ? "The token must be in a header, not in the query" : undefined
+  /[?&]access_token=/.test(url) ? "Send the token in the Authorization header, not in the query string" : undefined
 
 /** Reads a request's credentials. */
 export const parse = ({ headers, url }: Pick<HttpServerRequest, "headers" | "url">): PresentedCredentials => {

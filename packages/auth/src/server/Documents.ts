@@ -40,7 +40,7 @@ export const metadata = Effect.fnUntraced(function* (
   http: HttpClient.HttpClient,
   issuer: string
 ): Effect.fn.Return<JsonObject, VerifierUnavailable> {
-  const step = "Reading the authorization server's metadata"
+  const step = "Cannot read the authorization server's metadata"
   const fail = (url: string, expected: string, found: string) =>
     new VerifierUnavailable({ step, url, expected, found, remedy })
   if (!URL.canParse(issuer)) return yield* fail(shown(issuer), "the URL of an issuer", "none")
@@ -71,7 +71,7 @@ export const endpoint = (
           url: issuer,
           expected: `an https URL as ${name} in the metadata`,
           found: shown(found),
-          remedy: "Correct the metadata, or configure the URL."
+          remedy: "Correct the metadata, or configure the URL yourself."
         })
       )
 }

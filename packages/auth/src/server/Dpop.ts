@@ -134,7 +134,7 @@ export const make = (options: Options, skew: number): Dpop => {
       return yield* invalid("The header of the proof must contain a public key, without the private key.")
     // Checked before the signature, because the key in the proof decides how much a verification costs.
     const made = yield* Effect.tryPromise({ try: () => Jose.calculateJwkThumbprint(jwk), catch: unsigned })
-    if (made !== thumbprint) return yield* invalid("The token is bound to another key.")
+    if (made !== thumbprint) return yield* invalid("The token is bound to a different key.")
     const { payload } = yield* Effect.tryPromise({
       // Times are checked below.
       try: () => Jose.compactVerify(proof, Jose.EmbeddedJWK, { algorithms: [...algorithms] }),
@@ -142,7 +142,7 @@ export const make = (options: Options, skew: number): Dpop => {
     })
     const claims = yield* Effect.try({
       try: (): unknown => JSON.parse(new TextDecoder().decode(payload)),
-      catch: () => invalid("The proof's claims are not JSON.")
+      catch: () => invalid("The proof's claims are not valid JSON.")
     })
     const { ath, htm, htu, iat, jti, nonce } = fields(claims)
     if (htm !== method) return yield* invalid(`The proof is for ${shown(htm)}, not ${method}.`)
@@ -153,14 +153,16 @@ export const make = (options: Options, skew: number): Dpop => {
     yield* checkNonce(nonce)
     const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
     if (typeof iat !== "number" || iat > now + skew || iat < now - maxAge - skew) {
-      return yield* invalid(`The proof was made at ${shown(iat)}, but must be at most ${maxAge} seconds old at ${now}.`)
+      return yield* invalid(
+        `The proof was created at ${shown(iat)}, which is more than ${maxAge} seconds from the current time, ${now}.`
+      )
     }
-    if (ath !== (yield* sha256(Redacted.value(token)))) return yield* invalid("The proof is for another token.")
+    if (ath !== (yield* sha256(Redacted.value(token)))) return yield* invalid("The proof is for a different token.")
     if (typeof jti !== "string" || jti === "" || jti.length > 256)
       return yield* invalid("The proof needs a `jti` of 1 to 256 characters.")
     const { seen } = yield* ProofMemory
     // Untyped programs can return anything: only false accepts the proof.
-    if (yield* seen(`${made} ${jti}`, maxAge + 2 * skew)) return yield* invalid("The proof was used before.")
+    if (yield* seen(`${made} ${jti}`, maxAge + 2 * skew)) return yield* invalid("The proof has already been used.")
     return nonce
   })
   return {

@@ -106,7 +106,7 @@ const problemOf = ({
   if (issuer !== undefined) return `\`authorizationServers\` must be URLs: ${issuer}`
   const refresh = [...scopes, ...scopesSupported].includes("offline_access")
   return refresh
-    ? "Remove the scope offline_access: clients request it from the authorization server, and resources never need it"
+    ? "Remove the scope offline_access. Clients request it from the authorization server, and resources never require it"
     : undefined
 }
 
@@ -134,10 +134,11 @@ const possession = Effect.fnUntraced(function* (
     if (bound)
       return yield* refuse(
         "invalid_token",
-        "The token is bound to a key: send it with the DPoP scheme and a proof",
+        "The token is bound to a key. Send it with the DPoP scheme and a proof",
         "DPoP"
       )
-    if (dpop?.required === true) return yield* refuse("invalid_token", "The token must be bound to a key")
+    if (dpop?.required === true)
+      return yield* refuse("invalid_token", "This server requires tokens that are bound to a key (DPoP)")
     return undefined
   }
   if (dpop === undefined) return yield* refuse("invalid_token", "This server does not accept DPoP tokens")
@@ -165,7 +166,7 @@ const admit = Effect.fnUntraced(function* (
     return yield* Refusals.refuse(policy, 400, "invalid_request", credentials.problem)
   if (credentials._tag === "None") {
     if (options.anonymous === true) return anonymous()
-    const description = `This server requires an access token; see ${resourceMetadata} for the authorization server`
+    const description = `This server requires an access token. See ${resourceMetadata} for its authorization server`
     return yield* Refusals.refuse(policy, 401, undefined, description)
   }
   const { scheme } = credentials
@@ -176,7 +177,7 @@ const admit = Effect.fnUntraced(function* (
   const claims = yield* Effect.catch(verified, (error) =>
     error instanceof InvalidToken
       ? Refusals.refuse(policy, 401, "invalid_token", error.message, { scheme })
-      : Effect.andThen(Effect.logError("Cannot verify a token", error.message), Effect.fail(Refusals.unavailable))
+      : Effect.andThen(Effect.logError("Failed to verify a token", error.message), Effect.fail(Refusals.unavailable))
   )
   const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
   const principal = ClaimRules.admit(claims, rules, now)
@@ -185,7 +186,7 @@ const admit = Effect.fnUntraced(function* (
   const nonce = yield* possession(policy, request, credentials, claims)
   const lacking = scopes.filter((scope) => !checkedBoolean("satisfies", satisfies(principal.scopes, scope)))
   if (lacking.length > 0) {
-    const description = `The token lacks: ${lacking.join(" ")}`
+    const description = `The token is missing required scopes: ${lacking.join(" ")}`
     return yield* Refusals.refuse(policy, 403, "insufficient_scope", description, { scheme })
   }
   const { exp } = claims
@@ -227,7 +228,7 @@ export const make = Effect.fnUntraced(function* (
   if (problem !== undefined) return yield* Effect.die(new Error(problem))
   for (const issuer of options.authorizationServers.filter((issuer) => !TrustedUrl.isSecure(new URL(issuer)))) {
     yield* Effect.logWarning(
-      `${issuer} does not use https: an attacker on the network can forge tokens that this server accepts`
+      `${issuer} does not use https. An attacker on the network could forge tokens that this server accepts`
     )
   }
   const { authorizationServers: issuers, resource, satisfies = named, scopes = [] } = options

@@ -50,7 +50,7 @@ export interface Options {
   readonly assumeAudience?: string | undefined
 }
 
-const step = "Asking for the token's introspection"
+const step = "Token introspection failed"
 
 const authenticated = (
   request: HttpClientRequest.HttpClientRequest,
@@ -108,7 +108,7 @@ const make = Effect.fnUntraced(function* (
     )
     if (status !== 200 || typeof json?.active !== "boolean") {
       const found = `status ${status}${json === undefined ? "" : ` with ${shown(json.error ?? json.active)}`}`
-      const remedy = status === 401 ? "Check this server's credentials." : "Check the endpoint."
+      const remedy = status === 401 ? "Check this server's client credentials." : "Check the introspection endpoint."
       return yield* new VerifierUnavailable({ step, url, expected: "status 200 with `active`", found, remedy })
     }
     if (!json.active) return yield* inactive

@@ -48,7 +48,7 @@ interface Cached {
   failure: VerifierUnavailable | undefined
 }
 
-const step = "Fetching the authorization server's keys"
+const step = "Cannot fetch the authorization server's keys"
 const remedy = "Check that the authorization server is running and publishes its keys."
 
 /** Creates an empty key cache. */
@@ -91,7 +91,10 @@ export const make = (http: HttpClient.HttpClient, options: Options = {}): Jwks =
     const { failure } = fetched
     cached.failure = failure
     if (cached.keys === undefined || now >= cached.fetched + timeToLive + staleFor) return yield* failure
-    yield* Effect.logWarning("Cannot refresh the authorization server's keys; using the last ones", failure.message)
+    yield* Effect.logWarning(
+      "Failed to refresh the authorization server's keys. Using the previous ones",
+      failure.message
+    )
     return cached.keys
   })
 

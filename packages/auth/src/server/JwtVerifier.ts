@@ -70,7 +70,7 @@ type Keys = Jwks.Jwks["get"]
 const invalid = (step: string, expected: string, found: unknown) =>
   new InvalidToken({ step, expected, found: shown(found), remedy: "Get a new token from the authorization server." })
 
-const malformed = invalid("Reading the token", "a JWT", "text that is not a JWT")
+const malformed = invalid("Malformed token", "a JWT", "text that is not a JWT")
 
 const parse = (token: string): { readonly header: Jose.ProtectedHeaderParameters; readonly claims: Claims } => ({
   header: Jose.decodeProtectedHeader(token),
@@ -120,13 +120,13 @@ const verifier = (keys: Keys, options: Options): TokenVerifier["Service"] => {
     const { claims, header } = yield* Effect.try({ try: () => parse(token), catch: () => malformed })
     const { alg } = header
     if (typeof alg !== "string" || !algorithms.includes(alg)) {
-      return yield* invalid("Checking the signature's algorithm", algorithms.join(" or "), alg)
+      return yield* invalid("Unsupported signature algorithm", algorithms.join(" or "), alg)
     }
-    if (!types.includes(typeOf(header.typ))) return yield* invalid("Checking the token's type", "at+jwt", header.typ)
+    if (!types.includes(typeOf(header.typ))) return yield* invalid("Unsupported token type", "at+jwt", header.typ)
     // Not verified yet, but it can only select one of the configured issuers.
     const { iss } = claims
     if (typeof iss !== "string" || !issuers.includes(iss)) {
-      return yield* invalid("Checking the issuer", issuers.join(" or "), iss)
+      return yield* invalid("Invalid issuer", issuers.join(" or "), iss)
     }
     let set = yield* keys(iss)
     let holds = yield* signed(token, set)
@@ -135,11 +135,11 @@ const verifier = (keys: Keys, options: Options): TokenVerifier["Service"] => {
       set = yield* keys(iss, { unknownKey: set })
       holds = yield* signed(token, set)
     }
-    if (holds === undefined) return yield* invalid("Looking for the token's key", "a key of the issuer", header.kid)
+    if (holds === undefined) return yield* invalid("Unknown signing key", "one of the issuer's keys", header.kid)
     if (!holds)
-      return yield* invalid("Checking the signature", "a signature by a key of the issuer", "a different signature")
+      return yield* invalid("Invalid signature", "a signature by one of the issuer's keys", "a different signature")
     // Without `exp` the token would never expire: only introspection can end it.
-    if (typeof claims.exp !== "number") return yield* invalid("Checking the expiry", "exp", claims.exp)
+    if (typeof claims.exp !== "number") return yield* invalid("Missing expiration time", "exp", claims.exp)
     known.set(token, { iss, set, claims: frozen(claims) })
     return claims
   })

@@ -78,7 +78,7 @@ export const refuse = Effect.fnUntraced(function* (
 export const unavailable = HttpServerResponse.jsonUnsafe(
   {
     error: "temporarily_unavailable",
-    error_description: "The server cannot verify tokens at the moment: try again later"
+    error_description: "The server cannot verify tokens at the moment. Try again later"
   },
   { status: 503, headers: { ...readable, "retry-after": "5" } }
 )

@@ -325,7 +325,7 @@ export const requires =
         if (count === 0) {
           return yield* Effect.die(
             new Error(
-              `requires(${scopes.map((scope) => JSON.stringify(scope)).join(", ")}): this layer registers nothing itself, so nothing would be guarded; apply requires to the layer that registers the features`
+              `requires(${scopes.map((scope) => JSON.stringify(scope)).join(", ")}): this layer registers no features, so nothing would be protected. Apply requires to the layer that registers the features`
             )
           )
         }

@@ -106,13 +106,15 @@ const knownHashes = (tokens: ReadonlyArray<StaticToken>) =>
     )
     const short = tokens.find(({ token }) => token !== undefined && Redacted.value(token).length < shortest)
     if (short !== undefined) {
-      yield* Effect.logWarning(`The token of ${short.subject} is easy to guess: use at least ${shortest} characters`)
+      yield* Effect.logWarning(`The token of ${short.subject} is too short. Use at least ${shortest} characters`)
     }
     const twice = known.find(([hash], index) => known.findIndex(([other]) => other === hash) !== index)
     return twice === undefined
       ? known
       : yield* Effect.die(
-          new Error(`The token of ${JSON.stringify(twice[1].subject)} is listed twice: each token needs one owner`)
+          new Error(
+            `The token of ${JSON.stringify(twice[1].subject)} is listed twice. Each token must have exactly one owner`
+          )
         )
   })
 
@@ -127,7 +129,7 @@ const read = (request: HttpServerRequest, headers: ReadonlyArray<string>): Read 
   if (problem !== undefined) return { _tag: "Malformed", problem }
   const [header, other] = given
   if (header === undefined) return { _tag: "None" }
-  if (other !== undefined) return { _tag: "Malformed", problem: `Send one token, not ${header} and ${other}` }
+  if (other !== undefined) return { _tag: "Malformed", problem: `Send only one of the headers ${header} and ${other}` }
   if (header !== "authorization") {
     const token = request.headers[header] ?? ""
     return Credentials.isToken(token)
@@ -175,11 +177,16 @@ const admit = Effect.fnUntraced(function* (
   const { claims = {}, scopes = [], subject } = owner
   // Plain JavaScript can return anything: a caller without a subject would be anonymous, and the string "admin" would include the scope "ad".
   if (typeof subject !== "string" || subject === "" || !Array.isArray(scopes)) {
-    return yield* Effect.die(new Error("The owner of a token needs a subject, and its scopes must be a list"))
+    return yield* Effect.die(new Error("A token's owner needs a subject, and its scopes must be a list"))
   }
   const lacking = policy.scopes.filter((scope) => !policy.satisfies(scopes, scope))
   if (lacking.length > 0) {
-    return yield* Refusals.refuse(policy, 403, "insufficient_scope", `The token lacks: ${lacking.join(" ")}`)
+    return yield* Refusals.refuse(
+      policy,
+      403,
+      "insufficient_scope",
+      `The token is missing required scopes: ${lacking.join(" ")}`
+    )
   }
   // Each request needs a new principal, because challenge notes are keyed by identity.
   const principal: Principal["Service"] = { subject, scopes, claims }

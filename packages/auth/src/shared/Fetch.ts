@@ -35,14 +35,14 @@ export const send = (
   const fail = (found: string, cause?: unknown) =>
     new OAuthError({
       step,
-      problem: "the request received no usable response",
+      problem: "the request failed",
       url: shown(request.url),
       found,
       advice: "Check that the server is running and reachable from here.",
       cause
     })
   return follow(http, fail, HttpClientRequest.acceptJson(request), 0).pipe(
-    Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(fail(`nothing for ${timeout}`)) }),
+    Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(fail(`no response within ${timeout}`)) }),
     withoutRedirects
   )
 }

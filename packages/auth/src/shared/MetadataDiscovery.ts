@@ -57,7 +57,7 @@ export const serverMetadataUrls = (issuer: URL): ReadonlyArray<URL> => {
 }
 
 const failed = (step: Step, url: URL, status: number): OAuthError =>
-  new OAuthError({ step, problem: "the server failed", url: shown(url), status, advice: "Try later." })
+  new OAuthError({ step, problem: "the server returned an error", url: shown(url), status, advice: "Try again later." })
 
 /** True if metadata with this `resource` covers the server, because the URL is the same or a parent path (RFC 9728 section 3.3). */
 export const speaksFor = (resource: string, server: URL): boolean => {
@@ -81,12 +81,12 @@ const readResource = Effect.fnUntraced(function* (
       url: shown(url),
       expected,
       found,
-      advice: "The operator of the MCP server has to correct its Protected Resource Metadata (RFC 9728)."
+      advice: "Ask the MCP server's operator to correct its Protected Resource Metadata (RFC 9728)."
     })
   if (Option.isNone(decoded)) return yield* fail("the document is not Protected Resource Metadata", "`resource`")
   const metadata = decoded.value
   if (!speaksFor(metadata.resource, options.server))
-    return yield* fail("the metadata is for another resource", shown(options.server), excerpt(metadata.resource))
+    return yield* fail("the metadata is for a different resource", shown(options.server), excerpt(metadata.resource))
   const [first, ...others] = metadata.authorization_servers ?? []
   if (first === undefined) return yield* fail("the metadata lists no authorization server", "`authorization_servers`")
   return { indicator: metadata.resource, issuers: [first, ...others], scopes: metadata.scopes_supported, metadata }
@@ -105,7 +105,7 @@ export const find = Effect.fnUntraced(function* (
     const url = yield* TrustedUrl.check(step, "the challenge's `resource_metadata`", challenged, options)
     const { status, json } = yield* get(options, step, url)
     if (status === 200) return yield* readResource(options, url, json)
-    const error = new OAuthError({ step, problem: "the metadata was not found", url: shown(url), status })
+    const error = new OAuthError({ step, problem: "the metadata document was not found", url: shown(url), status })
     return yield* status >= 500 ? error : new Absent({ error })
   }
   const urls = resourceMetadataUrls(options.server)
@@ -175,12 +175,12 @@ export const server = Effect.fnUntraced(function* (
     if (decoded.value.issuer !== issuer)
       return yield* new OAuthError({
         step,
-        problem: "the metadata belongs to another issuer",
+        problem: "the metadata belongs to a different issuer",
         url: shown(url),
         expected: excerpt(issuer),
         found: excerpt(decoded.value.issuer),
         advice:
-          "This may be an attack, or `authorization_servers` and `issuer` differ by a slash: they must be identical."
+          "`authorization_servers` and `issuer` must be identical, including a trailing slash. A different issuer may be an attack."
       })
     return decoded.value
   }

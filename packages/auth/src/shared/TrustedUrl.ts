@@ -66,7 +66,7 @@ export const check = (step: Step, what: string, text: string, trust: Trust): Eff
   const home = isLoopback(trust.server) || isPrivateAddress(trust.server)
   if (local && !home && trust.allowPrivate !== true)
     return refuse(
-      `leads from ${trust.server.host} to a private address`,
+      `points from ${trust.server.host} to a private address`,
       "a public address (or allow private ones with `allowPrivate`)"
     )
   return Effect.succeed(url)

@@ -82,7 +82,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
       const world = World.make({ intercept: () => new Response("", { status: 401 }) })
       const client = yield* newClient(world)
       const error = yield* World.failure(client.ask(HttpClientRequest.post("http://mcp.example.com/mcp")))
-      assert.match(error.message, /not secure.*https/)
+      assert.match(error.message, /insecure connection.*https/)
       assert.strictEqual(world.hits.length, 1)
     })
   )

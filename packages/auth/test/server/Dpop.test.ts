@@ -39,7 +39,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
       const replayed = yield* present(proof)
       assert.strictEqual(replayed.status, 401)
       assert.include(replayed.headers.get("www-authenticate"), 'DPoP error="invalid_dpop_proof"')
-      assert.include(replayed.headers.get("www-authenticate"), "used before")
+      assert.include(replayed.headers.get("www-authenticate"), "already been used")
       assert.strictEqual((yield* present(yield* prove())).status, 200)
     })
   )
@@ -55,7 +55,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A stolen token is rejected as a bearer token, without a proof or with another key's proof", () =>
+  it.effect("A stolen token is rejected as a bearer token, without a proof or with different key's proof", () =>
     Effect.gen(function* () {
       const { call, present, prove, token, url } = yield* serve()
       const asBearer = yield* present(yield* prove(), "Bearer")
@@ -67,7 +67,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
       const thief = yield* proofKey
       const other = yield* present(yield* thief.prove(token, { htu: url }))
       assert.strictEqual(other.status, 401)
-      assert.include(other.headers.get("www-authenticate"), "another key")
+      assert.include(other.headers.get("www-authenticate"), "different key")
     })
   )
 

@@ -66,7 +66,7 @@ describe.each(revisions)("Required scopes at %s", (revision) => {
           id: 1,
           error: {
             code: Auth.InsufficientScope,
-            message: "The token lacks: files:write",
+            message: "The token is missing required scopes: files:write",
             data: { scope: "files:write" }
           }
         })
@@ -234,7 +234,7 @@ describe("RequiredScopes", () => {
       const twice = Layer.provideMerge(plain.pipe(Auth.requires("x")), plain)
       const server = McpServer.layer({ name: "test", version: "1", features: twice })
       const exit = yield* Effect.exit(Layer.build(server.pipe(Layer.provide(Auth.layerLocal({ subject: "me" })))))
-      assert.include(String(exit), "registers nothing itself")
+      assert.include(String(exit), "registers no features")
     })
   )
 

@@ -140,7 +140,7 @@ describe.each(since("2024-11-05"))("Static tokens at %s", (revision) => {
       assert.strictEqual(refused.status, 403)
       assert.strictEqual(
         refused.headers.get("www-authenticate"),
-        'Bearer error="insufficient_scope", error_description="The token lacks: write", scope="write"'
+        'Bearer error="insufficient_scope", error_description="The token is missing required scopes: write", scope="write"'
       )
       const { call, post } = yield* open({ features, auth: keys() })
       const reply = yield* call("write", bearer(bob))
@@ -242,7 +242,7 @@ describe("Auth.layerTokens", () => {
     return Effect.gen(function* () {
       const short = { token: Redacted.make("secret"), subject: "carol" }
       const context = yield* Layer.build(Auth.layerTokens({ tokens: [...tokens, short] }))
-      assert.deepStrictEqual(logged, ["The token of carol is easy to guess: use at least 16 characters"])
+      assert.deepStrictEqual(logged, ["The token of carol is too short. Use at least 16 characters"])
       assert.notInclude(inspect(context, { depth: null, showHidden: true }), alice)
     }).pipe(Effect.provide(Logger.layer([logger])))
   })

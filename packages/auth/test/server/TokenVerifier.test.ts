@@ -33,7 +33,7 @@ describe("JwtVerifier", () => {
       yield* TestClock.adjust("20 seconds")
       const error = yield* Fiber.join(failing)
       assert.strictEqual(error._tag, "VerifierUnavailable")
-      assert.include(error.message, `${server.issuer}/jwks: Fetching the authorization server's keys: expected`)
+      assert.include(error.message, `${server.issuer}/jwks: Cannot fetch the authorization server's keys: expected`)
       assert.notInclude(error.message, token)
     }).pipe(Effect.provide([JwtVerifier.layer().pipe(Layer.provide(FetchHttpClient.layer)), issuer()]))
   )

@@ -84,7 +84,7 @@ describe.skipIf(reason !== undefined)("Sessionless Workers", () => {
         // It would need a session.
         assert.strictEqual(client.serverCapabilities.resources?.subscribe, undefined)
         const refused = yield* Effect.flip(client.request("resources/subscribe", { uri: "test://one" }))
-        assert.include(refused.message, "did not declare resources.subscribe")
+        assert.include(refused.message, "does not support resources.subscribe")
       }),
     60_000
   )

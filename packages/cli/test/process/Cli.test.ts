@@ -162,7 +162,7 @@ describe("effect-mcp against the reference server", () => {
         Effect.gen(function* () {
           const { code, stderr, stdout } = yield* run(["call", ...argv, "--revision", version, ...here])
           assert.strictEqual(code, 1)
-          assert.match(`${stdout}${stderr}`, new RegExp(`did not declare:? ${capability}`))
+          assert.match(`${stdout}${stderr}`, new RegExp(`does not support ${capability}`))
           assert.match(stderr, flags)
         })
     )
@@ -302,7 +302,7 @@ describe("effect-mcp with misbehaving servers", () => {
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["ping", ...raw("future")])
       assert.strictEqual(code, 3)
-      assert.include(stderr, "No common revision")
+      assert.include(stderr, "No common protocol revision")
     })
   )
 
@@ -350,7 +350,7 @@ describe("effect-mcp with misbehaving servers", () => {
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["ping", ...raw("junk")])
       assert.strictEqual(code, 0)
-      assert.match(stderr, /^\[ignored\] Not a message: .*Server listening on port 3000!/)
+      assert.match(stderr, /^\[ignored\] Not a JSON-RPC message: .*Server listening on port 3000!/)
     })
   )
 

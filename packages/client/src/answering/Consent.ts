@@ -118,7 +118,7 @@ export const layer = (policy: Partial<Policy>): Layer.Layer<never> => Layer.succ
 
 /** Returns the prompt as the policy edits it. */
 export const prompted = ({ editPrompt }: Policy, action: SamplingAction): Effect.Effect<CreateMessageParams> =>
-  editPrompt === undefined ? Effect.succeed(action.params) : effectOf("editPrompt of Consent", () => editPrompt(action))
+  editPrompt === undefined ? Effect.succeed(action.params) : effectOf("Consent.editPrompt", () => editPrompt(action))
 
 /** Returns the model's answer as the policy edits it. */
 export const answered = (
@@ -126,9 +126,7 @@ export const answered = (
   action: SamplingAction,
   answer: CreateMessageResult
 ): Effect.Effect<CreateMessageResult> =>
-  editAnswer === undefined
-    ? Effect.succeed(answer)
-    : effectOf("editAnswer of Consent", () => editAnswer(action, answer))
+  editAnswer === undefined ? Effect.succeed(answer) : effectOf("Consent.editAnswer", () => editAnswer(action, answer))
 
 /** Returns the user's answer to a form as the policy edits it. */
 export const filledIn = (
@@ -140,7 +138,7 @@ export const filledIn = (
   editForm === undefined || answer.action !== "accept" || params.mode === "url"
     ? Effect.succeed(answer)
     : Effect.map(
-        effectOf("editForm of Consent", () => editForm({ server, params, content: answer.content ?? {} })),
+        effectOf("Consent.editForm", () => editForm({ server, params, content: answer.content ?? {} })),
         (content) => ({ ...answer, content })
       )
 
@@ -163,6 +161,6 @@ export const guard = <A, E, R>(
         (exit) =>
           Effect.catchCause(
             effectOf("Consent.audit", () => policy.audit(action, exit)),
-            (cause) => Effect.logError(`Auditing ${action._tag} failed: ${textOf(cause)}`)
+            (cause) => Effect.logError(`Failed to write an audit record for ${action._tag}: ${textOf(cause)}`)
           )
       )

@@ -39,7 +39,7 @@ const Current = Context.Reference<Forwarded | undefined>("@effect-mcp/client/For
 
 const ended = McpError.invalidRequest("The request that this question belongs to has ended")
 const ambiguous = McpError.invalidRequest(
-  "Several callers have requests in flight: the question must specify the request it belongs to"
+  "Several callers have running requests, so the question must say which request it belongs to"
 )
 
 /** Marks an answer as checked, because answers from other clients are forwarded unchanged. */

@@ -72,7 +72,7 @@ const limiter = (
     }
     return Effect.fail(
       McpError.limitExceeded(
-        `Too many requests: the server may send ${requests} of ${question} in ${millis / 1000} seconds. Try again in ${retryAfterMs} ms`,
+        `Too many requests: the server may send ${requests} ${question} requests every ${millis / 1000} seconds. Try again in ${retryAfterMs} ms`,
         { limit, allowed: requests, retryAfterMs }
       )
     )
@@ -100,7 +100,7 @@ export const make = ({ elicitation, sampling, toolIterations = 100 }: Options): 
         return given > toolIterations
           ? Effect.fail(
               McpError.limitExceeded(
-                `Too many iterations of tools in one conversation: ${given}, at most ${toolIterations} are allowed`,
+                `Too many tool iterations in one conversation: ${given}, limit ${toolIterations}`,
                 { limit: "toolIterations", given, allowed: toolIterations }
               )
             )

@@ -145,9 +145,8 @@ const sampling =
 /** Fails with -32603 if a block of the model's message violates the specification. */
 const checkMessage = ({ content }: CreateMessageResult): Effect.Effect<void, McpError.McpError> =>
   Effect.try({
-    try: () => Validate.blocks("The answer to sampling", [content].flat()),
-    catch: (error) =>
-      McpError.internalError(error instanceof Error ? error.message : "The answer to sampling is invalid")
+    try: () => Validate.blocks("The sampling result", [content].flat()),
+    catch: (error) => McpError.internalError(error instanceof Error ? error.message : "The sampling result is invalid")
   })
 
 const elicitation =
@@ -295,11 +294,11 @@ export const make = (
           const missing = missingCapability(method, decoded, conversation)
           return missing === undefined
             ? Effect.mapError(handler(decoded, conversation), toMcpError)
-            : Effect.fail(refuse(McpError.invalidParams(`The client did not declare ${missing}`)))
+            : Effect.fail(refuse(McpError.invalidParams(`The client did not declare the ${missing} capability`)))
         }),
         Effect.flatMap((value) =>
           Effect.mapError(result.encode(value), (message) =>
-            McpError.internalError(`The answer cannot be encoded in this revision: ${message}`)
+            McpError.internalError(`The result cannot be sent in this protocol revision: ${message}`)
           )
         ),
         Effect.provideService(Requester, requester(request, conversation))

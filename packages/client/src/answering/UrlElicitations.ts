@@ -122,7 +122,7 @@ export class UrlElicitations {
 const isRequired = (error: unknown): error is McpError.McpError =>
   error instanceof McpError.McpError && error.code === McpError.UrlElicitationRequired
 
-const refused = McpError.invalidParams("The user did not agree to visit the page")
+const refused = McpError.invalidParams("The user did not agree to open the page")
 
 const agree = (service: Elicitation["Service"], params: UrlParams) =>
   Effect.andThen(

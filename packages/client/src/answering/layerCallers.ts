@@ -7,7 +7,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-const unanswerable = Effect.fail(McpError.invalidRequest("No caller can answer this"))
+const unanswerable = Effect.fail(
+  McpError.invalidRequest("There is no running request whose caller could answer this question")
+)
 
 /**
  * Declares full support for elicitation, sampling and roots, but answers nothing itself. For clients that only forward requests. A question

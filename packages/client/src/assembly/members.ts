@@ -51,7 +51,7 @@ export const readMembers = (
     getPromptByName,
     getPrompt: ({ encode, name }, args, options) =>
       Effect.mapError(encode(args), ({ message }) =>
-        McpError.invalidParams(`The arguments do not match the prompt: ${message}`)
+        McpError.invalidParams(`Invalid prompt arguments: ${message}`)
       ).pipe(Effect.flatMap((encoded) => getPromptByName(name, encoded, options))),
     complete: (params, options) =>
       Effect.map(request("completion/complete", params, options), ({ completion }) => completion),

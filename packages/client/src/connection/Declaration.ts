@@ -31,7 +31,7 @@ export const entries = (
       ...(logLevel === undefined ? undefined : { [Meta.logLevel]: logLevel })
     })
     .pipe(
-      Effect.mapError((message) => McpError.invalidParams(`Cannot be declared: ${message}`)),
+      Effect.mapError((message) => McpError.invalidParams(`Invalid client declaration: ${message}`)),
       Effect.map((wire) => (isJsonObject(wire) ? wire : {}))
     )
 

@@ -85,7 +85,7 @@ export const probe = Effect.fnUntraced(function* (
     new UnsupportedRevision({
       offered,
       server,
-      message: `No common revision: offered ${offered}, the server supports ${excerpt(server.join(", ")) || "another"}${why}`
+      message: `No common protocol revision: the client supports ${offered}, the server ${excerpt(server.join(", ")) || "another one"}${why}`
     })
   /** Returns `undefined` for the stateful era. Fails if the client may not use it. */
   const older = (offered: string, error?: McpError.McpError | Timeout | Closed) => {

@@ -57,8 +57,7 @@ export const answerRounds = <E>(
     ? rounds
     : Effect.timeoutOrElse(rounds, {
         duration: options.left,
-        orElse: () =>
-          Effect.fail(new Timeout({ method, message: `${method} and its rounds of questions took too long` }))
+        orElse: () => Effect.fail(new Timeout({ method, message: `${method} took too long, including its questions` }))
       })
 }
 
@@ -73,7 +72,7 @@ const answered = Effect.fnUntraced(function* <E>(
     wire = yield* send({ ...params, ...(yield* answersTo(method, wire, answers)) })
     if (!ResultType.isInputRequired(wire)) return { wire, retried: true }
   }
-  const message = `The server asked questions in more than ${maxRounds} rounds`
+  const message = `The server asked for input more than ${maxRounds} times`
   return yield* new InvalidResult({ method, message, result: wire })
 })
 
@@ -86,7 +85,7 @@ const answersTo = Effect.fnUntraced(function* (
   const invalid = (message: string) => new InvalidResult({ method, message, result: wire })
   const { own, rest } = withoutOwn(wire, isOwn)
   const { inputRequests, requestState } = yield* Effect.mapError(coder.decode(rest), (message) =>
-    invalid(`The questions of ${method} are malformed: ${message}`)
+    invalid(`The server sent invalid questions for ${method}: ${message}`)
   )
   const state = requestState === undefined ? undefined : { requestState }
   if (inputRequests === undefined) return { ...state }

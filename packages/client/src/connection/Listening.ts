@@ -76,7 +76,10 @@ export class Listening {
         Effect.exit
       )
       const late = Effect.fail(
-        new Timeout({ method: "subscriptions/listen", message: "The subscription was not acknowledged in time" })
+        new Timeout({
+          method: "subscriptions/listen",
+          message: "Timed out waiting for the server to acknowledge the subscription"
+        })
       )
       return Effect.andThen(
         Effect.forkScoped(run, { startImmediately: true }),
@@ -123,7 +126,7 @@ const acknowledge = ({ acknowledged }: Open, params: JsonRpc.Params | undefined)
     onFailure: (message) =>
       new InvalidResult({
         method: "subscriptions/listen",
-        message: `The acknowledgement is malformed: ${message}`,
+        message: `The server sent an invalid acknowledgement: ${message}`,
         result: params
       }),
     onSuccess: ({ notifications }) => notifications

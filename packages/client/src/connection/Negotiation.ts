@@ -52,7 +52,7 @@ const unsupported = (offered: string, server: ReadonlyArray<string>): Unsupporte
   new UnsupportedRevision({
     offered,
     server,
-    message: `No common revision: offered ${offered}, the server supports ${excerpt(server.join(", ")) || "another"}`
+    message: `No common protocol revision: the client supports ${offered}, the server ${excerpt(server.join(", ")) || "another one"}`
   })
 
 /** Returns the versions listed in an error response to `initialize`. */

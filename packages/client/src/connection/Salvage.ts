@@ -50,7 +50,7 @@ export const salvaged = <A>(
     return Effect.map(withItems(kept), (value) => {
       for (const { item, result } of all) {
         if (Result.isSuccess(result)) continue
-        dropped(`The ${noun}${nameOf(item, list.key)} is left out, because it is malformed: ${result.failure}`, "Warn")
+        dropped(`Skipped the invalid ${noun}${nameOf(item, list.key)}: ${result.failure}`, "Warn")
       }
       return value
     })

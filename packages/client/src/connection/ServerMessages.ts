@@ -43,7 +43,7 @@ export const announcer = (options: Options) => {
     if (codec === undefined) return options.dropped(`Unknown notification: ${excerpt(method)}`, "Warn")
     const exit = Effect.runSyncExit(Codecs.coder<Method.ServerNotifications[M]>(codec).decode(params))
     if (Exit.isSuccess(exit)) options.announced(method, exit.value, relatedTo)
-    else options.dropped(`Malformed notification: ${method}`, "Warn")
+    else options.dropped(`Invalid notification: ${method}`, "Warn")
   }
   return (
     notification: JsonRpc.Notification,
@@ -79,10 +79,10 @@ export const withoutUnanswerable = (
 ): Transport.Transport =>
   Transport.filter(transport, (inbound) => {
     if (inbound._tag === "InvalidMessage" && inbound.id === undefined) {
-      dropped(`Not a message: ${excerpt(inbound.text ?? inbound.error.message)}`, "Warn")
+      dropped(`Not a JSON-RPC message: ${excerpt(inbound.text ?? inbound.error.message)}`, "Warn")
       return false
     }
     if (!mute() || !wantsAnswer(inbound)) return true
-    dropped("A request from a server that must not send requests", "Warn")
+    dropped("Request from a server that must not send requests", "Warn")
     return false
   })

@@ -37,7 +37,7 @@ const noSubscriptions = ({ revision }: Negotiated) =>
   Effect.fail(
     new CapabilityMissing({
       capability: "subscriptions/listen",
-      message: `${revision.version} has no extension subscriptions: the server sends notifications without them`
+      message: `Revision ${revision.version} has no extension subscriptions. Servers send these notifications without a subscription`
     })
   )
 

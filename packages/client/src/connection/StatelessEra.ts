@@ -121,7 +121,7 @@ const abandoned =
       const undo = other?.handler.abandon?.(other.result)
       if (undo === undefined) return Effect.void
       return Effect.ignore(peer.request(undo.method, Meta.withMeta(undo.params, meta), { timeout: abandonTimeout }))
-    }).pipe(Effect.catchCause((cause) => Effect.logWarning(`Undoing a late result failed: ${textOf(cause)}`)))
+    }).pipe(Effect.catchCause((cause) => Effect.logWarning(`Failed to undo a late result: ${textOf(cause)}`)))
 
 /** Sends a request round by round, with params and result in wire format. `mayAsk` says whether its questions are answered. */
 const send = (state: State, method: string, params: JsonObject, callOptions: CallOptions, mayAsk: boolean) => {
@@ -198,7 +198,7 @@ const checkDeclared = ({ negotiated }: State, method: keyof ClientRequests): Eff
   const capability = missingFor(method, negotiated)
   return capability === undefined
     ? Effect.void
-    : Effect.fail(new CapabilityMissing({ capability, message: `The server did not declare ${capability}` }))
+    : Effect.fail(new CapabilityMissing({ capability, message: `The server does not support ${capability}` }))
 }
 
 /** Drops progress that does not increase, because a handler that runs again for the next round repeats its reports. */

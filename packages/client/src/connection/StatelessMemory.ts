@@ -103,7 +103,7 @@ const subscribeResource = (listening: Listening, uri: string, updated: (uri: str
       : Effect.fail(
           new CapabilityMissing({
             capability: "resources.subscribe",
-            message: `The server does not announce updates to ${uri}`
+            message: `The server does not support subscriptions to ${uri}`
           })
         )
   )

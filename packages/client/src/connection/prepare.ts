@@ -42,7 +42,7 @@ export const prepare = <M extends keyof ClientRequests>(
   const coders = codersOf(negotiated.revision, method)
   if (missing !== undefined || coders === undefined) {
     const capability = missing ?? method
-    return Effect.fail(new CapabilityMissing({ capability, message: `The server did not declare ${capability}` }))
+    return Effect.fail(new CapabilityMissing({ capability, message: `The server does not support ${capability}` }))
   }
   const { result } = coders
   return Effect.succeed({
@@ -52,7 +52,11 @@ export const prepare = <M extends keyof ClientRequests>(
         Effect.mapError(
           salvaged(method, result, wire, issue, dropped),
           (message) =>
-            new InvalidResult({ method, message: `The response to ${method} is malformed: ${message}`, result: wire })
+            new InvalidResult({
+              method,
+              message: `The server sent an invalid response to ${method}: ${message}`,
+              result: wire
+            })
         )
       )
   })
@@ -60,7 +64,7 @@ export const prepare = <M extends keyof ClientRequests>(
 
 /** Returns the error for params the revision can't encode. */
 export const encodeFailed = (message: string): McpError.McpError =>
-  McpError.invalidParams(`The params cannot be encoded for this server: ${message}`)
+  McpError.invalidParams(`The params cannot be sent in this protocol revision: ${message}`)
 
 /** Decodes the final result of a request, as returned by a result handler. */
 export const decode = <M extends keyof ClientRequests>(
@@ -89,7 +93,7 @@ export const ordinary =
         ? Effect.fail(
             new InvalidResult({
               method,
-              message: `The response to ${method} cannot have another result type`,
+              message: `The server sent an unexpected result type for ${method}`,
               result: result.result
             })
           )

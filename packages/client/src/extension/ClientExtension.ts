@@ -210,11 +210,12 @@ const check = ({ id, notifications, questions }: Extension.Any, handlers: Client
   ] as const
   for (const [kind, known, given] of named) {
     const other = Object.keys(given ?? {}).find((name) => !Object.hasOwn(known, name))
-    if (other !== undefined) throw new Error(`The extension ${id} has no ${kind} ${JSON.stringify(other)} to handle`)
+    if (other !== undefined)
+      throw new Error(`Cannot handle the ${kind} ${JSON.stringify(other)}: the extension ${id} does not define it`)
   }
   const type = handlers.results?.resultType
   if (type === "complete" || type === "input_required") {
-    throw new Error(`The extension ${id} cannot handle results of type ${type}: MCP already defines it`)
+    throw new Error(`The extension ${id} cannot handle results of type ${type}, because MCP already defines this type`)
   }
 }
 
@@ -280,4 +281,4 @@ const answering =
 const notEncoded =
   (method: string) =>
   ({ message }: InvalidValue): McpError.McpError =>
-    McpError.internalError(`The answer to ${method} cannot be encoded: ${message}`)
+    McpError.internalError(`The answer to ${method} does not match its schema: ${message}`)

@@ -39,7 +39,9 @@ export const check = (parts: ReadonlyArray<ExtensionPart>): Effect.Effect<void> 
       const owner = known.find((other) => Extension.meet(other, extension))
       if (owner !== undefined) {
         // A defect, because the program chose the extensions.
-        return Effect.die(new Error(`The extensions ${owner.id} and ${id} both have the method ${method}; provide one`))
+        return Effect.die(
+          new Error(`The extensions ${owner.id} and ${id} both define the method ${method}. Provide only one of them`)
+        )
       }
       owners.set(method, [...known, extension])
     }
@@ -89,23 +91,20 @@ export const checkDeclared = (
 ): Effect.Effect<void, CapabilityMissing> => {
   const missing = (capability: string, message: string) => Effect.fail(new CapabilityMissing({ capability, message }))
   if (extension === undefined) {
-    return missing(
-      method,
-      `${method} does not belong to an extension: take it from the value that Extension.make returns`
-    )
+    return missing(method, `${method} does not belong to an extension. Use the value that Extension.make returns`)
   }
   const { id, undeclared } = extension
   if (undeclared === "refused" && !declares(id)) {
     return missing(
       id,
-      `This client did not declare ${id}: provide its ClientExtension.layer where you build the client`
+      `This client did not declare the extension ${id}. Provide its ClientExtension.layer when you build the client`
     )
   }
   if (Extension.settingsIn(extension, revision, serverCapabilities) === undefined) {
-    return missing(id, `The server did not declare ${id}`)
+    return missing(id, `The server does not support the extension ${id}`)
   }
   return revisions?.includes(revision.version) === false
-    ? missing(method, `${method} is not part of ${revision.version}`)
+    ? missing(method, `${method} is not available in revision ${revision.version}`)
     : Effect.void
 }
 

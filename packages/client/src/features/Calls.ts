@@ -119,7 +119,7 @@ const outputOf = <I, O, F, H>(tool: Tool<I, O, F, H>, result: CallToolResult): E
   const unfit = (message: string) => invalid(`The result of ${tool.name} does not match its schema: ${message}`, result)
   const value = StructuredContent.read(result)
   return value === undefined
-    ? Effect.fail(unfit("The tool returned no structured content, and its text is not JSON of its output"))
+    ? Effect.fail(unfit("the tool returned no structured content, and its text is not JSON"))
     : Effect.mapError(tool.output.decode(value), ({ message }) => unfit(message))
 }
 
@@ -191,12 +191,12 @@ export const make = (options: Options): Calls => {
     if (!isTool(tool))
       return Effect.die(
         new TypeError(
-          `callTool expects a Tool value, not ${JSON.stringify(tool)}: to call a tool by name, use callToolByName`
+          `callTool expects a Tool value, not ${JSON.stringify(tool)}. To call a tool by name, use callToolByName`
         )
       )
     return Effect.mapError(tool.input.encode(input), encodeFailed).pipe(
       Effect.flatMap((args = {}) => {
-        if (!isJsonObject(args)) return Effect.fail(encodeFailed({ message: "The arguments are not a JSON object" }))
+        if (!isJsonObject(args)) return Effect.fail(encodeFailed({ message: "The arguments must be a JSON object" }))
         const known = { tool, support: tool.task }
         const call = () => send(tool.name, args, options, known)
         return known.support !== undefined || !mayAsk()

@@ -36,7 +36,7 @@ export const stream = ({ conversation, dropped, hub, policy }: Options): Stream.
               (closed) => (reconnect.isOpen() ? Effect.fail(closed) : Effect.andThen(reconnect.reopened, lasting(true)))
             )
           return Effect.catch(lasting(false), (error) => {
-            if (error._tag !== "Closed") dropped(`List changes are not announced: ${error.message}`, "Warn")
+            if (error._tag !== "Closed") dropped(`The server will not announce list changes: ${error.message}`, "Warn")
             return Queue.end(queue)
           })
         },

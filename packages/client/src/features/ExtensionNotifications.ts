@@ -67,7 +67,7 @@ const handler = Effect.fnUntraced(function* (
     // A handler may interrupt itself. An interruption of this fiber is never caught.
     Effect.catchCause(
       Effect.suspend(() => valid(method, notifications.get(method)?.(params) ?? Effect.void, dropped)),
-      (cause) => Effect.sync(() => dropped(`The handler of ${method} failed: ${textOf(cause)}`, "Warn"))
+      (cause) => Effect.sync(() => dropped(`The handler for ${method} failed: ${textOf(cause)}`, "Warn"))
     )
   yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(queue), handle)))
   return queue
@@ -81,7 +81,7 @@ const valid = <A>(
 ): Effect.Effect<ReadonlyArray<A>> =>
   Effect.matchEffect(value, {
     onFailure: ({ message }) => {
-      dropped(`Malformed notification: ${method}: ${message}`, "Warn")
+      dropped(`Invalid notification ${method}: ${message}`, "Warn")
       return Effect.succeed([])
     },
     onSuccess: (value) => Effect.succeed([value])
@@ -154,7 +154,7 @@ export const listen = <F, P>(
 const acknowledged = "notifications/subscriptions/acknowledged"
 
 const refused = (key: string): CapabilityMissing =>
-  new CapabilityMissing({ capability: key, message: `The server does not grant the subscription ${key}` })
+  new CapabilityMissing({ capability: key, message: `The server did not grant the subscription ${key}` })
 
 /** Decodes the filter that the server granted. A subscription without a filter was rejected earlier. */
 const listening = <F>(

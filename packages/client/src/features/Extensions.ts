@@ -258,7 +258,7 @@ const resultOf = <A>(
     return Effect.fail(invalid(method, `${excerpt(JSON.stringify(type))} is not a known result type`, result))
   }
   return Effect.mapError(codec.decode(stateless ? ResultType.unmarked(result) : result), ({ message }) =>
-    invalid(method, `The response to ${method} is malformed: ${message}`, result)
+    invalid(method, `The server sent an invalid response to ${method}: ${message}`, result)
   )
 }
 

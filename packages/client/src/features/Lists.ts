@@ -55,8 +55,7 @@ export const pages = <M extends ListMethod>(
         if (page.nextCursor === undefined) return undefined
         const following = yield* next(page.nextCursor)
         // Gives up if the new session also ends.
-        if (isOver(following))
-          return yield* new Closed({ message: "The session ended again while a list was being read" })
+        if (isOver(following)) return yield* new Closed({ message: "The session ended twice while reading a list" })
         page = following
       }
       return page
@@ -91,7 +90,7 @@ export const pagesOf = <P extends { readonly nextCursor?: string }>(
               bytes += sizeOf(page)
               if (bytes > maxBytes) {
                 return bad(
-                  `The list has more than ${maxBytes} bytes on ${seen.size + 1} pages. Read less of it, or raise \`maxListBytes\`.`
+                  `The list is larger than ${maxBytes} bytes after ${seen.size + 1} pages. Read fewer items, or raise \`maxListBytes\`.`
                 )
               }
               if (nextCursor === undefined) return Effect.succeed([page])
@@ -99,7 +98,7 @@ export const pagesOf = <P extends { readonly nextCursor?: string }>(
                 return bad(`The server returned the same cursor twice: ${excerpt(JSON.stringify(nextCursor))}`, page)
               seen.add((cursor = nextCursor))
               return seen.size >= maxPages
-                ? bad(`The list has more than ${maxPages} pages. Read less of it, or raise \`maxPages\`.`)
+                ? bad(`The list has more than ${maxPages} pages. Read fewer items, or raise \`maxPages\`.`)
                 : Effect.succeed([page])
             })
       )

@@ -72,7 +72,7 @@ export const follow = <E, R>(
             Effect.map(Clock.currentTimeMillis, (now) => known.set(value, { suggested, until: now + millis }))
           ),
           Effect.catch((error) =>
-            Effect.as(Effect.logDebug(`No suggestions for ${argument}: ${error.message}`), nothing)
+            Effect.as(Effect.logDebug(`Failed to get suggestions for ${argument}: ${error.message}`), nothing)
           )
         )
     const suggest = (value: string): Effect.Effect<Suggested> =>

@@ -72,7 +72,7 @@ export class ToolCatalog {
     return tools.filter((tool) => {
       const [problem] = this.conversation.headers ? HeaderParams.parse(tool.inputSchema).problems : []
       this.set(tool, problem)
-      if (problem !== undefined) this.rejected(`The tool ${excerpt(tool.name)} was left out: ${problem.message}`)
+      if (problem !== undefined) this.rejected(`Skipped the tool ${excerpt(tool.name)}: ${problem.message}`)
       return problem === undefined
     })
   }
@@ -131,7 +131,7 @@ export class ToolCatalog {
     const compiled = (entry.validator ??= JsonSchemaValidator.compile(schema))
     return Result.isSuccess(compiled)
       ? Effect.succeed(compiled.success)
-      : Effect.fail(invalid(`The output schema of ${name} cannot be checked: ${compiled.failure.reason}`))
+      : Effect.fail(invalid(`The output schema of ${name} is not supported: ${compiled.failure.reason}`))
   }
 }
 

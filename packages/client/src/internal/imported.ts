@@ -9,6 +9,6 @@ export const imported = <P>(load: () => Promise<P>): Effect.Effect<P, TransportE
     try: lateImport(load),
     catch: (cause) => {
       const reason = cause instanceof Error ? cause.message : String(cause)
-      return new TransportError({ reason: "Open", message: `The transport could not be loaded: ${reason}`, cause })
+      return new TransportError({ reason: "Open", message: `Failed to load the transport: ${reason}`, cause })
     }
   })

@@ -89,7 +89,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
         return Effect.catch(connection.setLogLevel(level), (error) =>
           error._tag === "Closed"
             ? Effect.fail(error)
-            : Effect.sync(() => dropped(`Cannot restore the log level: ${error.message}`, "Warn"))
+            : Effect.sync(() => dropped(`Failed to restore the log level: ${error.message}`, "Warn"))
         )
       })
   })

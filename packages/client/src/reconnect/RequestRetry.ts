@@ -47,7 +47,7 @@ const expire = ({ at, method }: Deadline): Effect.Effect<never, Timeout> =>
     const left = at() - now
     if (left === Infinity) return Effect.never
     if (left > 0) return Effect.andThen(Effect.sleep(left), expire({ at, method }))
-    return Effect.fail(new Timeout({ method, message: `${method} was not answered in time` }))
+    return Effect.fail(new Timeout({ method, message: `${method} timed out` }))
   })
 
 /** Limits the wait of this request. Opening the connection is not interrupted. */

@@ -118,7 +118,7 @@ export class McpClients extends Context.Service<McpClients, Clients>()("@effect-
 
 /** Stands in for a server that is not in the table. */
 const missing = (name: string, names: ReadonlyArray<string>): Supervisor.Supervised => {
-  const message = `There is no server ${JSON.stringify(name)}: the table has ${names.join(", ") || "none"}`
+  const message = `There is no server ${JSON.stringify(name)}. Configured servers: ${names.join(", ") || "none"}`
   const unavailable = new Unavailable({ server: name, message })
   const state: ServerState = { _tag: "Down", message, cause: unavailable, tries: 0, retries: false }
   return {

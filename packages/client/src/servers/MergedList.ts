@@ -71,7 +71,7 @@ export const itemsOf = <N extends ListName>(
     Effect.map((items): ReadonlyArray<Item<N>> | undefined => items),
     Effect.catch((error) => {
       const lacksFeature = "_tag" in error && error._tag === "CapabilityMissing"
-      const noted = Effect.logDebug(`The server ${server.name} is left out of a list: ${error.message}`)
+      const noted = Effect.logDebug(`Skipped the server ${server.name} in a list: ${error.message}`)
       return lacksFeature ? Effect.succeed([]) : Effect.as(noted, undefined)
     })
   )

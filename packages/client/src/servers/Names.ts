@@ -52,5 +52,5 @@ export const clash = (kind: Kind, name: string, servers: readonly [string, strin
   new NameClash({
     name,
     servers,
-    message: `${servers.join(" and ")} both have a ${kind} named ${JSON.stringify(name)}: use \`names\` to distinguish them, or leave one out`
+    message: `${servers.join(" and ")} both have a ${kind} named ${JSON.stringify(name)}. Use \`names\` to distinguish them, or leave one out`
   })

@@ -167,7 +167,7 @@ class Supervisor implements Supervised {
     const ping = (client: Client) =>
       Effect.timeoutOrElse(client.ping, {
         duration: this.patience,
-        orElse: () => Effect.fail(this.unavailable("did not answer a ping in time"))
+        orElse: () => Effect.fail(this.unavailable("did not respond to a ping in time"))
       })
     const checked = (client: Client) =>
       Effect.raceFirst(Queue.take(this.signals), Effect.sleep(this.options.check ?? "30 seconds")).pipe(

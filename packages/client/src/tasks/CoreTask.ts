@@ -54,7 +54,7 @@ export const make = (taskId: string, exchange: ResultExchange, options: CallOpti
     cancel: Effect.flatMap(exchange.serverSettings(CoreTasks), (declared) =>
       Option.getOrUndefined(declared)?.cancel === undefined
         ? Effect.fail(
-            new CapabilityMissing({ capability: "tasks.cancel", message: "The server did not declare tasks.cancel" })
+            new CapabilityMissing({ capability: "tasks.cancel", message: "The server does not support tasks.cancel" })
           )
         : Effect.flatMap(exchange.request(CoreTasks.requests.cancel, { taskId }, options), own)
     ),

@@ -29,7 +29,7 @@ const outcome = ({ state, wire }: Seen): Effect.Effect<unknown, ClientError> => 
       })
     )
   }
-  return Effect.fail(invalid(`A task with the status ${state.status} has no result or error`, wire))
+  return Effect.fail(invalid(`The server sent a ${state.status} task without a result or an error`, wire))
 }
 
 /**

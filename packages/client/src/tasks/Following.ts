@@ -195,7 +195,7 @@ export const follow = (
     const handling = yield* CurrentTaskHandling
     const follower = new Follower(generation, yield* Queue.sliding<Seen>(16))
     const { id } = first.state
-    yield* Effect.logDebug(`Following the task ${excerpt(id)} of the call`)
+    yield* Effect.logDebug(`Following the task ${excerpt(id)}`)
     handling.created?.({ id, cancel: follower.cancel })
     const { follows = true, restore: interruptible = restore } = handling
     const following = follows ? follower.follow(first, teller(exchange, handling)) : Effect.fail(notFollowed())

@@ -108,7 +108,8 @@ class Memory implements Receiver {
       const exit = yield* Effect.raceFirst(Effect.exit(answer), ended).pipe(
         Effect.timeoutOrElse({
           duration: entry.ttl,
-          orElse: () => Effect.succeed(Exit.fail(McpError.interrupted("The task did not end within its time to live")))
+          orElse: () =>
+            Effect.succeed(Exit.fail(McpError.interrupted("The task did not finish within its time to live (ttl)")))
         })
       )
       const failure = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
@@ -125,7 +126,7 @@ class Memory implements Receiver {
       const { maxKept = 1024, maxOpen = 64, maxTtl = "1 day", ttl: usual = "1 hour" } = this.options
       const open = [...this.entries.values()].filter((entry) => !isTerminal(entry)).length
       if (open >= maxOpen || this.entries.size >= maxKept) {
-        return yield* McpError.limitExceeded("The client has too many tasks: cancel some, or wait")
+        return yield* McpError.limitExceeded("The client has too many tasks. Cancel some of them, or wait")
       }
       const asked = typeof ttl === "number" && ttl >= 0 ? ttl : millis(usual)
       const now = yield* Clock.currentTimeMillis
@@ -174,7 +175,7 @@ class Memory implements Receiver {
         return this.list(params)
       case "tasks/cancel":
         return Effect.flatMap(this.find(params), (entry) => {
-          if (isTerminal(entry)) return Effect.fail(McpError.invalidParams(`The task has ended: ${entry.status}`))
+          if (isTerminal(entry)) return Effect.fail(McpError.invalidParams(`The task is already ${entry.status}`))
           const cancelled = Exit.fail(McpError.interrupted("The task was cancelled"))
           return Effect.map(this.settle(entry, "cancelled", cancelled), () => this.write(entry))
         })

@@ -35,7 +35,7 @@ const generationOf = (id: string, exchange: ResultExchange): Effect.Effect<Gener
 /** Decodes the new task. Its details are read by `get`. */
 const seed = (schema: Schema.Codec<Wire.DetailedTask | Wire.CoreTask, unknown>, wire: unknown, result: JsonObject) =>
   Effect.mapError(Schema.decodeUnknownEffect(schema)(wire), (error) =>
-    invalid(`The task is malformed: ${error.message}`, result)
+    invalid(`The server sent an invalid task: ${error.message}`, result)
   )
 
 /** Follows a task as a handler of results. It is called uninterruptibly. */
@@ -75,7 +75,7 @@ export const list =
     Effect.flatMap(exchange.serverSettings(Wire.CoreTasks), (declared) =>
       Option.getOrUndefined(declared)?.list === undefined
         ? Effect.fail(
-            new CapabilityMissing({ capability: "tasks.list", message: "The server did not declare tasks.list" })
+            new CapabilityMissing({ capability: "tasks.list", message: "The server does not support tasks.list" })
           )
         : Effect.map(
             exchange.request(Wire.CoreTasks.requests.list, cursor === undefined ? {} : { cursor }),

@@ -164,13 +164,13 @@ const names: Readonly<Record<Gap, string>> = {
   write: "write files",
   network: "use the network",
   processes: "start programs",
-  escape: "break out on purpose"
+  escape: "deliberately break out"
 }
 
 /** Describes a confinement to a user, with its gaps. */
 export const describe = ({ by, gaps }: Confinement): string => {
   const left = gaps.map((gap) => names[gap]).join(", ")
-  return `The server is confined by ${by}${gaps.length === 0 ? "" : `, and can still ${left}`}`
+  return `The server is sandboxed by ${by}${gaps.length === 0 ? "" : `, but can still ${left}`}`
 }
 
 const reported = (confinement: Confinement): Effect.Effect<void> =>
@@ -187,14 +187,14 @@ export const confine = Effect.fnUntraced(function* (
   const [confined, confinement] = plan(line, options, tools, cwd)
   const report = options.report ?? reported
   yield* Effect.catchCause(
-    effectOf("report of sandbox", () => report(confinement)),
-    (cause) => Effect.logError("Cannot report a sandbox", cause)
+    effectOf("sandbox.report", () => report(confinement)),
+    (cause) => Effect.logError("Failed to report the sandbox", cause)
   )
   const gaps = confinement.gaps.filter((gap) => gap !== "read")
   if (options.required === true && gaps.length > 0) {
     return yield* new TransportError({
       reason: "Open",
-      message: `The server ${line.command} can't be confined: it could ${gaps.map((gap) => names[gap]).join(", ")}. Install bwrap, or set sandbox.required to false`
+      message: `Cannot sandbox the server ${line.command}: it could still ${gaps.map((gap) => names[gap]).join(", ")}. Install bwrap, or set sandbox.required to false`
     })
   }
   return { ...confined, confinement }

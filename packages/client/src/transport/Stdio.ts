@@ -116,7 +116,7 @@ const confined = (options: Options): Effect.Effect<Options, TransportError, Chil
   if (sandbox === undefined) return Effect.succeed(options)
   if (typeof command !== "string")
     return Effect.fail(
-      new TransportError({ reason: "Open", message: "The option sandbox needs a command that is a string" })
+      new TransportError({ reason: "Open", message: "The sandbox option requires a command that is a string" })
     )
   return Effect.map(
     Sandbox.confine({ command, args }, sandbox, Object.assign({ ...inheritedEnvironment() }, env), cwd),

@@ -82,7 +82,7 @@ describe("List changes over 2026-07-28", () => {
       const dropped: Array<string> = []
       const client = yield* McpClient.connect(server.transport, { dropped: (reason) => dropped.push(reason) })
       yield* Stream.runDrain(client.toolChanges)
-      assert.isTrue(dropped.some((reason) => reason.includes("List changes are not announced")))
+      assert.isTrue(dropped.some((reason) => reason.includes("The server will not announce list changes")))
     })
   )
 })

@@ -25,8 +25,8 @@ describe.each(Connected.all)("A list with malformed items in %s", (version) => {
         ["good", "untyped"]
       )
       assert.strictEqual(reasons.length, 2)
-      assert.match(reasons[0] ?? "", /^The tool "wrong" is left out, because it is malformed: .*type/)
-      assert.match(reasons[1] ?? "", /^The tool is left out/)
+      assert.match(reasons[0] ?? "", /^Skipped the invalid tool "wrong": .*type/)
+      assert.match(reasons[1] ?? "", /^Skipped the invalid tool: /)
     })
   )
 

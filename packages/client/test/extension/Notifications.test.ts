@@ -126,7 +126,7 @@ describe.each(all)("Extension notifications in %s", (version) => {
       yield* quiesce
       assert.deepStrictEqual(handled, [1, 3])
       assert.lengthOf(
-        dropped.filter((reason) => reason.includes("Malformed")),
+        dropped.filter((reason) => reason.includes("Invalid notification")),
         2
       )
       assert.lengthOf(

@@ -319,6 +319,6 @@ it.effect("Two extensions with the same method fail when the client is built", (
     const client = declared({ version: "2025-11-25" })
     const exit = yield* Effect.exit(Effect.provide(client, ClientExtension.layer(Twin)))
     assert.isTrue(Exit.isFailure(exit))
-    assert.include(String(exit), "both have the method com.example/notes/find")
+    assert.include(String(exit), "both define the method com.example/notes/find")
   })
 )

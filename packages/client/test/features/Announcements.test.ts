@@ -91,8 +91,8 @@ describe.each(all)("Announcements from %s servers", (version) => {
         assert.deepStrictEqual(dropped, [
           "Unknown notification: notifications/no/such",
           "Unknown notification: toString",
-          "Malformed notification: notifications/message",
-          "Malformed notification: notifications/resources/updated"
+          "Invalid notification: notifications/message",
+          "Invalid notification: notifications/resources/updated"
         ])
         assert.deepStrictEqual(
           server.heard.flatMap((message) => ("method" in message ? [message.method] : ["answer"])),

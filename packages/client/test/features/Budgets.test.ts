@@ -54,7 +54,7 @@ describe.each(all)("Endless lists in %s", (version) => {
         if (error._tag !== "InvalidResult") return
         assert.match(
           error.message,
-          /^The list has more than 10500 bytes on 1\d pages\. Read less of it, or raise `maxListBytes`\.$/
+          /^The list is larger than 10500 bytes after 1\d pages\. Read fewer items, or raise `maxListBytes`\.$/
         )
         assert.isAtMost(server.requests(method).length, 11)
         // The error does not keep the page that exceeded the limit.

@@ -133,7 +133,7 @@ describe.each(since("2024-11-05"))("Output without structured content over %s", 
       const { client } = yield* calling(() => ({ content: text("R1") }), { version })
       const error = yield* Effect.flip(client.callTool(Book, { guests: 1 }))
       assert.strictEqual(error._tag, "InvalidResult")
-      assert.include(error.message, "returned no structured content, and its text is not JSON of its output")
+      assert.include(error.message, "returned no structured content, and its text is not JSON")
     })
   )
 })
@@ -145,6 +145,6 @@ it.effect("A call with a name instead of a Tool value points to the function tha
     const exit = yield* Effect.exit(client.callTool("book" as never, {}))
     const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
     assert.instanceOf(error, TypeError)
-    assert.include(error.message, "to call a tool by name, use callToolByName")
+    assert.include(error.message, "To call a tool by name, use callToolByName")
   })
 )

@@ -65,7 +65,7 @@ describe.each(all)("Tool calls over %s", (version) => {
       const error = yield* Effect.flip(client.callTool(Shout, "hello"))
       assert.instanceOf(error, McpError.McpError)
       assert.strictEqual(error.code, McpError.InvalidParams)
-      assert.include(error.message, "not a JSON object")
+      assert.include(error.message, "must be a JSON object")
       assert.deepStrictEqual(server.requests("tools/call"), [])
     })
   )

@@ -231,7 +231,7 @@ describe("Names across multiple servers", () => {
       const context = yield* Layer.build(McpClients.layer(table))
       const error = yield* Effect.flip(Context.get(context, McpClients.McpClients).of("three").callToolByName("x"))
       assert.deepInclude(error, { _tag: "Unavailable", server: "three" })
-      assert.include(error.message, "the table has one, two")
+      assert.include(error.message, "Configured servers: one, two")
     })
   )
 })

@@ -60,7 +60,7 @@ describe.each(generations)("Background calls in %s", (version) => {
         yield* ended(yield* fork(call.result))
         assert.deepStrictEqual(
           said.filter((text) => text.includes(call.id ?? "")),
-          ["Following the task t1 of the call", "Stopped following the task t1: Success"]
+          ["Following the task t1", "Stopped following the task t1: Success"]
         )
       }).pipe(Effect.provide(Logger.layer([logger])), Effect.provideService(References.MinimumLogLevel, "All"))
     },

@@ -32,7 +32,7 @@ describe("HTTP with SSE servers", () => {
     })
   )
 
-  it.live("A server with its endpoint at another origin is rejected", () =>
+  it.live("A server with its endpoint at different origin is rejected", () =>
     Effect.gen(function* () {
       for (const endpoint of [
         "http://evil.example/messages",
@@ -43,7 +43,7 @@ describe("HTTP with SSE servers", () => {
         const server = yield* serving({ open: (response) => begin(response, endpoint) })
         const error = yield* Effect.flip(Effect.scoped(open({ url: server.url })))
         assert.deepStrictEqual(reasonOf(error), ["Open", undefined], endpoint)
-        assert.include(error.message, "another origin")
+        assert.include(error.message, "different origin")
         yield* Queue.take(server.hungUp)
       }
     })

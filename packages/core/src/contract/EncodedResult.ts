@@ -34,7 +34,9 @@ export class EncodedResult {
   /** Creates a result with a type that an extension defines. Throws if the type belongs to the core protocol. */
   static readonly of = (extension: Identity, resultType: string, wire: JsonObject): EncodedResult => {
     if (resultType === "complete" || resultType === "input_required") {
-      throw new Error(`The extension ${extension.id} cannot add the result type ${resultType}: MCP already defines it`)
+      throw new Error(
+        `The extension ${extension.id} cannot add the result type ${resultType}, because MCP already defines it`
+      )
     }
     return new EncodedResult(resultType, wire, extension)
   }

@@ -308,7 +308,7 @@ const checkOwn = (id: string, what: string, names: ReadonlyArray<string>, isKnow
   for (const [i, name] of names.entries()) {
     if (name === "" || isKnown(name)) {
       throw new Error(
-        `The extension ${id} cannot have the ${what} ${JSON.stringify(name)}: MCP already defines it, or it is empty`
+        `The extension ${id} cannot define the ${what} ${JSON.stringify(name)}: the name is empty, or MCP already defines it`
       )
     }
     if (names.indexOf(name) !== i) throw new Error(`The extension ${id} defines the ${what} ${name} twice`)

@@ -64,7 +64,8 @@ export const make = <const A extends Schema.Struct.Fields & ArgumentFields = {}>
   }
   for (const [argument, { ast }] of Object.entries(fields)) {
     if (isText(SchemaAST.toEncoded(ast))) continue
-    const reason = "It does not encode to a string. Use Schema.String or a codec such as Schema.FiniteFromString"
+    const reason =
+      "Prompt arguments must encode to strings. Use Schema.String or a codec such as Schema.FiniteFromString"
     throw new InvalidToolSchema({ where: `${where}, field ${JSON.stringify(argument)}`, reason })
   }
   const decode = Schema.decodeUnknownEffect(schema, { errors: "all" })

@@ -165,7 +165,9 @@ const build = (
   failure: ValueCodec<any> | undefined
 ): any => {
   if (!isName(name))
-    throw new Error(`A tool's name must have 1 to 128 characters of A-Z a-z 0-9 _ . - : ${JSON.stringify(name)}`)
+    throw new Error(
+      `Invalid tool name ${JSON.stringify(name)}. Use 1 to 128 characters from A-Z, a-z, 0-9, "_", "." and "-"`
+    )
   const { annotations, description, icons, meta, task, title } = options
   if (icons !== undefined) Validate.icons(`Tool ${name}`, icons)
   return { name, description, title, annotations, icons, meta, task, input, output, failure }

@@ -15,7 +15,7 @@ export const codecSchema = (
   const { jsonSchema, schema } = codec
   if (jsonSchema !== undefined) return () => jsonSchema
   if (schema === undefined) {
-    const reason = "Its codec has neither a jsonSchema nor an underlying Effect Schema. Add a jsonSchema"
+    const reason = "The codec has no JSON Schema. Add a jsonSchema"
     throw new JsonSchema.InvalidToolSchema({ where, reason })
   }
   return JsonSchema.later(schema, () => {

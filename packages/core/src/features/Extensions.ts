@@ -309,7 +309,7 @@ const listener = <R>(
   context: HandlerContext<R>
 ): SubscriptionEntry["listen"] => {
   const unfit = ({ message }: InvalidValue) =>
-    Effect.die(new Error(`The granted part of the subscription ${key} does not match its schema: ${message}`))
+    Effect.die(new Error(`The granted filter of the subscription ${key} does not match its schema: ${message}`))
   // The stream runs after its handler has returned, with the handler's services.
   const handle = context.provided((value: unknown) =>
     Effect.flatMap(handler(value), (granted) =>

@@ -96,7 +96,7 @@ type Completers<R> = { readonly [argument: string]: Completer<R> }
 /** Compile error for a completer whose name is not one of the prompt's arguments. */
 type Stray<C, A> = string extends keyof C
   ? unknown
-  : { readonly [K in Exclude<keyof C, keyof A>]: { readonly "The prompt has no argument of this name": K } }
+  : { readonly [K in Exclude<keyof C, keyof A>]: { readonly "The prompt has no argument with this name": K } }
 type ServicesOf<C> = { readonly [K in keyof C]: C[K] extends Completer<infer R> ? R : never }[keyof C]
 
 /**

@@ -29,7 +29,7 @@ export const marker = (provision: Provision): object => {
   const refuse = (): never => {
     throw new Error(
       `${provision.key} is built for each request, so it is available in handlers but not in layers or change streams. ` +
-        "Require it in a handler's effect, or build the service that needs it with Middleware.provide, too."
+        "Use it in a handler's effect, or provide the service that needs it with Middleware.provide as well."
     )
   }
   const made = new Proxy(() => {}, {

@@ -102,14 +102,14 @@ export const run = <R = never>(
       if (uses.length === 0) return answer
       if (choice !== undefined) {
         return yield* new ToolFailure({
-          message: `The model used tools more than ${iterations} times without an answer`
+          message: `The model called tools ${iterations} times in a row without answering`
         })
       }
       const results = yield* Effect.forEach(uses, ({ id: toolUseId, input, name: used }, index) => {
         const known = tools.find(({ tool }) => tool.name === used)
         const result =
           known === undefined
-            ? Effect.succeed(failed(`There is no tool ${JSON.stringify(used)}`))
+            ? Effect.succeed(failed(`The model called an unknown tool: ${JSON.stringify(used)}`))
             : // The call starts as soon as it is created, which must happen inside the step.
               Effect.catch(
                 Effect.suspend(() => known.call({ name: used, arguments: input })),

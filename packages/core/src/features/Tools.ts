@@ -293,7 +293,7 @@ export function layer<I, O, F, H, R>(
   const { content, ...options } = given
   if (content !== undefined && tool.output === undefined) {
     throw new Error(
-      `The tool ${tool.name} has no output schema; its handler returns the content, so remove the option content`
+      `The tool ${tool.name} has the option content, which requires an output schema. Without one, the handler returns the content itself`
     )
   }
   return registrationLayer(ToolRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
@@ -329,7 +329,7 @@ const structured = <H>(
     return Effect.succeed({ ...checkedResult(owner, written), structuredContent })
   } catch (error) {
     return Effect.as(
-      Effect.logError(`${owner} is sent as JSON, because its content failed: ${textOf(Cause.die(error))}`),
+      Effect.logError(`Sending ${owner} as JSON, because its content function failed: ${textOf(Cause.die(error))}`),
       mirror
     )
   }

@@ -29,4 +29,4 @@ export interface NamedCompleters<T extends string, C> {
 }
 type Stray<C, V> = string extends keyof C
   ? unknown
-  : { readonly [K in Exclude<keyof C, keyof V>]: { readonly "The template has no variable of this name": K } }
+  : { readonly [K in Exclude<keyof C, keyof V>]: { readonly "The template has no variable with this name": K } }

@@ -74,7 +74,7 @@ export class Deadlines {
     try {
       end()
     } catch (defect) {
-      this.fork(Effect.logError("A deadline was met by a defect", defect))
+      this.fork(Effect.logError("A deadline's action threw an error", defect))
     }
   }
 

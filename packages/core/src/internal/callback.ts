@@ -11,7 +11,7 @@ export const textOf = (cause: Cause.Cause<unknown>): string => {
   try {
     return Cause.pretty(cause)
   } catch {
-    return "The program threw a value whose message cannot be read"
+    return "Unknown error: the thrown value has no readable message"
   }
 }
 

@@ -15,7 +15,7 @@ export const lateImport = <P>(load: () => Promise<P>): (() => Promise<P>) => {
   const isCommonJs = typeof module === "object" && module !== Reflect.get(globalThis, "module")
   if (isCommonJs && ofFile.test(String(load))) {
     throw new Error(
-      `effect-mcp only runs as ES modules, but this loader converted it to CommonJS: add "type": "module" to your package.json, or rename your file to .mts.`
+      `effect-mcp only runs as ES modules, but this loader converted it to CommonJS. Add "type": "module" to your package.json, or rename your file to .mts.`
     )
   }
   return load

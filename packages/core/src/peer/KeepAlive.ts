@@ -32,7 +32,7 @@ export const keepAlive = (
   let failed = 0
   const once = Effect.matchEffect(ping({ timeout }), {
     onFailure: (error: { readonly message: string }) =>
-      Effect.map(Effect.logWarning(`A ping failed: ${error.message}`), () => ++failed),
+      Effect.map(Effect.logWarning(`Ping failed: ${error.message}`), () => ++failed),
     onSuccess: () => Effect.sync(() => (failed = 0))
   })
   const aborted = Effect.sync(() =>

@@ -362,4 +362,4 @@ export class OutboundRequests implements Entries {
 
 const unsent = ({ cause, message }: Closed): Closed => new Closed({ message, cause, unsent: true })
 
-const late = ({ method }: Waiting): Timeout => new Timeout({ method, message: `${method} was not answered in time` })
+const late = ({ method }: Waiting): Timeout => new Timeout({ method, message: `${method} timed out` })

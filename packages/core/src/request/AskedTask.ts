@@ -50,7 +50,7 @@ const taskOf = (wire: unknown): Task | undefined => {
 const isCreated = (result: unknown): result is JsonObject => isJsonObject(result) && isJsonObject(result["task"])
 
 const malformed = (method: string): McpError.McpError =>
-  McpError.internalError(`The client's answer to ${method} is not a task`)
+  McpError.internalError(`The client did not respond to ${method} with a task`)
 
 type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
@@ -81,7 +81,7 @@ const follow = (
     isOver = ["completed", "failed", "cancelled"].includes(task.status)
     if (!isOver) return Effect.flatMap(Effect.andThen(Effect.sleep(task.pollInterval), get), ended)
     return task.status === "cancelled"
-      ? Effect.fail(McpError.interrupted(task.message ?? "The client cancelled the question"))
+      ? Effect.fail(McpError.interrupted(task.message ?? "The client cancelled the question's task"))
       : peer.request("tasks/result", { taskId }, { relatedTo, timeout })
   }
   const cancel = Effect.ignore(peer.request("tasks/cancel", { taskId }, { relatedTo, timeout: cancelTimeout }))

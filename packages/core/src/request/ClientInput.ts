@@ -34,7 +34,7 @@ export class CapabilityMissing extends Data.TaggedError("CapabilityMissing")<{
   static readonly of = (capability: string, declaration?: ClientCapabilities): CapabilityMissing =>
     new CapabilityMissing({
       capability,
-      message: `The client cannot answer this question: it did not declare ${capability}`,
+      message: `The client does not support ${capability}`,
       declaration
     })
 }

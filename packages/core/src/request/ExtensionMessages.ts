@@ -44,9 +44,7 @@ const ownerOf = ({
   readonly method: string
 }) =>
   extension === undefined
-    ? Effect.die(
-        new Error(`${method} does not belong to an extension: take it from the value that Extension.make returns`)
-      )
+    ? Effect.die(new Error(`${method} does not belong to an extension. Use the value that Extension.make returns`))
     : Effect.succeed(extension)
 
 /**
@@ -114,7 +112,7 @@ export const ask = <P, A, F>(
     const lacking = missing(extension, declarationOf(context))
     if (lacking !== undefined) return yield* CapabilityMissing.of(extension.id, lacking)
     if (!Extension.hasMethod(question, context.revision)) {
-      const message = `The client cannot answer this question: revision ${context.revision.version} does not have ${method}`
+      const message = `Cannot send ${method}: it is not available in revision ${context.revision.version}`
       return yield* new CapabilityMissing({ capability: extension.id, message })
     }
     const wire = yield* objectOf(`The params of ${method}`, question.params.encode(params))
@@ -158,7 +156,7 @@ export const objectOf = (what: string, encoded: Effect.Effect<unknown, InvalidVa
     (wire) =>
       isJsonObject(wire)
         ? Effect.succeed(wire)
-        : Effect.die(new Error(`${what} must be an object on the wire: use a schema that encodes to an object`))
+        : Effect.die(new Error(`${what} must be a JSON object. Use a schema that encodes to one`))
   )
 
 /** How long a notification waits for a client that hasn't opened its session or isn't reading. */

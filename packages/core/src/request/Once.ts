@@ -97,7 +97,7 @@ export const sleep = (name: string, duration: Duration.Input): Effect.Effect<voi
 export const key: Effect.Effect<string, never, ClientInput> = Effect.gen(function* () {
   const step = yield* Step
   if (step === undefined)
-    return yield* Effect.die(new Error("Once.key is only available in a step: use it inside Once.run"))
+    return yield* Effect.die(new Error("Once.key is only available inside a step. Use it within Once.run"))
   const { task } = yield* ClientInput
   return task === undefined ? crypto.randomUUID() : `${task.id}/${step}`
 })
@@ -147,8 +147,8 @@ export const transaction =
       if (once !== undefined) return once(name, schema, step)
       const where =
         task === undefined
-          ? 'a replayed request records nothing in a database: set `task: "required"` on the tool'
-          : "this server's tasks are stored elsewhere: pass the transaction's SQL client to `Durable`"
+          ? 'requests outside tasks are not recorded in a database. Set `task: "required"` on the tool'
+          : "this server stores its tasks elsewhere. Pass the transaction's SQL client to `Durable`"
       return Effect.fail(
         new NoTransaction({ message: `The step ${name} cannot be recorded in its transaction: ${where}` })
       )

@@ -58,7 +58,7 @@ export const remote = (options: RemoteOptions): ClientInput["Service"] => ({
 })
 
 const malformed = (method: string, message: string): McpError.McpError =>
-  McpError.internalError(`The client's answer to ${method} is malformed: ${message}`)
+  McpError.internalError(`Invalid response from the client to ${method}: ${message}`)
 
 /** Returns the result in wire form. */
 const sent = (
@@ -69,7 +69,7 @@ const sent = (
 ): Effect.Effect<unknown, AskError | McpError.McpError> =>
   Effect.timeoutOrElse(ready, {
     duration: timeout,
-    orElse: () => Effect.fail(new Timeout({ method, message: "The client did not say that it is initialized" }))
+    orElse: () => Effect.fail(new Timeout({ method, message: "The client has not sent notifications/initialized" }))
   }).pipe(
     Effect.flatMap(() => {
       if (relatedTo !== undefined) relatedTo.asked = (relatedTo.asked ?? 0) + 1

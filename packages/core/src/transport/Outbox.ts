@@ -156,7 +156,7 @@ class SendQueue {
   }
 
   private overflow(): void {
-    const message = `The other side is not reading: ${this.control} bytes of responses are waiting`
+    const message = `The other side is not reading. ${this.control} bytes of responses are waiting`
     this.fail(new TransportError({ reason: "Overflow", message }))
   }
 

@@ -24,7 +24,7 @@ describe("Prompt.make", () => {
     assert.throws(
       made({ commit }),
       JsonSchema.InvalidToolSchema,
-      `${of}, field "commit": It does not encode to a string`
+      `${of}, field "commit": Prompt arguments must encode to strings`
     )
   })
 

@@ -197,7 +197,7 @@ describe("Tool JSON Schemas", () => {
     const { decode, encode } = Tool.codec(Schema.Struct({}))
     const bare: object = { decode, encode }
     const tool = Tool.fromCodecs("bare", { description: "", input: bare as Tool.DescribedCodec<{}> })
-    assert.throws(() => Tool.descriptor(tool), JsonSchema.InvalidToolSchema, 'The input of the tool "bare": Its codec')
+    assert.throws(() => Tool.descriptor(tool), JsonSchema.InvalidToolSchema, 'The input of the tool "bare": The codec')
   })
 
   it.each([

@@ -25,7 +25,7 @@ const load = (text: string) => Object.assign(() => Promise.resolve(), { toString
 
 describe("Late imports", () => {
   it("A late import in CommonJS fails with an error that explains what to do", () => {
-    assert.throws(() => asCommonJs()(load(`import("./Part.js")`)), /add "type": "module" to your package\.json/)
+    assert.throws(() => asCommonJs()(load(`import("./Part.js")`)), /Add "type": "module" to your package\.json/)
   })
 
   it("A CommonJS late import that is required or from another package is unchanged", () => {

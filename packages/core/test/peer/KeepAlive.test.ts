@@ -54,7 +54,7 @@ describe("Keep-alive", () => {
         const { peer } = yield* serve(() => Effect.never)
         yield* Effect.forkChild(keepAlive(peer, options), { startImmediately: true })
         yield* TestClock.adjust("15 seconds")
-        assert.deepStrictEqual(logged, [["Warn", ["A ping failed: ping was not answered in time"]]])
+        assert.deepStrictEqual(logged, [["Warn", ["Ping failed: ping timed out"]]])
       }).pipe(Effect.provide(Logger.layer([logger])))
     },
     verifies("ping.failure.logged")

@@ -209,7 +209,7 @@ const sizes = ({ conversation, server, tokens: count = estimate, tool }: Options
   const tokens = (text: string): Effect.Effect<number> =>
     Effect.map(
       Effect.catchCause(
-        effectOf("the tokens option of Budgets", () => count(text)),
+        effectOf("Budgets.tokens", () => count(text)),
         (cause) => Effect.as(Effect.logError("Cannot count tokens", cause), text.length)
       ),
       (count) => (typeof count === "number" && count >= 0 ? count : text.length)

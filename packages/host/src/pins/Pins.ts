@@ -158,7 +158,7 @@ class Desk {
   private question(change: PinChange): Effect.Effect<void> {
     const { ask } = this.options
     if (ask === undefined) return Effect.void
-    return this.asking.withPermit(effectOf("the ask option of Pins", () => ask(change))).pipe(
+    return this.asking.withPermit(effectOf("Pins.ask", () => ask(change))).pipe(
       // Only `true` accepts, because a JavaScript program may return any value.
       Effect.flatMap((accepted: unknown) => this.answer(change, accepted === true)),
       Effect.catchCause((cause) => Effect.logError("Failed to ask the user about a changed pin", cause)),
@@ -172,7 +172,7 @@ class Desk {
     return Effect.gen({ self: this }, function* () {
       for (const finding of findings)
         yield* Effect.catchCause(
-          effectOf("the report option of Pins", () => report(finding)),
+          effectOf("Pins.report", () => report(finding)),
           (cause) => Effect.logError("Failed to report a finding", cause)
         )
       if (isNew) yield* this.stored

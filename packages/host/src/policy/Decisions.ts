@@ -115,7 +115,7 @@ export class PolicyDecisions {
       const known = this.remembered(action)
       if (known !== undefined) return Effect.succeed({ decision: known ? "allow" : "deny", by: "memory", reason })
       if (approver === undefined) return Effect.succeed({ decision: "deny", by: "nobody", reason })
-      return effectOf("the Approver's ask function", () => approver.ask(action, reason)).pipe(
+      return effectOf("Approver.ask", () => approver.ask(action, reason)).pipe(
         Effect.catchCause((cause) =>
           Effect.as(Effect.logError("Failed to ask the user about an action", cause), {
             _tag: "Deny"
@@ -190,7 +190,7 @@ export class PolicyDecisions {
     if (review === undefined || !isJsonObject(answer)) return Effect.succeed(answer)
     return Effect.catchCause(
       Effect.map(
-        effectOf("the Approver's review function", () => review(action, answer)),
+        effectOf("Approver.review", () => review(action, answer)),
         (reviewed) => (isJsonObject(reviewed) ? reviewed : undefined)
       ),
       (cause) => Effect.as(Effect.logError("Failed to show an answer to the user", cause), undefined)

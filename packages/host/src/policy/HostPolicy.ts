@@ -140,7 +140,7 @@ class Guard {
     return audit === undefined
       ? Effect.void
       : Effect.catchCause(
-          effectOf("the audit option of HostPolicy", () => audit(entry)),
+          effectOf("HostPolicy.audit", () => audit(entry)),
           (cause) => Effect.logError("Failed to record a decision", cause)
         )
   }

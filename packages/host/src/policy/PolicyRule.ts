@@ -98,7 +98,7 @@ export const compile = (rule: PolicyFunction | PolicyRule): Result.Result<Policy
       Effect.catchCause(
         // Only an object decides, because a JavaScript program may return any value.
         Effect.map(
-          effectOf("a HostPolicy rule", () => rule(action)),
+          effectOf("A HostPolicy rule", () => rule(action)),
           (decision) => (typeof decision === "object" && decision !== null ? decision : undefined)
         ),
         (cause) =>

@@ -334,7 +334,7 @@ describe("TypeScript SDK v2 client", () => {
         assert.deepStrictEqual(found, [
           ["2026-07-28", "Ada likes red"],
           ["2025-11-25", "Ada likes red"],
-          ["2024-11-05", "The client cannot answer this question: it did not declare elicitation.form"]
+          ["2024-11-05", "The client does not support elicitation.form"]
         ])
       }),
     timeout

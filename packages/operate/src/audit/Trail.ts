@@ -110,7 +110,7 @@ export class Trail {
     let tail = from
     // A sink is the program's own code. If it throws, retry, because without a writer every request would wait for room.
     const append = (lines: ReadonlyArray<string>) =>
-      effectOf("append of the audit sink", () => sink.append(lines)).pipe(
+      effectOf("AuditSink.append", () => sink.append(lines)).pipe(
         Effect.catchDefect((cause) => Effect.fail(new SinkError({ message: "The audit sink threw an error", cause }))),
         Effect.tapError(({ cause, message }) => Effect.ignoreCause(Effect.logError(message, cause))),
         Effect.retry(retries),

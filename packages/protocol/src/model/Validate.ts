@@ -74,10 +74,10 @@ const isIconSource = (src: string): boolean => /^(?:https:\/\/[^\s/?#]\S*|data:\
 /** Checks icons: each `src` must be an `https` or `data` URI. Media type and sizes are checked if present. */
 export const icons = <T extends ReadonlyArray<Icon> | undefined>(owner: string, value: T): T => {
   for (const { mimeType: type, sizes = [], src } of value ?? []) {
-    if (!isIconSource(src)) refuse(owner, "the src of an icon", src, "an https or data URI")
+    if (!isIconSource(src)) refuse(owner, "the icon's src", src, "an https or data URI")
     mimeType(`${owner}, icon`, type)
     const size = sizes.find((size) => size !== "any" && !/^\d+x\d+$/.test(size))
-    if (size !== undefined) refuse(owner, "a size of an icon", size, '"48x48" or "any"')
+    if (size !== undefined) refuse(owner, "the icon's size", size, '"48x48" or "any"')
   }
   return value
 }
@@ -147,7 +147,7 @@ const block = (owner: string, value: ContentBlock | SamplingContent): void => {
     case "tool_result":
       return blocks(owner, value.content)
     default:
-      refuse(owner, "a content block", value, "a block of a type such as text or image")
+      refuse(owner, "a content block", value, "an object with a type such as text or image")
   }
   if (value.annotations !== undefined) annotations(owner, value.annotations)
 }

@@ -184,15 +184,15 @@ const sampling: ReadonlyArray<RewriteRow> = [
     const [only] = content
     if (only !== undefined && content.length === 1) return { ...value, content: only }
     const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []))
-    if (texts.length < content.length) refuse("a sampled message with several blocks, unless all are text")
+    if (texts.length < content.length) refuse("a sampling message with several content blocks, unless all are text")
     return { ...value, content: { type: "text", text: texts.join("\n") } }
   }),
   rowsOf(Content.ToolUseContent).change("2025-11-25", "error", undefined, (value, refuse) => {
-    refuse(`a call to tool "${excerpt(value.name)}" in a sampled message`)
+    refuse(`a call to tool "${excerpt(value.name)}" in a sampling message`)
     return value
   }),
   toolResult.change("2025-11-25", "error", undefined, (value, refuse) => {
-    refuse("a tool result in a sampled message")
+    refuse("a tool result in a sampling message")
     return value
   }),
   toolResult.change("2026-07-28", "text", "structuredContent", (value) =>

@@ -86,7 +86,7 @@ const isImpossible = (document: unknown): boolean => {
 const possible = (schema: Schema.Constraint): JsonObject => {
   const document = fromSchema(schema)
   if (!isImpossible(document)) return document
-  const reason = `No value can match this schema because it requires Schema.Never or an empty union: ${excerpt(JSON.stringify(document))}`
+  const reason = `No value can match this schema, because it requires Schema.Never or an empty union: ${excerpt(JSON.stringify(document))}`
   throw new InvalidToolSchema({ reason })
 }
 

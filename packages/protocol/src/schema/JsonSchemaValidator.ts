@@ -61,7 +61,7 @@ const makeValidator = ({ draft, keySteps, lookup, root, unique }: Prepared, maxD
   // The interpreter looks up every reference that it follows, so the lookup is where runaway work can be stopped.
   const counted = new Proxy(lookup, {
     get: (schemas, uri) => {
-      if (steps-- <= 0) throw new Error("the schema is too complex for it")
+      if (steps-- <= 0) throw new Error("the schema is too complex to check it")
       return Reflect.get(schemas, uri)
     }
   })
@@ -109,7 +109,7 @@ const measure = (
 ): number | SchemaViolation => {
   if (value === null || typeof value === "string" || typeof value === "boolean") return 1
   if (typeof value === "number" && Number.isFinite(value)) return 1
-  if (typeof value !== "object") return { path: "", message: "Is not JSON." }
+  if (typeof value !== "object") return { path: "", message: "Is not valid JSON." }
   if (depth <= 0) return { path: "", message: "Is nested too deeply." }
   if (unique && Array.isArray(value) && value.length > maxUniqueItems) {
     return {

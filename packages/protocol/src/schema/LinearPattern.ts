@@ -111,7 +111,7 @@ class Parser {
 }
 
 const parse = (source: string): Node => {
-  if (source.length > maxLength) throw new UnsupportedPattern(`it has more than ${maxLength} characters`)
+  if (source.length > maxLength) throw new UnsupportedPattern(`it is longer than ${maxLength} characters`)
   return new Parser(source).choice()
 }
 
@@ -271,7 +271,7 @@ const run = (code: ReadonlyArray<Instruction>, start: number, text: string, from
     for (let pc = pending.pop(); pc !== undefined; pc = pending.pop()) {
       if (seen[pc] === at) continue
       seen[pc] = at
-      if (--budget.steps < 0) throw new TooManySteps("the text is too long for its pattern")
+      if (--budget.steps < 0) throw new TooManySteps("the text is too long to match against the pattern")
       const instruction = code[pc]
       if (instruction === undefined || instruction.type === "match") return true
       if (instruction.type === "character") {

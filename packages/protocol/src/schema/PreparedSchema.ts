@@ -149,7 +149,8 @@ export const allow = ({ ofKeys, perObject, steps }: StepLimits): void => {
 const countedPatterns = (patterns: Node): Node =>
   new Proxy(patterns, {
     ownKeys: (target) => {
-      if ((keyBudget.steps -= keySteps) < 0) throw new Error("it has too many property names for the schema's patterns")
+      if ((keyBudget.steps -= keySteps) < 0)
+        throw new Error("it has too many properties to match against the schema's patterns")
       return Reflect.ownKeys(target)
     }
   })
@@ -212,7 +213,8 @@ export const prepare = (
     if (!isNode(value)) return refuse(path, "a schema must be an object or a boolean")
     if (depth > maxDepth) return refuse(path, `nested deeper than ${maxDepth} levels`)
     if (nodes.size >= maxSubschemas) return refuse(path, `more than ${maxSubschemas} subschemas`)
-    if (path !== "" && "$schema" in value && draftOf(value) !== draft) return refuse(path, "mixes two dialects")
+    if (path !== "" && "$schema" in value && draftOf(value) !== draft)
+      return refuse(path, "mixes two JSON Schema dialects")
     const out: Node = {}
     nodes.set(path, out)
     for (const [key, content] of Object.entries(value)) {
@@ -311,7 +313,7 @@ const checkChains = (nodes: ReadonlyMap<string, Node>, lookup: Lookup, maxDepth:
   const visit = (node: Node, path: string, depth: number): number => {
     const known = lengths.get(node)
     if (known === 0) return refuse(path, "refers back to itself without descending into the value")
-    if (depth + (known ?? 0) > maxDepth) return refuse(path, `more than ${maxDepth} steps for one value`)
+    if (depth + (known ?? 0) > maxDepth) return refuse(path, `more than ${maxDepth} references for one value`)
     if (known !== undefined) return known
     lengths.set(node, 0)
     const length = 1 + Math.max(0, ...inPlace(node, lookup).map((next) => visit(next, path, depth + 1)))

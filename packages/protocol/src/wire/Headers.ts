@@ -89,7 +89,7 @@ export const of = (
 }
 
 const differs = (header: string, said: string, body: string): string =>
-  `${header} says ${excerpt(JSON.stringify(said))}, the body ${excerpt(JSON.stringify(body))}`
+  `${header} is ${excerpt(JSON.stringify(said))}, but the body says ${excerpt(JSON.stringify(body))}`
 
 /** Values that look the same encoded and unencoded: most versions, methods and names. */
 const plainest = /^[A-Za-z0-9_./:-]+$/

@@ -129,7 +129,7 @@ export const interrupted = (reason: string): McpError => make(Interrupted, reaso
 export const loopDetected = (message: string): McpError => make(LoopDetected, message)
 /** Creates the error for a client that didn't declare the required capabilities (2026-07-28). */
 export const missingClientCapability = (requiredCapabilities: ClientCapabilities): McpError =>
-  make(MissingClientCapability, `The client did not declare: ${Object.keys(requiredCapabilities).join(", ")}`, {
+  make(MissingClientCapability, `The client does not support ${Object.keys(requiredCapabilities).join(", ")}`, {
     requiredCapabilities
   })
 /** Creates the error for an unsupported revision, with the supported and the requested versions (2026-07-28). */

@@ -70,7 +70,7 @@ describe("Values missing from older revisions", () => {
     assert.deepStrictEqual(answer({ content: [audio] }).write(june), answer({ content: audio }).value)
     assert.throws(
       () => answer({ content: [hello, audio] }).write(june),
-      "MCP 2025-06-18 cannot express a sampled message with several blocks, unless all are text"
+      "MCP 2025-06-18 cannot express a sampling message with several content blocks, unless all are text"
     )
     assert.deepStrictEqual(
       answer({ content: [hello, toolUse] }).write(november),

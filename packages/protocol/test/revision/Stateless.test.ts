@@ -184,7 +184,7 @@ describe("Errors in 2026-07-28", () => {
   it("Error -32021 in 2026-07-28 lists the capabilities a request lacks", () => {
     assert.deepStrictEqual(plain(McpError.missingClientCapability({ elicitation: { url: {} }, roots: {} })), {
       code: -32021,
-      message: "The client did not declare: elicitation, roots",
+      message: "The client does not support elicitation, roots",
       data: { requiredCapabilities: { elicitation: { url: {} }, roots: {} } }
     })
   })
@@ -198,9 +198,9 @@ describe("Errors in 2026-07-28", () => {
   })
 
   it("Error -32020 in 2026-07-28 describes the header mismatch", () => {
-    assert.deepStrictEqual(plain(McpError.headerMismatch("Mcp-Name is a, the body says b")), {
+    assert.deepStrictEqual(plain(McpError.headerMismatch("Mcp-Name is a, but the body says b")), {
       code: -32020,
-      message: "Header mismatch: Mcp-Name is a, the body says b",
+      message: "Header mismatch: Mcp-Name is a, but the body says b",
       data: undefined
     })
   })

@@ -182,7 +182,7 @@ export class SkillsOfServer implements ServerSkills {
   }
 
   private ask(question: SkillQuestion): Effect.Effect<boolean> {
-    return effectOf("the consent option of SkillStore", () => this.parts.options.consent(question)).pipe(
+    return effectOf("SkillStore.consent", () => this.parts.options.consent(question)).pipe(
       // Only `true` approves, because a JavaScript program may return any value.
       Effect.map((answer: unknown) => answer === true),
       Effect.catchCause((cause) =>

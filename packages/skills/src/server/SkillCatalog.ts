@@ -54,7 +54,7 @@ const resourceOf = ({ mimeType, size, uri }: ServedFile, own: Skill["frontmatter
 const nameOf = (uri: string): string => decodeURIComponent(uri.slice(uri.lastIndexOf("/") + 1))
 
 const sees = ({ visible }: SkillSourceOptions, caller: Caller, skill: Skill): boolean =>
-  visible === undefined || checkedBoolean("the visible option of Skills", visible(caller, skill))
+  visible === undefined || checkedBoolean("Skills.visible", visible(caller, skill))
 
 export class Catalog {
   private readonly sources = new Set<SkillSource>()

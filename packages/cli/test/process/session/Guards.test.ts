@@ -97,7 +97,10 @@ describe("effect-mcp --sandbox", () => {
         run(["call", "write", `file=${target}`, ...flags, ...old, "--", ...writing])
       const confined = yield* call("--sandbox")
       assert.strictEqual(confined.code, 1, confined.stderr)
-      assert.match(confined.stderr, /\[sandbox\] The server is confined by (bwrap|node), and can still read your files/)
+      assert.match(
+        confined.stderr,
+        /\[sandbox\] The server is sandboxed by (bwrap|node), but can still read your files/
+      )
       assert.isFalse(yield* exists(target))
       const allowed = yield* call("--sandbox", "--network", "--root", cwd)
       assert.strictEqual(allowed.code, 0, allowed.stderr)

@@ -30,7 +30,7 @@ export const isEventStream = (headers: HttpResponse["headers"]): boolean =>
 const tooLarge = (limit: number) =>
   new TransportError({
     reason: "Overflow",
-    message: `The response is larger than ${limit} bytes: raise the transport's maxMessageBytes`
+    message: `The response is larger than ${limit} bytes. Raise the transport's maxMessageBytes`
   })
 
 const broken = (cause: HttpFailure) =>

@@ -47,7 +47,7 @@ export const parse = (option: string | URL): Effect.Effect<URL, TransportError> 
     ? Effect.succeed(url)
     : Effect.fail(
         refuse(
-          "A URL must not contain a user or password: pass them in the `headers` option, as `authorization: Basic ...`"
+          "The URL must not contain a user or password. Pass them in the `headers` option, as `authorization: Basic ...`"
         )
       )
 }
@@ -66,7 +66,7 @@ export const sendable = (headers: HeadersOption): Effect.Effect<RequestHeaders, 
     // Without the platform's error, which may contain a token.
     catch: () =>
       refuse(
-        "The `headers` option has a name or value that cannot be sent over HTTP: look for line breaks or characters outside Latin-1"
+        "The `headers` option has a name or value that cannot be sent over HTTP. Look for line breaks or characters outside Latin-1"
       )
   })
 

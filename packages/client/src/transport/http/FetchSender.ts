@@ -8,7 +8,7 @@ export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
 
 const messageOf = (cause: unknown): string => {
   if (cause instanceof Error) return cause.message
-  return typeof cause === "string" ? cause : "fetch gave no reason"
+  return typeof cause === "string" ? cause : "unknown reason"
 }
 
 const failure = (cause: unknown): FetchFailure =>

@@ -23,7 +23,8 @@ const describe = ({ body, method, response: { headers, status }, url }: Denial.A
       "Check the path of the URL: an MCP endpoint responds with application/json or text/event-stream."
     )
   }
-  if (status === 0) return `${place} redirects, but this platform hides the target: use the URL of the endpoint itself`
+  if (status === 0)
+    return `${place} redirects, but this platform does not reveal the target. Use the endpoint's final URL`
   const answered = `${place} responded to ${method} with status ${status}`
   if (body === "") return `${answered} and no content`
   const what = status >= 200 && status < 300 ? ", which is not an MCP response" : ""

@@ -57,7 +57,7 @@ type Events = ReadonlyArray<Sse.Event>
 const tooLarge = (limit: number) =>
   new TransportError({
     reason: "Overflow",
-    message: `A message from the server is larger than ${limit} characters: raise the transport's maxMessageBytes`
+    message: `A message from the server is larger than ${limit} characters. Raise the transport's maxMessageBytes`
   })
 
 /** Reads the events of a body, in arrays of events that arrived together. */
@@ -113,7 +113,10 @@ const findEndpoint = Effect.fnUntraced(function* (
     const endpoint = URL.canParse(found.data, url.href) ? new URL(found.data, url) : undefined
     if (endpoint !== undefined && endpoint.origin === url.origin) return [endpoint, some.slice(at + 1)]
     const named = JSON.stringify(found.data.slice(0, 200))
-    return yield* new TransportError({ reason: "Open", message: `Messages are not sent to another origin: ${named}` })
+    return yield* new TransportError({
+      reason: "Open",
+      message: `Refusing to send messages to a different origin: ${named}`
+    })
   }
 })
 
@@ -181,7 +184,7 @@ const post = (
     }),
     Effect.timeoutOrElse({
       duration: timeout,
-      orElse: () => Effect.fail(ExchangeFailure.unanswered("The message was not accepted in time"))
+      orElse: () => Effect.fail(ExchangeFailure.unanswered("Timed out while sending a message"))
     })
   )
 

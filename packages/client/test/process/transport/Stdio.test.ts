@@ -100,7 +100,7 @@ describe("Child process servers", () => {
         const { client } = yield* start({ ...server("noise"), dropped: (reason) => dropped.push(reason) })
         assert.deepStrictEqual((yield* client.callToolByName("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
         assert.strictEqual(textOf(yield* client.callToolByName("answers")), "0")
-        assert.deepStrictEqual(dropped, ["Not a message: Listening on nothing"])
+        assert.deepStrictEqual(dropped, ["Not a JSON-RPC message: Listening on nothing"])
       })
     )
   )

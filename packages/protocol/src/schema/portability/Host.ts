@@ -82,7 +82,7 @@ const rows: { readonly [Id in HostId]: Omit<KnownHost, "id"> } = {
     wireSource: "https://canimcp.dev/client/claude-code",
     limits: [
       {
-        text: "Tool descriptions are cut off after 2048 characters",
+        text: "Truncates tool descriptions after 2048 characters",
         source: "https://github.com/anthropics/claude-code/issues/41593",
         seen: "2026-03-31"
       },

@@ -94,7 +94,7 @@ const rows = {
   },
   "root-condition": {
     subject: "A condition at the root (`if`, `not`, `enum`, `const` or `dependent...`)",
-    mend: "Say it in the description and check it in the handler",
+    mend: "Explain it in the description, and check it in the handler",
     projectable: true,
     evidence: [
       refused("claude-code", issue("anthropics/claude-code", 95504), "2026-09-19"),
@@ -109,7 +109,7 @@ const rows = {
   },
   reference: {
     subject: "A reference into `$defs`",
-    mend: "Write the definition at its place",
+    mend: "Inline the definition",
     projectable: true,
     evidence: [
       misread("vscode", pull("PrefectHQ/fastmcp", 2808), "2026-01-07"),
@@ -129,7 +129,7 @@ const rows = {
     ]
   },
   "broken-reference": {
-    subject: "A reference that leads nowhere",
+    subject: "A reference to a missing definition",
     mend: "Put the definition into `$defs` of the same schema",
     projectable: false,
     evidence: [
@@ -138,7 +138,7 @@ const rows = {
     ]
   },
   dialect: {
-    subject: "A `$schema` of another dialect than 2020-12",
+    subject: "A `$schema` dialect other than 2020-12",
     mend: "Generate the schema for JSON Schema 2020-12",
     projectable: true,
     evidence: [
@@ -173,7 +173,7 @@ const rows = {
   },
   "array-items": {
     subject: "An array without `items`",
-    mend: "Say what the array contains",
+    mend: "Describe the array's items",
     projectable: true,
     evidence: [
       refused("openai", issue("digitalocean-labs/mcp-digitalocean", 265), "2026-02-14"),
@@ -182,7 +182,7 @@ const rows = {
   },
   "type-list": {
     subject: "A list as `type`",
-    mend: "Use `anyOf` with one type each",
+    mend: "Use `anyOf` with one type in each branch",
     projectable: true,
     evidence: [
       refused("gemini", issue("rikkahub/rikkahub", 1435), "2026-07-03"),
@@ -230,7 +230,7 @@ const rows = {
   },
   "boolean-schema": {
     subject: "`true` or `false` as a schema",
-    mend: "Say which values are allowed",
+    mend: "List the allowed values",
     projectable: true,
     evidence: [misread("codex", codexSchema, "2026-11-28")]
   },
@@ -241,8 +241,8 @@ const rows = {
     evidence: [misread("codex", codexSchema, "2026-11-28")]
   },
   "unknown-keyword": {
-    subject: "A keyword that Gemini does not know",
-    mend: "Say it in the description and check it in the handler",
+    subject: "A keyword that Gemini does not support",
+    mend: "Explain it in the description, and check it in the handler",
     projectable: true,
     evidence: [
       refused("gemini", pull("zendev-sh/goai", 108), "2026-06-20"),
@@ -251,20 +251,20 @@ const rows = {
     ]
   },
   format: {
-    subject: "A `format` other than a date and time",
-    mend: "Say it in the description",
+    subject: "A `format` other than `date-time`",
+    mend: "Explain it in the description",
     projectable: true,
     evidence: [refused("gemini", issue("hideya/langchain-mcp-tools-ts", 36), "2025-06-17")]
   },
   condition: {
     subject: "A condition below the root (`if`, `not` or `dependent...`)",
-    mend: "Say it in the description and check it in the handler",
+    mend: "Explain it in the description, and check it in the handler",
     projectable: false,
     evidence: [ignored("openai", effectOpenAi, "2026-11-28"), ignored("codex", codexSchema, "2026-11-28")]
   },
   pattern: {
     subject: "A `pattern` with lookaround, a back reference or a named group",
-    mend: "Use a simpler pattern, and say the rest in the description",
+    mend: "Use a simpler pattern, and describe the rest in the description",
     projectable: true,
     evidence: [
       refused("openai", issue("Dokploy/mcp", 45), "2026-05-25"),
@@ -272,13 +272,14 @@ const rows = {
     ]
   },
   depth: {
-    subject: "A schema of more than ten levels",
-    mend: "Make the input flatter, or pass a part as JSON text",
+    subject: "A schema with more than ten levels",
+    mend: "Flatten the input, or pass a part as JSON text",
     projectable: false,
     evidence: [ignored("openai", strictOpenAi, "2026-04-30")]
   },
   "property-name": {
-    subject: "A property name with other characters than letters, digits, `_`, `.` and `-`, or more than 64 of them",
+    subject:
+      "A property name longer than 64 characters, or with characters other than letters, digits, `_`, `.` and `-`",
     mend: "Rename the property",
     projectable: true,
     evidence: [
@@ -287,7 +288,7 @@ const rows = {
     ]
   },
   "tool-name": {
-    subject: "A tool name with other characters than letters, digits, `_` and `-`, or more than 64 of them",
+    subject: "A tool name longer than 64 characters, or with characters other than letters, digits, `_` and `-`",
     mend: "Rename the tool",
     projectable: false,
     evidence: [
@@ -298,7 +299,7 @@ const rows = {
     ]
   },
   description: {
-    subject: "A tool description of more than 1024 characters",
+    subject: "A tool description longer than 1024 characters",
     mend: "Shorten it, and move details into the properties' descriptions",
     projectable: false,
     evidence: [

@@ -246,6 +246,6 @@ const formWords = (forms: ReadonlyArray<Form>, tag: string | undefined): string 
   if (forms.length < 2) return undefined
   const words = forms.map((form) => wordsOf(form, ownOf(form, forms, tag), tag))
   return tag === undefined
-    ? `Give one of these sets of properties: ${[...new Set(words)].join("; ")}.`
+    ? `Pass one of these sets of properties: ${[...new Set(words)].join("; ")}.`
     : `Give ${[...new Set(words)].join("; or ")}.`
 }

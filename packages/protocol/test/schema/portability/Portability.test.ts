@@ -128,7 +128,7 @@ describe("A projected union", () => {
         line: { type: "integer", description: "Only used with path." },
         href: { type: "string" }
       },
-      description: "Give one of these sets of properties: path, line; href."
+      description: "Pass one of these sets of properties: path, line; href."
     })
   })
 
@@ -169,7 +169,7 @@ describe("An obstacle that remains", () => {
     assert.deepStrictEqual(
       left.map((obstacle) => Portability.describe(obstacle)),
       [
-        "name: A tool name with other characters than letters, digits, `_` and `-`, or more than 64 of them is refused by Claude Desktop, Anthropic's API, Claude Code and Cursor. Rename the tool.",
+        "name: A tool name longer than 64 characters, or with characters other than letters, digits, `_` and `-` is refused by Claude Desktop, Anthropic's API, Claude Code and Cursor. Rename the tool.",
         "inputSchema /properties/x: A value of any type is misread by Codex. Give it a type, or pass it as JSON text."
       ]
     )
