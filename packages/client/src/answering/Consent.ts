@@ -107,9 +107,6 @@ export const allow: Policy = { ask: () => Effect.succeed(true), audit: () => Eff
 /** The consent policy. Allows everything by default. */
 export const Consent = Context.Reference<Policy>("@effect-mcp/client/Consent", { defaultValue: () => allow })
 
-/** Allows everything and keeps no record. This is the default. */
-export const layerAllow: Layer.Layer<never> = Layer.succeed(Consent, allow)
-
 /** Denies every action. Suitable for clients that only list features, read resources and get prompts. */
 export const layerDeny: Layer.Layer<never> = Layer.succeed(Consent, { ...allow, ask: () => Effect.succeed(false) })
 

@@ -62,7 +62,7 @@ export const isForeign = ({ cause }: Closed): boolean =>
   cause?.reason === "Status" && statuses.isForeign(cause.status ?? 0)
 
 /** Returns the server's name and version from a result's `_meta`, or "unknown" if they are missing. */
-export const serverInfoOf = (wire: unknown): Implementation => {
+const serverInfoOf = (wire: unknown): Implementation => {
   const meta = isJsonObject(wire) ? wire._meta : undefined
   const info = isJsonObject(meta) ? meta[Meta.serverInfo] : undefined
   return isImplementation(info) ? info : { name: "unknown", version: "" }

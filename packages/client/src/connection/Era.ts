@@ -18,7 +18,7 @@ export interface SendOptions extends CallOptions {
 }
 
 /** An open subscription: the server's grant, and an effect that completes when the server or the connection ends it. */
-export interface Listened {
+interface Listened {
   readonly granted: JsonObject
   readonly ended: Effect.Effect<Closed>
 }

@@ -38,7 +38,7 @@ export interface Options<E> extends QuestionAnswers {
 }
 
 /** The final result. `retried` means that it depends on answers and must not be cached. */
-export interface Final {
+interface Final {
   readonly wire: unknown
   readonly retried: boolean
 }

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { sizeOf } from "../internal/sizeOf.ts"
 
 /** Default maximum number of cached results. */
-export const defaultCapacity = 256
+const defaultCapacity = 256
 /** Default maximum size of all cached results in bytes. */
 export const defaultBytes = 32 * 1024 * 1024
 

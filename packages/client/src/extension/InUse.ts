@@ -16,7 +16,7 @@ import type { OutgoingRequest, ExtensionPart, BoundQuestion, ResultHandler } fro
 import { OtherResult } from "./OtherResult.ts"
 
 /** Negotiated values that extensions need. */
-export interface Agreed {
+interface Agreed {
   readonly revision: Revision.Revision
   readonly serverCapabilities: ServerCapabilities
 }

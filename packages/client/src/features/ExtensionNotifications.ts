@@ -32,7 +32,7 @@ export interface Options {
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
 
-export interface NotificationInbox {
+interface NotificationInbox {
   /** Queues a notification for its extension's handler. Called by the reader. */
   readonly handle: (owner: ExtensionPart, notification: JsonRpc.Notification) => void
   /** Decodes a notification's params. */

@@ -19,7 +19,7 @@ export interface Options {
 }
 
 /** A request or a subscription that can be tried on several connections. */
-export interface RetriableRequest<A, R> {
+interface RetriableRequest<A, R> {
   readonly attempt: (connection: Connection) => Effect.Effect<A, ClientError, R>
   /** True if the server may act on it twice. */
   readonly safe: boolean

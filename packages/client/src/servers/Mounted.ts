@@ -24,7 +24,7 @@ import type { Supervised } from "./Supervisor.ts"
 /** The merged lists whose items have names. */
 export type NamedLists = { readonly [N in NamedList]: MergedList<Item<N>> }
 
-export interface Mountable extends NamedLists {
+interface Mountable extends NamedLists {
   readonly servers: ReadonlyArray<Supervised>
   /** How long a list waits for a server. */
   readonly patience: Duration.Input

@@ -72,7 +72,7 @@ export type Handlers<X extends Any> = Member<"requests", RequestHandlers<X["requ
     readonly rateLimit?: number | undefined
   }
 
-export type SettingsOf<X extends Any> = X["serverSettings"] extends { readonly decode: (wire: unknown) => infer D }
+type SettingsOf<X extends Any> = X["serverSettings"] extends { readonly decode: (wire: unknown) => infer D }
   ? D extends Effect.Effect<infer SS, infer _E, infer _R>
     ? SS
     : never

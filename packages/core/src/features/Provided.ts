@@ -22,7 +22,7 @@ export interface Provision {
 type Services = ReadonlyMap<string, unknown>
 
 /** Keyed by marker, because a marker rejects all property access. */
-export const provisions = new WeakMap<object, Provision>()
+const provisions = new WeakMap<object, Provision>()
 
 /** Stands in for the service in a layer. Using it outside a handler is a defect that names the service. */
 export const marker = (provision: Provision): object => {

@@ -19,7 +19,7 @@ export interface Bounds {
 export const boundsOf = (total: number, share: number): Bounds => ({ total, perCaller: Math.ceil(total * share) })
 
 /** The limit that was exceeded. */
-export type Exceeded = keyof Bounds
+type Exceeded = keyof Bounds
 
 /** A caller, as identified by `callerKey`. Empty or `undefined` if neither its principal nor its address is known. */
 type Key = string | undefined

@@ -182,7 +182,7 @@ export const server = <A, E, R>(
   })
 
 /** Describes a task run for its span. */
-export interface TaskRun {
+interface TaskRun {
   readonly tool: string
   /** Returns the ID to display. If knowing the task ID grants access, this is a different ID. */
   readonly id: () => string

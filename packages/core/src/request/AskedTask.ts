@@ -14,7 +14,7 @@ import * as Fiber from "effect/Fiber"
 import type { Peer, RequestError, RequestOptions } from "../peer/Peer.ts"
 
 /** A question and the client that runs it. */
-export interface TaskQuestion {
+interface TaskQuestion {
   readonly peer: Peer
   readonly method: string
   readonly params: JsonRpc.Params | undefined

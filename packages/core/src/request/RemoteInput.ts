@@ -24,7 +24,7 @@ import {
 import { missingCapability } from "./question.ts"
 
 /** Options for `remote`. */
-export interface RemoteOptions extends ClientDeclaration {
+interface RemoteOptions extends ClientDeclaration {
   readonly peer: Peer
   /** The request whose handler asks, or `undefined` for a question that isn't related to a request. */
   readonly relatedTo: Pick<ReceivedRequest, "asked" | "request"> | undefined

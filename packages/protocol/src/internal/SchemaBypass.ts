@@ -10,7 +10,7 @@ import type * as Schema from "effect/Schema"
 export const none: unique symbol = Symbol("@effect-mcp/protocol/SchemaBypass/none")
 
 /** Both directions of a codec. Each function returns its result or `none`. */
-export interface Bypass {
+interface Bypass {
   readonly decode: (wire: unknown) => unknown
   readonly encode: (value: unknown) => unknown
 }

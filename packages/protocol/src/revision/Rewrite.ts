@@ -11,7 +11,7 @@ import { isJsonObject, type JsonObject } from "../model/Shape.ts"
 import type { Version } from "./types.ts"
 
 /** Called if the revision cannot express the value. `what` completes "cannot express ". */
-export type Refuse = (what: string) => void
+type Refuse = (what: string) => void
 
 /**
  * Defines how a value is encoded for revisions that don't support it: omitted, as text, in another form, or rejected.

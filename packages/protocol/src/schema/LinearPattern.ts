@@ -9,7 +9,7 @@
 export class UnsupportedPattern extends Error {}
 
 /** Thrown if a validation has used up its steps. */
-export class TooManySteps extends Error {}
+class TooManySteps extends Error {}
 
 type Test = (character: string) => boolean
 type Node =

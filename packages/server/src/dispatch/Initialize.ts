@@ -26,7 +26,7 @@ const sessionless = (answer: InitializeResult): InitializeResult => ({
 })
 
 /** The caller and connection for an `initialize`. */
-export interface InitializeCaller extends NegotiatedSession {
+interface InitializeCaller extends NegotiatedSession {
   readonly principal: Principal["Service"]
   readonly connection: RequestConnection
   /** The client's network address, or `undefined` if unknown. */

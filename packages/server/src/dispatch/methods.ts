@@ -32,13 +32,13 @@ import { type ServerInfo, supportedVersions } from "./ServerInfo.ts"
 import { listen } from "./SubscriptionsListen.ts"
 
 type Requests = Method.ClientRequests
-export type MethodHandler<M extends keyof Requests> = (
+type MethodHandler<M extends keyof Requests> = (
   params: Requests[M]["params"],
   request: ServerRequest
 ) => Effect.Effect<Requests[M]["result"], McpError.McpError, RequestServices>
 
 /** How the server answers one method. */
-export interface MethodRow<M extends keyof Requests> {
+interface MethodRow<M extends keyof Requests> {
   readonly handle: MethodHandler<M>
   /**
    * The `caching` option whose hint the result carries. The result of reading a resource has the resource's own hint.

@@ -28,7 +28,7 @@ import { during } from "./mounting.ts"
 import { Registry } from "./Registry.ts"
 
 /** An extension's part, together with the extension. */
-export interface Owned<Part> {
+interface Owned<Part> {
   readonly extension: ExtensionEntry
   readonly part: Part
 }

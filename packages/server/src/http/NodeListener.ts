@@ -299,7 +299,7 @@ export interface Built {
 }
 
 /** A listener that is being built. `dispose` interrupts the build. */
-export interface Building extends Pick<Built, "close" | "dispose"> {
+interface Building extends Pick<Built, "close" | "dispose"> {
   readonly listener: Promise<Listener>
 }
 

@@ -36,7 +36,7 @@ export interface OpenTask {
   readonly facts: Pick<Facts, "clientInfo" | "principal" | "revision" | "sessionId"> | undefined
 }
 
-export interface TaskCounts {
+interface TaskCounts {
   readonly running: number
   readonly asking: number
   readonly sleeping: number

@@ -19,7 +19,7 @@ interface Emitter {
   off(event: string, listener: Listener): unknown
 }
 /** The members of a Readable that this module uses. */
-export interface Readable extends Emitter {
+interface Readable extends Emitter {
   readonly pause: () => unknown
   readonly resume: () => unknown
   readonly readableEnded: boolean

@@ -25,7 +25,7 @@ export interface ContractOptions {
   readonly principal?: Principal["Service"] | undefined
 }
 
-export interface ContractSource {
+interface ContractSource {
   readonly name: string
   readonly instructions: string | undefined
   /** Settings for extensions that have no layer. */

@@ -24,7 +24,7 @@ const isSchema = (value: unknown): value is JsonObject | boolean => typeof value
 const maxVisits = 200_000
 
 /** How a reference can be used. */
-export type ReferenceKind = "plain" | "recursive" | "broken"
+type ReferenceKind = "plain" | "recursive" | "broken"
 
 export class References {
   private readonly root: JsonObject

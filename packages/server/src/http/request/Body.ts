@@ -22,7 +22,7 @@ const unread = refuse(400, McpError.parseError("Parse error: the body could not 
 export type Read = Uint8Array | "TooLarge" | "Gone"
 
 /** Called with the length of each part that arrives. Returns false if the body was cut off and the rest should be dropped. */
-export type OnPart = (length: number) => boolean
+type OnPart = (length: number) => boolean
 
 /** Collects the parts of a body, up to a limit. */
 class Parts {

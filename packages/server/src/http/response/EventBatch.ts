@@ -7,7 +7,7 @@
 export const batchSize = 64 * 1024
 
 /** An event that was sent. */
-export interface NumberedEvent {
+interface NumberedEvent {
   /** Position in its stream: from 0, without gaps. */
   readonly seq: number
   /** The complete event as written, including its `id` field. */

@@ -46,7 +46,7 @@ export interface SessionEntry {
 }
 
 /** A limit that a caller has reached. */
-export interface Reached {
+interface Reached {
   readonly limit: number
   readonly what: string
 }
