@@ -30,7 +30,7 @@ export interface Options {
   /** True to report changes to the page's size to the host. Default true. */
   readonly autoSize?: boolean
   /**
-   * True to apply the host's theme to the page: `color-scheme`, the attribute `data-theme`, the host's CSS variables and fonts. Default
+   * True to apply the host's theme to the page: `color-scheme`, the `data-theme` attribute, the host's CSS variables and fonts. Default
    * true.
    */
   readonly autoTheme?: boolean

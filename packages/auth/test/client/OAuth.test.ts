@@ -77,7 +77,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A login at a server without TLS is rejected with a reason", () =>
+  it.effect("A login to a server without TLS is rejected with a reason", () =>
     Effect.gen(function* () {
       const world = World.make({ intercept: () => new Response("", { status: 401 }) })
       const client = yield* newClient(world)

@@ -1,5 +1,5 @@
 /**
- * Calls a program's callbacks safely and reports failures that have no answer to carry them. A callback may throw, reject, or throw a value
+ * Calls a program's callbacks safely and reports failures that cannot be sent in a response. A callback may throw, reject, or throw a value
  * whose members throw.
  */
 

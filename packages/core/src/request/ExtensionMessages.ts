@@ -69,8 +69,7 @@ export const declared = <CS>(
     if (settings === undefined) return Effect.succeedNone
     return Effect.mapBoth(extension.clientSettings.decode(settings), {
       onSuccess: Option.some,
-      onFailure: ({ message }) =>
-        McpError.invalidParams(`Invalid settings of the extension ${extension.id}: ${message}`)
+      onFailure: ({ message }) => McpError.invalidParams(`Invalid settings for extension ${extension.id}: ${message}`)
     })
   })
 

@@ -5,7 +5,7 @@ import { Effect, Layer, Option } from "effect"
 import { Meter } from "./meter.ts"
 
 /**
- * Charges 1 for each tool call of a client with a budget, and rejects calls
+ * Charges 1 for each tool call by a client with a budget, and rejects calls
  * beyond it. All callers share the total.
  */
 export const meter = Layer.suspend(() => {

@@ -5,7 +5,7 @@ import type { HttpEvent, TargetRequest } from "../target/Target.ts"
 import { sessionHeader } from "../play/Receiver.ts"
 import { Conversation, type Options } from "./Conversation.ts"
 
-/** Called with what comes in response to one request. */
+/** Called with each message received in response to a request. */
 export interface Exchanged {
   readonly receive: (event: HttpEvent) => void
   /** The client closed the connection. */

@@ -15,6 +15,6 @@ export interface Origin extends ByteAccount, LogPayer, Account {
   readonly connection?: RequestConnection | undefined
   /** True if all messages on the connection come from one client. Default false. */
   readonly duplex?: boolean | undefined
-  /** Called when the request has passed all checks before its handler. */
+  /** Called once the request has passed every check, right before its handler runs. */
   readonly admitted?: (() => void) | undefined
 }

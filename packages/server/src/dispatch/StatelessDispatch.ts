@@ -33,7 +33,7 @@ export interface DispatchOptions {
   readonly isGivenUp?: (() => boolean) | undefined
   /** Completes when the endpoint is about to stop. Subscriptions then end with their result. By default it never completes. */
   readonly closing?: Effect.Effect<void> | undefined
-  /** Called when the request has passed all checks before its handler. */
+  /** Called once the request has passed every check, right before its handler runs. */
   readonly admitted?: (() => void) | undefined
   /** Context of the fiber that will run the effect immediately. A request that does not wait is then answered within the call. */
   readonly base?: Context.Context<never> | undefined

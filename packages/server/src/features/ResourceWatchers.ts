@@ -64,7 +64,7 @@ export const make = Effect.fnUntraced(function* (
         return Stream.runForEachArray(stream, () => notifyAll(key.uri, subscriptions)).pipe(
           Effect.tapCause((cause) =>
             Cause.hasDies(cause)
-              ? Effect.andThen(forget, Effect.logError(`The watcher of ${key.uri} died`, cause))
+              ? Effect.andThen(forget, Effect.logError(`The watcher for ${key.uri} failed`, cause))
               : Effect.void
           ),
           // A subscription made after the resource was removed and registered again gets the new watcher.

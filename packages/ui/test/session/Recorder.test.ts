@@ -67,7 +67,7 @@ describe("WireRecorder", () => {
     assert.strictEqual(board.state.wire[0]?.kind, "result")
   })
 
-  it("A finding of an earlier connection is not added again", () => {
+  it("A finding from an earlier connection is not added again", () => {
     const { board } = recording()
     const finding = { key: "k", rule: "r", level: "MUST", text: "", detail: "", at: 0 }
     board.finding({ ...finding, revision: "2025-11-25" })
