@@ -326,5 +326,12 @@ export const faults: ReadonlyArray<Fault> = [
     from: "...(options?.view === undefined ? undefined : { view: options.view })",
     to: "",
     test: host
+  },
+  {
+    name: "a view reaches the user's own services",
+    file: "packages/apps/src/host/ViewResource.ts",
+    test: "packages/apps/test/host/local-origins.test.ts",
+    from: "return { ...ui, csp: withoutLocal(csp) }",
+    to: "return ui"
   }
 ]

@@ -18,3 +18,29 @@ export const lists = ["connectDomains", "resourceDomains", "frameDomains", "base
 /** Returns the policy entries that are not origins. */
 export const malformed = (csp: Csp): ReadonlyArray<string> =>
   lists.flatMap((list) => (csp[list] ?? []).filter((origin) => !isOrigin(origin)))
+
+/** Addresses of this machine, of private networks and of link-local services, such as a cloud's metadata. */
+const localAddress = /^(?:0|10|127)\.|^169\.254\.|^172\.(?:1[6-9]|2\d|3[01])\.|^192\.168\./
+
+/**
+ * True if an origin is on this machine or in a private network, by its name or address. A public name with a private address is not found.
+ * Browsers read addresses such as `127.1` and `0x7f.1`, too.
+ */
+export const isLocal = (origin: string): boolean => {
+  const plain = origin.replace("://*.", "://").replace(/:\*\/?$/, "")
+  if (!URL.canParse(plain)) return true
+  const { hostname } = new URL(plain)
+  const isAddress = /^\d+\.\d+\.\d+\.\d+$/.test(hostname)
+  return /(?:^|\.)localhost$/.test(hostname) || hostname.startsWith("[") || (isAddress && localAddress.test(hostname))
+}
+
+/** Returns a policy's local origins, each once. */
+export const localOrigins = (csp: Csp): ReadonlyArray<string> => [
+  ...new Set(lists.flatMap((list) => (csp[list] ?? []).filter((origin) => isOrigin(origin) && isLocal(origin))))
+]
+
+/** Returns the policy without local origins. */
+export const withoutLocal = (csp: Csp): Csp =>
+  Object.fromEntries(
+    lists.flatMap((list) => (csp[list] === undefined ? [] : [[list, csp[list].filter((origin) => !isLocal(origin))]]))
+  )

@@ -73,7 +73,7 @@ export const make = Effect.fnUntraced(function* (
   )
   return {
     modelTools: Effect.map(tools, (tools) => tools.filter((tool) => isFor("model", tool))),
-    read: (view) => read(client, view, limits.htmlLength),
+    read: (view) => read(client, view, { maxLength: limits.htmlLength, allowLocal: options.allowLocal }),
     open: (opening) => open({ client, consent, limits, options, tools }, opening)
   }
 })

@@ -47,6 +47,11 @@ export interface Options {
   readonly download?: ((file: SavedFile, view: string) => Effect.Effect<void, unknown>) | undefined
   /** Changes the display mode and returns the mode that the view now has. Only called with a mode that the view supports. */
   readonly changeMode?: ((mode: DisplayMode, view: string) => Effect.Effect<DisplayMode>) | undefined
+  /**
+   * Decides whether a view may reach the origins on this machine or in a private network that its policy names. Only `true` allows them.
+   * Default: it may not, because a server elsewhere could use a view to reach the user's own services.
+   */
+  readonly allowLocal?: ((origins: ReadonlyArray<string>, view: string) => Effect.Effect<boolean>) | undefined
   /** Called when the size of a view's content changes. */
   readonly resized?: ((size: Size, view: string) => Effect.Effect<void>) | undefined
   /** Called with each log message from a view. */

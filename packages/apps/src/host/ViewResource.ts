@@ -8,8 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Base64 from "effect/encoding/Base64"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import { malformed } from "../contract/Origins.ts"
+import { localOrigins, malformed, withoutLocal } from "../contract/Origins.ts"
 import { mimeType, type ResourceUi, resourceUi, viewUri } from "../contract/UiExtension.ts"
+import { called, type Options } from "./Handlers.ts"
 
 /** The tool has no view, or the server's resource is not a view that a host can show. */
 export class ViewUnavailable extends Data.TaggedError("ViewUnavailable")<{ readonly message: string }> {}
@@ -42,14 +43,35 @@ const listedUi = (client: Client, uri: string): Effect.Effect<ResourceUi, Client
     (found) => (found._tag === "Some" ? resourceUi(found.value) : undefined) ?? {}
   )
 
+/** Returns the metadata without local origins, unless the host allows them. */
+const confined = Effect.fnUntraced(function* (
+  uri: string,
+  ui: ResourceUi,
+  allowLocal: Options["allowLocal"]
+): Effect.fn.Return<ResourceUi> {
+  const { csp = {} } = ui
+  const local = localOrigins(csp)
+  if (local.length === 0) return ui
+  const allowed: unknown =
+    allowLocal !== undefined &&
+    (yield* Effect.catchCause(
+      called(() => allowLocal(local, uri)),
+      (cause) =>
+        Effect.as(Effect.logError("Asking about a view's local origins failed, so they are not allowed", cause), false)
+    ))
+  if (allowed === true) return ui
+  yield* Effect.logWarning(`The view ${uri} may not reach origins on this machine or in a private network`, local)
+  return { ...ui, csp: withoutLocal(csp) }
+})
+
 /**
  * Reads a tool's view, or the view at a URI. Metadata in the contents takes precedence over metadata in the list. Policy entries that
- * are not origins are removed, with a warning in the log.
+ * are not origins are removed, with a warning in the log, and so are local origins that the host does not allow.
  */
 export const read = Effect.fnUntraced(function* (
   client: Client,
   view: Tool | string,
-  maxLength: number
+  { allowLocal, maxLength }: Pick<Options, "allowLocal"> & { readonly maxLength: number }
 ): Effect.fn.Return<ViewResource, ViewUnavailable | ClientError> {
   const uri = typeof view === "string" ? view : viewUri(view)
   if (uri === undefined)
@@ -66,5 +88,5 @@ export const read = Effect.fnUntraced(function* (
   const wrong = malformed(ui.csp ?? {})
   if (wrong.length > 0)
     yield* Effect.logWarning(`Ignored entries in the content security policy of ${uri} that are not origins`, wrong)
-  return { ...ui, uri, html }
+  return { ...(yield* confined(uri, ui, allowLocal)), uri, html }
 })

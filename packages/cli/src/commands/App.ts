@@ -3,10 +3,13 @@ import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import * as Command from "effect/cli/Command"
 import * as Argument from "effect/cli/Argument"
 import * as Flag from "effect/cli/Flag"
+import * as Prompt from "effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import { assemble, orUsage } from "../terminal/Arguments.ts"
 import { usage } from "../terminal/Exit.ts"
 import * as Session from "../session/Session.ts"
+import type { Settings } from "../target/Settings.ts"
+import type { Output } from "../terminal/Output.ts"
 import { safe, safeLine } from "../terminal/Style.ts"
 import { all, assignments, noSuchTool } from "./Shared.ts"
 
@@ -21,6 +24,15 @@ const modules = Effect.promise(() =>
 
 const textOf = (content: ReadonlyArray<ContentBlock>): string =>
   content.map((block) => (block.type === "text" ? block.text : `(${block.type})`)).join(" ")
+
+/** Asks whether a view may reach origins on this machine, unless `--yes` is set. Without a terminal, it may not. */
+const confirmed = (output: Output["Service"], { yes }: Pick<Settings, "yes">, origins: string) => {
+  if (yes || !output.canAsk) return Effect.succeed(yes)
+  const message = `The view wants to reach ${safeLine(origins)}. Allow it?`
+  return output.exclusive(() =>
+    Effect.catchTag(Prompt.run(Prompt.Confirm({ message, initial: false })), "QuitError", () => Effect.succeed(false))
+  )
+}
 
 export const app = Command.make(
   "app",
@@ -37,7 +49,8 @@ export const app = Command.make(
   ({ port, view, words }) =>
     Effect.flatMap(modules, ([LocalPage, UiExtension, AppHost]) =>
       Session.use(
-        Effect.fnUntraced(function* ({ client, output }) {
+        Effect.fnUntraced(function* ({ client, output, settings }) {
+          const terminal = yield* Effect.context<Prompt.Environment>()
           const listed = yield* all(client.listTools)
           const isUri = view.startsWith("ui://")
           const tool = listed.find((tool) => (isUri ? UiExtension.viewUri(tool) === view : tool.name === view))
@@ -53,6 +66,7 @@ export const app = Command.make(
             arguments: yield* orUsage(assemble(words, tool?.inputSchema ?? { type: "object" }, {})),
             host: {
               hostInfo: { name: "effect-mcp", version: Session.version },
+              allowLocal: (origins) => Effect.provideContext(confirmed(output, settings, origins.join(" ")), terminal),
               openLink: (url) => note(`[view] opens ${url}`),
               sendMessage: (content) => note(`[view] says ${textOf(content)}`),
               updateModelContext: (context) => note(`[view] tells the model ${JSON.stringify(context)}`),

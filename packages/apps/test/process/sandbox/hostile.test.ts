@@ -167,13 +167,24 @@ describe("Hostile views", needsChromium, () => {
     )
   }
 
+  it.live("A view that declares an origin on this machine does not reach it, unless the host allows it", () =>
+    Effect.gen(function* () {
+      const { origin, visits } = yield* otherOrigin
+      const script = "return fetch(other + '/fetch').then(() => 'reached', () => 'blocked')"
+      const { until } = yield* openHostile(pageOf(script, origin), { connectDomains: [origin] })
+      assert.strictEqual(logged(yield* until((passed) => logged(passed) !== undefined)), "blocked")
+      assert.deepStrictEqual(visits, [])
+    }).pipe(Effect.scoped)
+  )
+
   it.live(
     "A view reaches the origins that it declares",
     () =>
       Effect.gen(function* () {
         const { origin, visits } = yield* otherOrigin
         const script = "return (await fetch(other + '/fetch')).text()"
-        const { until } = yield* openHostile(pageOf(script, origin), { connectDomains: [origin] })
+        const allowLocal = () => Effect.succeed(true)
+        const { until } = yield* openHostile(pageOf(script, origin), { connectDomains: [origin] }, { allowLocal })
         assert.strictEqual(logged(yield* until((passed) => logged(passed) !== undefined)), "reached")
         assert.deepStrictEqual(visits, ["/fetch"])
       }).pipe(Effect.scoped),
