@@ -96,6 +96,17 @@ export const unknownParams = (given: JsonObject, { era }: Revision): JsonObject 
   return Object.keys(meta).length === 0 ? sent : { ...sent, _meta: meta }
 }
 
+/** Methods of `sameInBothEras` whose results must say how fresh they are, in 2026-07-28 only. */
+const cacheable: ReadonlySet<string> = new Set(["skills/list", "skills/get", "resources/directory/read"])
+
+/** Adds or removes the hint, as the downstream era expects. Without a hint from the server, a result is private and immediately stale. */
+const hinted = (method: string, result: JsonObject, upstream: Revision, downstream: Revision): JsonObject => {
+  if (upstream.era === downstream.era || !cacheable.has(method)) return result
+  if (downstream.era === "stateless") return { ttlMs: 0, cacheScope: "private", ...result }
+  const { cacheScope: _scope, ttlMs: _ttl, ...rest } = result
+  return rest
+}
+
 /** Converts a result in the upstream server's wire form. Only 2026-07-28 has result types (`resultType`). */
 export const result = (
   method: string,
@@ -112,7 +123,8 @@ export const result = (
     return Effect.fail(McpError.internalError(`${message}, which ${downstream.version} does not have`))
   }
   const unmarked = upstream.era === "stateless" ? ResultType.unmarked(wire) : wire
-  return Effect.succeed(EncodedResult.relayed(type, isJsonObject(unmarked) ? unmarked : {}))
+  const sent = hinted(method, isJsonObject(unmarked) ? unmarked : {}, upstream, downstream)
+  return Effect.succeed(EncodedResult.relayed(type, sent))
 }
 
 /** True if an invalid result has a type that an extension adds. */

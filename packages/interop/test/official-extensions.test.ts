@@ -54,12 +54,11 @@ const { get, list, readDirectory } = SkillsExtension.requests
 /** Everything that a host reads of skills. */
 const skillsOf = (client: McpClient.Client) =>
   Effect.gen(function* () {
-    const { skills } = yield* client.request(list, {})
     return {
       settings: yield* client.serverSettings(SkillsExtension),
-      skills,
-      one: (yield* client.request(get, { uri: `${root}/SKILL.md` })).skill,
-      directory: (yield* client.request(readDirectory, { uri: root })).resources,
+      list: yield* client.request(list, {}),
+      one: yield* client.request(get, { uri: `${root}/SKILL.md` }),
+      directory: yield* client.request(readDirectory, { uri: root }),
       files: yield* Effect.forEach(["SKILL.md", "policy.md", "pixel.bin"], (file) =>
         Effect.map(client.readResource(`${root}/${file}`), ({ contents }) => contents)
       )
@@ -93,7 +92,10 @@ describe.each(Revision.all.flatMap((downstream) => Revision.all.map((upstream) =
       Effect.scoped(
         Effect.gen(function* () {
           const direct = yield* skillsOf(yield* connect(downstream))
-          assert.strictEqual(direct.skills.length, 1)
+          assert.strictEqual(direct.list.skills.length, 1)
+          const hint = downstream.era === "stateless" ? [0, "private"] : [undefined, undefined]
+          for (const { cacheScope, ttlMs } of [direct.list, direct.one, direct.directory])
+            assert.deepStrictEqual([ttlMs, cacheScope], hint)
           assert.deepStrictEqual(yield* skillsOf(yield* connect(downstream, upstream)), direct)
         })
       )
