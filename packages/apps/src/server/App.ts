@@ -11,9 +11,11 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { lists, malformed } from "../contract/Origins.ts"
+import type { OutputOf } from "../view/types.ts"
 import { type Csp, flatUriKey, mimeType, type Permissions, shows, UiExtension } from "../contract/UiExtension.ts"
 import { htmlOf, type PageSource } from "./Page.ts"
 
@@ -23,7 +25,7 @@ export type { PageSource } from "./Page.ts"
 export type NamedTool = string | { readonly name: string }
 
 /** A view: its page, and everything that the page needs. */
-export type Options = PageSource & {
+export type Options<T extends NamedTool = NamedTool> = PageSource & {
   /** URI of the view's resource. Must start with `ui://`. Default: `ui://` and the name of the first tool. */
   readonly uri?: string | undefined
   /** Name to show in user interfaces. Default: the URI without its scheme. */
@@ -39,6 +41,11 @@ export type Options = PageSource & {
   readonly domain?: string | undefined
   /** True if views may also call these tools. Default true. */
   readonly callableByViews?: boolean | undefined
+  /**
+   * Returns the text for clients without MCP Apps, from the tool's structured output. It replaces the content of successful calls. If it
+   * fails, the failure is logged and the content stays. Default: the content that the tool returns.
+   */
+  readonly text?: ((data: OutputOf<NoInfer<T>>) => string) | undefined
   /** How long hosts may cache the page (since 2026-07-28). Default: it is immediately stale and private. */
   readonly cache?: CacheHint | undefined
 }
@@ -59,7 +66,12 @@ const defined = (fields: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
 /** Returns the policy in the formats of the extension and of ChatGPT. Always includes the two lists that hosts require. */
-const metaOf = ({ csp = {}, domain, permissions, prefersBorder }: Options): JsonObject => {
+const metaOf = ({
+  csp = {},
+  domain,
+  permissions,
+  prefersBorder
+}: Pick<Options, "csp" | "domain" | "permissions" | "prefersBorder">): JsonObject => {
   const full = { connectDomains: [], resourceDomains: [], ...csp }
   return {
     ui: defined({ csp: full, permissions, domain, prefersBorder }),
@@ -72,7 +84,11 @@ const metaOf = ({ csp = {}, domain, permissions, prefersBorder }: Options): Json
 }
 
 /** Returns why the options cannot work, or `undefined`. */
-const problemOf = (names: ReadonlyArray<string>, uri: string, { csp = {} }: Options): string | undefined => {
+const problemOf = (
+  names: ReadonlyArray<string>,
+  uri: string,
+  { csp = {} }: Pick<Options, "csp">
+): string | undefined => {
   if (names.length === 0) return "A view needs at least one tool"
   if (!uri.startsWith("ui://") || !Resources.isUri(uri))
     return `The URI of a view must start with ui://: ${JSON.stringify(uri)}`
@@ -116,10 +132,10 @@ const problemOf = (names: ReadonlyArray<string>, uri: string, { csp = {} }: Opti
  * await Effect.runPromise(Effect.scoped(program))
  * ```
  */
-export const layer = (
-  tools: NamedTool | ReadonlyArray<NamedTool>,
-  options: Options
-): Layer.Layer<never, never, ToolRegistry | Resources.ResourceRegistry> => {
+export const layer = <T extends NamedTool>(
+  tools: T | ReadonlyArray<T>,
+  options: Options<T>
+): Layer.Layer<never, never, Middleware.MiddlewareRegistry | ToolRegistry | Resources.ResourceRegistry> => {
   const names = namesOf(tools)
   const { cache, callableByViews = true, description, uri = `ui://${names[0] ?? ""}`, title } = options
   const problem = problemOf(names, uri, options)
@@ -134,7 +150,13 @@ export const layer = (
       { uri, name: title ?? uri.slice("ui://".length), title, description, mimeType, meta, cache },
       Effect.succeed([{ uri, mimeType, text: html, _meta: meta }])
     )
-  return Layer.merge(linked, Layer.unwrap(Effect.map(htmlOf(uri, options), resource)))
+  const { text } = options
+  return Layer.mergeAll(
+    linked,
+    Layer.unwrap(Effect.map(htmlOf(uri, options), resource)),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server has encoded the data by the tool's output
+    text === undefined ? Layer.empty : withText(new Set(names), (data) => text(data as OutputOf<T>))
+  )
 }
 
 /** True if the client that sent the request shows views. */
@@ -142,6 +164,35 @@ export const isShown: Effect.Effect<boolean, never, RequestContext> = Effect.mat
   onFailure: () => false,
   onSuccess: Option.exists(shows)
 })
+
+/** Replaces the content of calls by clients without MCP Apps. */
+const withText = (names: ReadonlySet<string>, text: (data: unknown) => string) =>
+  Layer.effectDiscard(
+    Effect.flatMap(Middleware.MiddlewareRegistry, ({ register }) =>
+      register(
+        (_, next) =>
+          Effect.gen(function* () {
+            const result = yield* next
+            if (!("content" in result) || result.isError === true || result.structuredContent === undefined)
+              return result
+            if (yield* isShown) return result
+            const { structuredContent: data } = result
+            const given = yield* Effect.exit(Effect.sync((): unknown => text(data)))
+            if (Exit.isSuccess(given) && typeof given.value === "string")
+              return { ...result, content: [{ type: "text" as const, text: given.value }] }
+            yield* Effect.logError(
+              "The text option of a view did not return a text, so the tool's content is used",
+              given
+            )
+            return result
+          }),
+        {
+          method: "tools/call",
+          when: (request) => request.method === "tools/call" && names.has(request.params.name)
+        }
+      )
+    )
+  )
 
 /**
  * Makes tools callable by views only, for the lifetime of the layer. Hosts with MCP Apps hide them from the model. To clients without MCP

@@ -1,6 +1,6 @@
 /** A view in the lists, the contents and the tool, in every revision. */
 import { App, UiExtension } from "@effect-mcp/apps"
-import { ClientExtension } from "@effect-mcp/client"
+import { ClientExtension, type McpClient } from "@effect-mcp/client"
 import { Tool, Tools } from "@effect-mcp/core"
 import { McpServer } from "@effect-mcp/promise"
 import { Revision } from "@effect-mcp/protocol"
@@ -86,6 +86,28 @@ describe("App.layer", () => {
       verifies("apps.degradation.content")
     )
 
+    it.effect(`Only clients without views receive the text for them in ${version}`, () =>
+      Effect.gen(function* () {
+        const Fail = Tool.make("fail", { description: "Fails", output: { eyes: Schema.Int } })
+        const features = Layer.mergeAll(
+          dice,
+          App.layer(Dice, { html, text: ({ eyes }) => `You rolled ${eyes}` }),
+          Tools.layer(Fail, () => Effect.fail(new Tools.ToolFailure({ message: "Broken" }))),
+          App.layer(Fail, { html, text: () => "Never" })
+        )
+        const textsOf = (client: McpClient.Client) =>
+          Effect.forEach(["dice", "fail"], (name) =>
+            Effect.map(client.callToolByName(name), ({ content: [block] }) =>
+              block?.type === "text" ? block.text : undefined
+            )
+          )
+        const without = yield* McpTest.connect(features, version)
+        assert.deepStrictEqual(yield* textsOf(without), ["You rolled 4", "Broken"])
+        const client = yield* McpTest.connect(features, version).pipe(Effect.provide(shows))
+        assert.deepStrictEqual(yield* textsOf(client), [`{"eyes":4}`, "Broken"])
+      }).pipe(Effect.scoped)
+    )
+
     it.effect(`Only clients with views see tools for views in ${version}`, () =>
       Effect.gen(function* () {
         const features = Layer.mergeAll(dice, view, save)
@@ -116,6 +138,18 @@ describe("App.layer", () => {
         ui: { csp: { connectDomains: [], resourceDomains: [] } },
         "openai/widgetCSP": { connect_domains: [], resource_domains: [] }
       })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect.each([
+    ["throws", () => assert.fail("thrown")],
+    ["returns a promise", () => Promise.resolve("text")]
+  ] as ReadonlyArray<readonly [string, () => any]>)("The tool's content stays if text %s", ([, text]) =>
+    Effect.gen(function* () {
+      const client = yield* McpTest.connect(Layer.merge(dice, App.layer(Dice, { html, text })), "2026-07-28")
+      const { content, structuredContent } = yield* client.callToolByName("dice")
+      assert.deepStrictEqual(content, [{ type: "text", text: '{"eyes":4}' }])
+      assert.deepStrictEqual(structuredContent, { eyes: 4 })
     }).pipe(Effect.scoped)
   )
 
@@ -203,6 +237,20 @@ describe("App.layer", () => {
       )
     })
   )
+
+  it("A promise server gives clients without views the text for them", async () => {
+    const server = new McpServer({ name: "dice", version: "1.0.0" })
+    server.tool(
+      "dice",
+      { description: "Rolls a die", output: Schema.toStandardSchemaV1(Schema.Struct({ eyes: Schema.Int })) },
+      () => ({ eyes: 4 })
+    )
+    server.add(App.layer("dice", { html, text: (data) => `You rolled ${JSON.stringify(data)}` }))
+    const { McpClient } = await import("@effect-mcp/promise")
+    await using client = await McpClient.connect(server)
+    assert.deepStrictEqual((await client.callTool("dice")).content, [{ type: "text", text: 'You rolled {"eyes":4}' }])
+    await server.close()
+  })
 
   it.effect("Removing the layer removes the view from its tool", () =>
     Effect.gen(function* () {
