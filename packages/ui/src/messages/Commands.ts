@@ -22,6 +22,10 @@ const Get = Schema.TaggedStruct("Get", {
 })
 /** Pings the server. */
 const Ping = Schema.TaggedStruct("Ping", {})
+/** Lists the user's tasks on the server. The answer has `tasks`. */
+const Tasks = Schema.TaggedStruct("Tasks", {})
+/** Follows a task that exists on the server. */
+const Follow = Schema.TaggedStruct("Follow", { task: Schema.String })
 /** Cancels a run, and its task if it has one. */
 const Cancel = Schema.TaggedStruct("Cancel", { run: Schema.Int })
 /** Asks for suggestions. The answer has `values`. */
@@ -63,6 +67,8 @@ export const PageCommand = Schema.Union([
   Read,
   Get,
   Ping,
+  Tasks,
+  Follow,
   Cancel,
   Complete,
   Watch,

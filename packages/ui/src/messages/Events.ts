@@ -68,8 +68,8 @@ export interface RunError {
 /** A request that the user made. */
 export interface UserRun {
   readonly id: number
-  readonly kind: "tool" | "resource" | "prompt" | "ping"
-  /** Name of the tool or prompt, or URI of the resource. */
+  readonly kind: "tool" | "resource" | "prompt" | "ping" | "task"
+  /** Name of the tool or prompt, URI of the resource, or ID of the task. */
   readonly name: string
   readonly input: { readonly [name: string]: unknown }
   readonly asTask: boolean

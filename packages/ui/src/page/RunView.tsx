@@ -16,7 +16,8 @@ const viewOf: { readonly [K in UserRun["kind"]]: ViewName } = {
   tool: "tool",
   resource: "resource",
   prompt: "prompt",
-  ping: "overview"
+  ping: "overview",
+  task: "tasks"
 }
 
 /** Time since the start of a run, which ticks. */
@@ -113,6 +114,7 @@ const again = ({ asTask, input, kind, name: of }: UserRun) => {
   if (kind === "tool") return send({ _tag: "Call", tool: of, arguments: input, task: asTask })
   if (kind === "resource") return send({ _tag: "Read", uri: of })
   if (kind === "ping") return send({ _tag: "Ping" })
+  if (kind === "task") return send({ _tag: "Follow", task: of })
   const texts = Object.fromEntries(Object.entries(input).map(([key, value]) => [key, String(value)]))
   return send({ _tag: "Get", prompt: of, arguments: texts })
 }
@@ -141,11 +143,11 @@ const Actions = ({ run }: { readonly run: UserRun }) => {
             Run again
           </button>
         )}
-        {kind === "ping" || kind === "resource" ? null : (
+        {kind === "tool" || kind === "prompt" ? (
           <a class="button small" href={link(viewOf[kind], of, input)}>
             Edit
           </a>
-        )}
+        ) : null}
         <button
           type="button"
           class="small"

@@ -20,6 +20,8 @@ export const asCommand = ({ input, kind, name, revision }: UserRun, server: Serv
     }
     case "resource":
       return `effect-mcp read ${quoted(name)} ${rest}`
+    case "task":
+      return `effect-mcp tasks result ${quoted(name)} ${rest}`
     default:
       return `effect-mcp ping ${rest}`
   }
@@ -40,12 +42,13 @@ const request = ({ input, kind, name }: UserRun): string => {
   const key = JSON.stringify(name)
   if (kind === "tool") return `client.callToolByName(${key}, ${indented(input, "    ")})`
   if (kind === "prompt") return `client.getPromptByName(${key}, ${indented(input, "    ")})`
+  if (kind === "task") return `(yield* client.taskById(${key})).result`
   return kind === "resource" ? `client.readResource(${key})` : "client.ping"
 }
 
 const expectation = ({ kind, result }: UserRun): string => {
   if (result === undefined || kind === "ping") return ""
-  const part = kind === "tool" ? "content" : kind === "prompt" ? "messages" : "contents"
+  const part = kind === "tool" || kind === "task" ? "content" : kind === "prompt" ? "messages" : "contents"
   const value: unknown = Reflect.get(Object(result), part)
   return `\n    assert.deepStrictEqual(result.${part}, ${indented(value ?? [], "    ")})`
 }

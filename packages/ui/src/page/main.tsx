@@ -25,6 +25,7 @@ import {
   send,
   toast
 } from "./state.ts"
+import { hasTasks, Tasks } from "./Tasks.tsx"
 import { Wire } from "./Wire.tsx"
 
 const search = signal("")
@@ -106,6 +107,7 @@ const Menu = () => {
         <Place view="findings" title="Findings" count={findings.value.length} />
         <Place view="logs" title="Logs" count={logs.value.length} />
         <Place view="answers" title="Answers" />
+        {hasTasks() ? <Place view="tasks" title="Tasks" /> : null}
       </ul>
       <Group
         title="Tools"
@@ -198,6 +200,8 @@ const Main = () => {
       return <History />
     case "run":
       return <OneRun />
+    case "tasks":
+      return <Tasks />
     case "logs":
       return <Logs />
     case "findings":

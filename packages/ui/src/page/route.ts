@@ -11,6 +11,7 @@ const views = [
   "prompt",
   "resource",
   "run",
+  "tasks",
   "template",
   "tool",
   "wire"

@@ -17,7 +17,7 @@ const optional = Schema.optionalKey
 const Stored = Schema.fromJsonString(
   Schema.Struct({
     id: Schema.Int,
-    kind: Schema.Literals(["tool", "resource", "prompt", "ping"]),
+    kind: Schema.Literals(["tool", "resource", "prompt", "ping", "task"]),
     name: Schema.String,
     input: Schema.Record(Schema.String, Schema.Unknown),
     asTask: Schema.Boolean,

@@ -93,37 +93,42 @@ class LiveRun {
   }
 }
 
-/** Calls a tool. A call that may become a task is followed by its states. */
-const call =
-  ({ asTask, input, name }: UserRequest): Body =>
-  ({ client }, options, run): Effect.Effect<CallToolResult, ClientError> => {
-    if (!asTask) return client.callToolByName(name, input, options)
-    return Effect.gen(function* () {
-      const { cancel, id, result, states } = yield* client.startByName(name, input, options)
-      if (id === undefined) return yield* result
-      run.cancelTask = cancel
-      const followed = Stream.runForEach(states, ({ message, status }) =>
-        Effect.sync(() =>
-          run.change({
-            tasks: [...run.current.tasks, { at: run.now(), id, status, message: cutMessage(message) }].slice(
-              -mostEvents
-            )
-          })
-        )
-      )
-      yield* Effect.forkChild(followed)
-      return yield* result
+/** Follows the states of a task until it has a result. A call that did not become a task has only a result. */
+const followed = Effect.fnUntraced(function* (
+  run: LiveRun,
+  { cancel, id, result, states }: McpClient.TaskHandle<CallToolResult>
+): Effect.fn.Return<CallToolResult, ClientError> {
+  if (id === undefined) return yield* result
+  run.cancelTask = cancel
+  const noted = Stream.runForEach(states, ({ message, status }) =>
+    Effect.sync(() => {
+      const state = { at: run.now(), id, status, message: cutMessage(message) }
+      run.change({ tasks: [...run.current.tasks, state].slice(-mostEvents) })
     })
-  }
+  )
+  yield* Effect.forkChild(noted)
+  return yield* result
+})
 
-const bodyOf = (begun: UserRequest): Body => {
-  const { input, kind, name } = begun
-  if (kind === "tool") return call(begun)
-  if (kind === "resource") return ({ client }, options) => client.readResource(name, options)
-  if (kind === "ping")
-    return ({ client }) => Effect.map(client.ping, (took) => ({ milliseconds: Duration.toMillis(took) }))
-  const texts = Object.fromEntries(Object.entries(input).map(([key, value]) => [key, String(value)]))
-  return ({ client }, options) => client.getPromptByName(name, texts, options)
+const bodyOf = ({ asTask, input, kind, name }: UserRequest): Body => {
+  switch (kind) {
+    case "tool":
+      return ({ client }, options, run): Effect.Effect<unknown, ClientError> =>
+        asTask
+          ? Effect.flatMap(client.startByName(name, input, options), (handle) => followed(run, handle))
+          : client.callToolByName(name, input, options)
+    case "task":
+      return ({ client }, options, run) =>
+        Effect.flatMap(client.taskById(name, options), (handle) => followed(run, handle))
+    case "resource":
+      return ({ client }, options) => client.readResource(name, options)
+    case "ping":
+      return ({ client }) => Effect.map(client.ping, (took) => ({ milliseconds: Duration.toMillis(took) }))
+    default: {
+      const texts = Object.fromEntries(Object.entries(input).map(([key, value]) => [key, String(value)]))
+      return ({ client }, options) => client.getPromptByName(name, texts, options)
+    }
+  }
 }
 
 /** Creates a session's runs. */

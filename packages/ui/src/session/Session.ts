@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import type { PageCommand } from "../messages/Commands.ts"
 import { Board } from "./Board.ts"
@@ -43,6 +44,8 @@ interface Doing {
   readonly view: Options["view"]
 }
 
+/** Maximum number of tasks to list. */
+const mostTasks = 500
 /** Maximum number of views that are served at once. The oldest is closed. */
 const mostViews = 8
 
@@ -84,6 +87,10 @@ const talking = ({ board, runs, view }: Doing) => {
         return start(connection, { kind: "prompt", name: command.prompt, input: command.arguments, asTask: false })
       case "Ping":
         return start(connection, { kind: "ping", name: "ping", input: {}, asTask: false })
+      case "Follow":
+        return start(connection, { kind: "task", name: command.task, input: {}, asTask: true })
+      case "Tasks":
+        return Effect.map(Stream.runCollect(Stream.take(client.listTasks, mostTasks)), (tasks) => ({ tasks }))
       case "Refresh":
         return Effect.as(Connections.refresh(board, client), nothing)
       case "Complete": {

@@ -19,6 +19,7 @@ const views = [
   "findings",
   "logs",
   "answers",
+  "tasks",
   "menu",
   "wire",
   "tool/echo",

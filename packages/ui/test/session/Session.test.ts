@@ -1,4 +1,5 @@
 import { Resources, Tool, Tools } from "@effect-mcp/core"
+import { Tasks } from "@effect-mcp/tasks"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
@@ -116,6 +117,29 @@ describe("Session", () => {
       yield* session.perform({ _tag: "Call", tool: "echo", arguments: args, task: false })
       yield* until(session, ({ runs }) => runs[0]?.status === "done")
       assert.isTrue(session.board.state.wire.some(({ text }) => text.includes('"arguments":{"__proto__":{"a":1}}')))
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
+  )
+
+  it.effect("A task of the server can be found, followed and cancelled", () =>
+    Effect.gen(function* () {
+      const Report = Tool.make("report", { description: "Writes a report", task: "required" })
+      const connected = yield* connecting(
+        Layer.mergeAll(
+          Tools.layer(Report, () => Effect.never),
+          Tasks.layer()
+        )
+      )
+      const session = yield* opened({ connect: () => connected })
+      yield* session.perform({ _tag: "Call", tool: "report", arguments: {}, task: true })
+      yield* until(session, ({ runs }) => runs[0]?.tasks[0]?.status === "working")
+      const id = session.board.state.runs[0]?.tasks[0]?.id ?? assert.fail("no task")
+      const { tasks } = yield* session.perform({ _tag: "Tasks" })
+      assert.deepStrictEqual(Array.isArray(tasks) ? tasks.map((task) => [task.id, task.status]) : [], [[id, "working"]])
+      const { run } = yield* session.perform({ _tag: "Follow", task: id })
+      yield* until(session, ({ runs }) => runs[1]?.tasks[0]?.status === "working")
+      yield* session.perform({ _tag: "Cancel", run: Number(run) })
+      yield* until(session, ({ runs }) => runs.every(({ status }) => status === "cancelled"))
+      assert.deepInclude(session.board.state.runs[1], { kind: "task", name: id })
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 

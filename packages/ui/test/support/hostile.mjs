@@ -9,14 +9,14 @@ const svg = Buffer.from(
 const markdown = `# ${script}\n\n[click](javascript:window.hacked=1) ![pixel](${away}.png) <iframe src="${away}"></iframe>\n\n[fine](${away}) [lookalike](https://\u0430pple.invalid/\u202egpj)`
 const html = `<!doctype html>${script}<script src="${away}.js"></script>`
 
-const parts = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
-/** A form with ten of itself inside. */
+const parts = ["a", "b", "c", "d", "e", "f"]
+/** A form with six of itself inside. */
 const everywhere = {
   type: "object",
   properties: Object.fromEntries(parts.map((name) => [name, { anyOf: [{ $ref: "#" }, { $ref: "#" }] }])),
   required: parts
 }
-const wide = Array.from({ length: 100 }, () => Array.from({ length: 100 }, () => Array.from({ length: 20 }, () => 1)))
+const wide = Array.from({ length: 50 }, () => Array.from({ length: 50 }, () => [1, 2, 3]))
 
 const results = {
   initialize: {
