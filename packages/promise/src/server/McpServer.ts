@@ -33,7 +33,9 @@ import { toolLayer, type ToolHandler } from "./tool.ts"
 
 type Async<A> = A | PromiseLike<A>
 type Parsed<I> = I extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<I> : {}
-type Returned<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferInput<O> : ToolOutput
+type Returned<O> = O extends StandardSchemaV1 ? ReadonlyDeep<StandardSchemaV1.InferInput<O>> : ToolOutput
+/** Arrays in a `const` type parameter are readonly. */
+type ReadonlyDeep<T> = T extends object ? { readonly [K in keyof T]: ReadonlyDeep<T[K]> } : T
 
 /** A feature that another package offers: a layer that registers with the server, and cannot fail. */
 export interface ServerFeature {
@@ -158,11 +160,13 @@ export class McpServer {
    */
   tool<
     const I extends StandardSchemaV1 | undefined = undefined,
-    const O extends StandardSchemaV1 | undefined = undefined
+    const O extends StandardSchemaV1 | undefined = undefined,
+    // Infers literals: TypeScript would widen them in a handler that is checked before its schema.
+    const R extends Returned<O> = Returned<O>
   >(
     name: string,
     options: ToolOptions<I, O>,
-    handler: (input: Parsed<I>, context: HandlerContext) => Async<Returned<O>>
+    handler: (input: Parsed<I>, context: HandlerContext) => Async<R>
   ): Registration {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema that `Parsed` is of decodes the input
     const untyped = handler as ToolHandler

@@ -117,6 +117,22 @@ describe("Handler types", () => {
     })
     // @ts-expect-error -- the output lacks a field
     server.tool("wrong", { description: "Wrong", output: z.object({ m: z.number() }) }, () => ({}))
+    const output = z.object({ status: z.enum(["working", "done"]), kinds: z.array(z.enum(["a", "b"])).optional() })
+    server.tool("literal", { description: "Literals", output }, () => ({ status: "working" }))
+    server.tool("later", { description: "Literals", output }, async () => ({ status: "done", kinds: ["a", "b"] }))
+    server.tool("either", { description: "Literals", input, output }, async ({ n }) => {
+      await Promise.resolve()
+      return n > 1 ? { status: "done" } : { status: "working" }
+    })
+    // @ts-expect-error -- no member of the enum
+    server.tool("other", { description: "Literals", output }, () => ({ status: "failed" }))
+    // @ts-expect-error -- no member of the enum
+    server.tool("otherLater", { description: "Literals", output }, async () => ({ status: "failed" }))
+    const one = z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("circle"), radius: z.number() }),
+      z.object({ kind: z.literal("square"), side: z.number() })
+    ])
+    server.tool("union", { description: "Unions", output: one }, async () => ({ kind: "circle", radius: 1 }))
     server.tool("none", { description: "None" }, (args) => {
       expectTypeOf(args).toEqualTypeOf<{}>()
     })
