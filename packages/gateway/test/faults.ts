@@ -25,7 +25,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "mounted tools have no prefix",
-    file: "packages/server/src/features/MountedTools.ts",
+    file: "packages/server/src/features/ToolRegistry.ts",
     from: "({ ...tool, name: prefix + tool.name })",
     to: "tool",
     test: "packages/gateway/test/mounted.test.ts",

@@ -13,11 +13,30 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { memoize } from "effect/Function"
 import type * as Scope from "effect/Scope"
-import { MountedTools } from "./MountedTools.ts"
+import { mount } from "./mounting.ts"
 import { AddedMeta } from "./AddedMeta.ts"
 import { Portability } from "./Portability.ts"
-import { type Changing, isRestricted, Registry, sees } from "./Registry.ts"
+import { type Changing, isRestricted, Registry, sees, uniqueBy } from "./Registry.ts"
+import { SourceOwners } from "./SourceOwners.ts"
 import * as ToolLimits from "./ToolLimits.ts"
+
+const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
+  list: Effect.map(source.list, (tools) => tools.map((tool) => ({ ...tool, name: prefix + tool.name }))),
+  call: (params) =>
+    params.name.startsWith(prefix) ? source.call({ ...params, name: params.name.slice(prefix.length) }) : undefined,
+  changes: source.changes
+})
+
+/** Calls a tool of the source that owns its name. */
+const mountedCall = (registry: Registry<ToolEntry, ToolSource>): ToolSource["call"] => {
+  const owners = new SourceOwners<ToolSource>(registry)
+  return (params) =>
+    owners.choose(
+      params.name,
+      (source) => source.call(params),
+      ({ list }) => Effect.map(list, (tools) => ({ names: new Set(tools.map(({ name }) => name)) }))
+    )
+}
 
 const mayBeTask = (entry: ToolEntry | undefined): boolean =>
   (entry?.tool.execution?.taskSupport ?? "forbidden") !== "forbidden"
@@ -69,12 +88,16 @@ export const make = (
       principal: Principal["Service"]
     ): Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices> => {
       const own = descriptors(registry.view((entry) => sees(entry, principal)))
-      return registry.sources.length === 0 ? Effect.succeed(own) : mounted.after(own)
+      if (registry.sources.length === 0) return Effect.succeed(own)
+      return Effect.map(
+        Effect.forEach(registry.sources, ({ list }) => list, { concurrency: "unbounded" }),
+        (mounted) => uniqueBy([own, ...mounted].flat(), (tool) => tool.name)
+      )
     }
-    const mounted = new MountedTools(registry)
+    const callMounted = mountedCall(registry)
     const call: ToolSet["call"] = (params, request = deferred) => {
       const { name } = params
-      const elsewhere = () => mounted.call(params) ?? Effect.fail(McpError.unknownTool(name))
+      const elsewhere = () => callMounted(params) ?? Effect.fail(McpError.unknownTool(name))
       return request.withCaller((principal) =>
         registry.hold(
           name,
@@ -123,7 +146,8 @@ export const make = (
         taskTools: () => registry.entries.flatMap((entry) => (mayBeTask(entry) ? [entry.tool.name] : [])),
         mayBeTask: (name) => mayBeTask(registry.get(name)),
         mayNeedTask: mayNeedTask(registry),
-        mount: mounted.mount
+        mount: (source, options) =>
+          mount(registry, options?.prefix === undefined ? source : prefixed(source, options.prefix))
       })
     }
   })
