@@ -30,6 +30,13 @@ export const fromResult = ({ messages }: GetPromptResult, options: ReaderOptions
 }
 
 /**
+ * Returns the instructions of a skill, which `SkillStore` of `@effect-mcp/skills` has loaded, as a message of the user. The text is between
+ * marks that name its server.
+ */
+export const fromSkill = (skill: { readonly prompt: string }, options: ReaderOptions = {}): Prompt.Prompt =>
+  Prompt.fromMessages([messageOf("user", [Prompt.textPart({ text: reader(options)(skill.prompt) })])])
+
+/**
  * Gets a prompt through its typed `Prompt` value.
  *
  * @example

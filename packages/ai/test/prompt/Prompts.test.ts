@@ -79,6 +79,17 @@ describe.each(Revision.all)("Prompts in $version", (revision) => {
     })
   )
 
+  it("A skill becomes a message of the user, without characters that hide text", () => {
+    const skill = { prompt: "<mcp-skill-1>\nRefund\u200b it\n</mcp-skill-1>" }
+    const { content } = RemotePrompt.fromSkill(skill)
+    assert.deepStrictEqual(
+      content.map(({ content, role }) => [role, content]),
+      [["user", [Prompt.textPart({ text: "<mcp-skill-1>\nRefund it\n</mcp-skill-1>" })]]]
+    )
+    const [raw] = RemotePrompt.fromSkill(skill, { raw: true }).content
+    assert.deepStrictEqual(raw?.content, [Prompt.textPart({ text: skill.prompt })])
+  })
+
   it.effect("A prompt with tool calls is a defect", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
