@@ -196,6 +196,15 @@ describe.each(revisions)("Features in %s", (revision) => {
     }
   })
 
+  it("The stack of an error shows the code that called the client", async () => {
+    const client = await clientOf(serverOf(), revision)
+    const program = async () => {
+      await client.readResource("test://missing")
+    }
+    const error = await rejection(program())
+    assert.match(error instanceof Error ? (error.stack ?? "") : "", /at (?:async )?program /)
+  })
+
   it("Resources are text, bytes or contents, and templates have typed variables, members and completions", async () => {
     const server = serverOf()
     const users = new Map([["ada", "Ada Lovelace"]])

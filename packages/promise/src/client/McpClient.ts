@@ -42,19 +42,20 @@ type Lists = { readonly [M in keyof ListMembers]: () => AsyncIterable<unknown> }
 
 const errorOf = (cause: Cause.Cause<unknown>): unknown => toPublic(Cause.squash(cause))
 
-/** Runs an effect until it completes or the signal aborts. Aborting cancels the request on the server, with the signal's reason. */
-const run = <A>(effect: Effect.Effect<A, unknown>, signal?: AbortSignal): Promise<A> =>
-  new Promise((resolve, reject) => {
-    if (signal?.aborted === true) return reject(signal.reason)
-    const fiber = Effect.runFork(effect)
-    const cancel = (): void => fiber.interruptUnsafe(undefined, CancelReason.annotation(messageOf(signal?.reason)))
-    signal?.addEventListener("abort", cancel, { once: true })
-    fiber.addObserver((exit) => {
-      signal?.removeEventListener("abort", cancel)
-      if (Exit.isSuccess(exit)) resolve(exit.value)
-      else reject(signal?.aborted === true && Cause.hasInterrupts(exit.cause) ? signal.reason : errorOf(exit.cause))
-    })
-  })
+/**
+ * Runs an effect until it completes or the signal aborts. Aborting cancels the request on the server, with the signal's reason. The error is
+ * created after an `await`, so that its stack shows the caller.
+ */
+const run = async <A>(effect: Effect.Effect<A, unknown>, signal?: AbortSignal): Promise<A> => {
+  signal?.throwIfAborted()
+  const fiber = Effect.runFork(effect)
+  const cancel = (): void => fiber.interruptUnsafe(undefined, CancelReason.annotation(messageOf(signal?.reason)))
+  signal?.addEventListener("abort", cancel, { once: true })
+  const exit = await new Promise<Exit.Exit<A, unknown>>((resolve) => fiber.addObserver(resolve))
+  signal?.removeEventListener("abort", cancel)
+  if (Exit.isSuccess(exit)) return exit.value
+  throw signal?.aborted === true && Cause.hasInterrupts(exit.cause) ? signal.reason : errorOf(exit.cause)
+}
 
 const iterate = <A>(stream: Stream.Stream<A, unknown>): AsyncIterable<A> =>
   Stream.toAsyncIterable(Stream.mapError(stream, toPublic))
