@@ -102,8 +102,7 @@ const refusal = (
   limit: Exclude<keyof Options, "spill" | "tool">,
   given: number,
   allowed: number
-): McpError.McpError =>
-  McpError.limitExceeded(`${message}: ${given}, at most ${allowed} are allowed`, { limit, given, allowed })
+): McpError.McpError => McpError.limitExceeded(`${message}: ${given}, limit ${allowed}`, { limit, given, allowed })
 
 /** Keeps track of held bytes. */
 export class Limits {
@@ -129,17 +128,17 @@ export class Limits {
   private take(holder: ByteAccount, bytes: number): McpError.McpError | undefined {
     const { sessionBytes, shares } = this
     const own = holder.kept + bytes
-    if (own > sessionBytes) return refusal("Too many bytes to keep for one session", "sessionBytes", own, sessionBytes)
+    if (own > sessionBytes) return refusal("Too many bytes held for one session", "sessionBytes", own, sessionBytes)
     const caller = Principal.callerKey(holder.principal, holder.address)
     const exceeded = shares.exceededBy(caller, bytes)
     if (exceeded === "perCaller") {
       const given = shares.of(caller) + bytes
       const allowed = shares.bounds.perCaller
-      return refusal("Too many bytes to keep for all sessions of one caller", "callerBytes", given, allowed)
+      return refusal("Too many bytes held for all sessions of one caller", "callerBytes", given, allowed)
     }
     if (exceeded === "total") {
       const given = shares.total + bytes
-      return refusal("Too many bytes to keep for all clients", "totalBytes", given, shares.bounds.total)
+      return refusal("Too many bytes held for all clients", "totalBytes", given, shares.bounds.total)
     }
     holder.kept = own
     shares.add(caller, bytes)
@@ -166,21 +165,21 @@ export class Limits {
     const bytes = sizeOf([named, capabilities])
     return bytes <= this.clientBytes
       ? (this.take(holder, bytes) ?? named)
-      : refusal("Too many bytes of clientInfo and capabilities", "clientBytes", bytes, this.clientBytes)
+      : refusal("clientInfo and capabilities are too large", "clientBytes", bytes, this.clientBytes)
   }
 
   private uri(uri: string): McpError.McpError | undefined {
     const { uriBytes } = this
     // A character takes at most three bytes, so most URIs need not be encoded to be measured.
     const bytes = uri.length * 3 <= uriBytes ? 0 : bytesOf(uri).length
-    return bytes > uriBytes ? refusal("Too many bytes in a URI", "uriBytes", bytes, uriBytes) : undefined
+    return bytes > uriBytes ? refusal("The URI is too long", "uriBytes", bytes, uriBytes) : undefined
   }
 
   /** Called before adding a subscription to a session that has `count` of them. */
   subscribe(holder: ByteAccount, uri: string, count: number): McpError.McpError | undefined {
     const { subscriptions } = this
     return count >= subscriptions
-      ? refusal("Too many subscriptions of one session", "subscriptions", count + 1, subscriptions)
+      ? refusal("Too many subscriptions in one session", "subscriptions", count + 1, subscriptions)
       : (this.uri(uri) ?? this.take(holder, perSubscription + bytesOf(uri).length))
   }
 

@@ -233,7 +233,7 @@ describe("App.layer", () => {
       const exit = yield* Effect.exit(McpTest.connect(twice, "2026-07-28").pipe(Effect.scoped))
       assert.include(
         Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "",
-        'The tool "dice" is already annotated with "ui"'
+        'The tool "dice" already has the _meta key "ui"'
       )
     })
   )

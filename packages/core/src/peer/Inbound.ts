@@ -128,14 +128,17 @@ export class InboundRequests {
     if (!isSubscription && this.pending.size < maxPending) {
       entry.size = sizeOf(request)
       if (this.pendingSize + entry.size > maxPendingSize) {
-        return this.refuse(entry, McpError.limitExceeded(`More than ${maxPendingSize} bytes of requests are waiting`))
+        return this.refuse(
+          entry,
+          McpError.limitExceeded(`Too many bytes of requests are waiting (limit ${maxPendingSize})`)
+        )
       }
       entry.since = this.now
       this.pendingSize += entry.size
       this.pending.set(request.id, entry)
       return handlers.changed?.()
     }
-    this.refuse(entry, McpError.limitExceeded(`More than ${this.limit} requests are in flight`))
+    this.refuse(entry, McpError.limitExceeded(`Too many requests are in flight (limit ${this.limit})`))
   }
 
   private start(entry: InboundRequest): void {

@@ -169,7 +169,7 @@ const makeRoom = (state: State<unknown>, entry: Entry): Effect.Effect<void, McpE
     if (exceeded === undefined) return Effect.void
     const idle = toClose(state, entry, exceeded)
     if (idle !== undefined) return close(idle)
-    const whose = exceeded === "total" ? "" : " of this caller"
+    const whose = exceeded === "total" ? "" : " from this caller"
     const limit = shares.bounds[exceeded]
     return Effect.fail(
       McpError.limitExceeded(`Too many connections${whose} to the upstream server are open (limit ${limit})`)

@@ -128,7 +128,7 @@ describe("Caller's share of connections", () => {
       const open = opening(upstreams)
       for (let hanging = 0; hanging < 4; hanging++) yield* open("eve")
       const message = yield* messageOf(open("eve"))
-      assert.strictEqual(message, "Too many connections of this caller to the upstream server are open (limit 4)")
+      assert.strictEqual(message, "Too many connections from this caller to the upstream server are open (limit 4)")
       for (const subject of ["ada", "bob", "cid", "dan"]) yield* open(subject)
       assert.strictEqual(
         yield* messageOf(open("fay")),

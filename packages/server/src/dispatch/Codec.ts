@@ -18,7 +18,7 @@ export const codecOf = (revision: Revision, method: string): Codec | undefined =
   const { params, result }: Codecs.Coders<unknown, unknown> = Codecs.coders(codec)
   const decodeFailed = (message: string) => McpError.invalidParams(`Invalid params for ${method}: ${message}`)
   const encodeFailed = (message: string) =>
-    McpError.internalError(`The result of ${method} cannot be encoded in revision ${revision.version}: ${message}`)
+    McpError.internalError(`The result of ${method} cannot be sent in revision ${revision.version}: ${message}`)
   return {
     decode: (value) => Effect.mapErrorEager(params.decode(value), decodeFailed),
     encode: (value) => {

@@ -101,7 +101,7 @@ export const undeclared = (
   const isDefined = client.revision.rules.missingCapability === "error"
   return new McpError.McpError({
     code: isDefined ? McpError.MissingClientCapability : McpError.MethodNotFound,
-    message: `${isDefined ? "" : "Method not found: "}${what} requires a client that declares the extension ${extension.id}`,
+    message: `${isDefined ? "" : "Method not found: "}${what} is only available to clients that support the extension ${extension.id}`,
     data: { requiredCapabilities }
   })
 }
@@ -122,7 +122,7 @@ const wireOf = (
   client: ClientDeclaration
 ): Effect.Effect<JsonObject> => {
   if (extension !== undefined && missing(extension, client) !== undefined) {
-    const message = `A result of type ${resultType} requires a client that declared the extension ${extension.id}`
+    const message = `Cannot send a result of type ${resultType}: the client does not support the extension ${extension.id}`
     return Effect.die(new Error(message))
   }
   return Effect.succeed(client.revision.era === "stateless" ? { ...wire, resultType } : wire)

@@ -49,14 +49,14 @@ export class ExtensionNotifications {
     if (owned === undefined) return undefined
     const client = clientOf(sender, notification)
     if (client === undefined)
-      return `${excerpt(method)} arrived before initialize, or its _meta does not declare the client`
+      return `${excerpt(method)} arrived before initialize, or without the client's declaration in _meta`
     const { clientCapabilities: capabilities, revision } = client
     const { extension } = owned
     const { mailboxes, principal, session, waiting } = sender
     const duplex = session?.duplex === true
     const isOffered = Extension.isIn(extension, revision) && extension.offered({ principal, revision, duplex })
     if (!isOffered || undeclared(extension, method, { capabilities, revision }) !== undefined) {
-      return `${excerpt(method)} belongs to an extension that was not negotiated`
+      return `${excerpt(method)} belongs to an extension that the client did not declare`
     }
     const mailbox = (mailboxes.extensionMailbox ??= new Mailbox(waiting))
     const pushed = mailbox.push(
@@ -93,7 +93,7 @@ export class ExtensionNotifications {
       if (Cause.hasInterruptsOnly(cause)) return Effect.void
       const refused = cause.reasons.find(Cause.isFailReason)
       return refused === undefined
-        ? Effect.logError(`The handler for ${method} died`, cause)
+        ? Effect.logError(`The handler for ${method} threw an unexpected error`, cause)
         : Effect.logDebug(`Dropped: ${excerpt(refused.error.message)}`)
     })
   }

@@ -30,7 +30,7 @@ const outgoing = (id: string, { notification, params }: Message): Effect.Effect<
   const { extension, from, method } = notification
   if (extension?.id !== id || from !== "server") {
     return Effect.die(
-      new Error(`A subscription of ${id} sent a message that is not one of its server notifications: ${method}`)
+      new Error(`A subscription of ${id} sent ${method}, which is not one of the extension's server notifications`)
     )
   }
   return Effect.map(objectOf(`The params of ${method}`, notification.params.encode(params)), (params) => ({

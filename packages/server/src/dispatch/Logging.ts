@@ -88,7 +88,7 @@ export const make = (options: Options, clock: Clock.Clock): Logging => {
         const budget = spend(payer, sink)
         if (budget === undefined) return
         if (budget.dropped > 0) {
-          const data = `${budget.dropped} log messages were dropped`
+          const data = `Dropped ${budget.dropped} log messages`
           send({ level: isAtLeast("warning", least) ? "warning" : least, logger: "effect-mcp", data })
           budget.dropped = 0
         }

@@ -29,7 +29,8 @@ export const make =
   (session, { clientCapabilities, clientInfo, logLevel, subscriptions, version }) =>
     Effect.suspend(() => {
       const revision = served.find((one) => one.era === "stateful" && one.version === version)
-      if (revision === undefined) return Effect.fail(McpError.invalidRequest(`${version} is not supported`))
+      if (revision === undefined)
+        return Effect.fail(McpError.invalidRequest(`Unsupported protocol version: ${version}`))
       const kept = clientInfo && limits.client(session, clientInfo, clientCapabilities)
       if (kept instanceof McpError.McpError) return Effect.fail(kept)
       session.negotiated = { revision, clientInfo: kept, clientCapabilities }

@@ -266,7 +266,7 @@ const inputOf = (
     : remote({ revision, capabilities, peer: session.peer, relatedTo, timeout, ready: session.whenReady })
 
 const unasked = ClientInput.unavailable(
-  "The client cannot answer questions: this endpoint has no sessions (sessions: false)"
+  "Cannot send requests to the client, because this endpoint has no sessions (sessions: false)"
 )
 
 /** Handles a client notification. */

@@ -216,7 +216,7 @@ export class StatelessEra {
 
   /** A client may show its user only this error, so the error lists the versions. */
   private noInitialize(): McpError.McpError {
-    const message = `Method not found: initialize. This server only supports versions without it: ${[...this.served.keys()].join(", ")}`
+    const message = `Method not found: initialize. This server only supports protocol versions without it: ${[...this.served.keys()].join(", ")}`
     return new McpError.McpError({ code: McpError.MethodNotFound, message, data: { supported: this.supported } })
   }
 

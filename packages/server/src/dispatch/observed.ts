@@ -41,7 +41,7 @@ const reportDefect =
     const target = params?.name ?? params?.uri
     // The client chose the name, so it is quoted and truncated.
     const named = typeof target === "string" ? ` ${JSON.stringify(target.slice(0, 128))}` : ""
-    return Effect.logError(`The handler for ${method}${named} died`, cause)
+    return Effect.logError(`The handler for ${method}${named} threw an unexpected error`, cause)
   }
 
 /** Returns the revision that a stateless message names. */

@@ -28,7 +28,7 @@ export class AddedMeta {
           const taken = Object.keys(meta).find((key) => known.has(key))
           if (taken !== undefined) {
             return Effect.die(
-              new Error(`The tool ${JSON.stringify(name)} is already annotated with ${JSON.stringify(taken)}`)
+              new Error(`The tool ${JSON.stringify(name)} already has the _meta key ${JSON.stringify(taken)}`)
             )
           }
           for (const [key, value] of Object.entries(meta)) known.set(key, value)

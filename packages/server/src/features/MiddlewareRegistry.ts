@@ -64,7 +64,7 @@ const around =
         ? Effect.suspend(() => inner(changed))
         : Effect.die(
             new Error(
-              `A middleware changed ${request.method} to ${changed.method}: middleware must not change the method of a request`
+              `A middleware changed the method of a request from ${request.method} to ${changed.method}, which is not allowed`
             )
           )
     return registry.hold(

@@ -73,7 +73,7 @@ const excess = (
   retryAfterMs: number
 ): McpError.McpError =>
   McpError.limitExceeded(
-    `Too many requests: each caller may send ${perSecond} ${resumed ? "later rounds of " : ""}${method} per second. ` +
+    `Too many requests: each caller may send ${perSecond} ${resumed ? "resumed " : ""}${method} requests per second. ` +
       `Try again in ${retryAfterMs} ms`,
     { limit: "rateLimit", allowed: perSecond, retryAfterMs }
   )

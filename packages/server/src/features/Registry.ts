@@ -160,7 +160,7 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
 }
 
 const collision = (noun: string, name: string, first: Error | undefined, second: Error | undefined): string =>
-  `The ${noun} ${JSON.stringify(name)} is already registered: rename one of the two` +
+  `The ${noun} ${JSON.stringify(name)} is already registered. Rename one of the two` +
   `\n  the first: ${siteOf(first) ?? "at an unknown location"}\n  the second: ${siteOf(second) ?? "at an unknown location"}`
 
 const using = <Entry, A, E, R>(

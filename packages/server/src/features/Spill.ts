@@ -152,7 +152,7 @@ export class Spill {
     const shown = isText ? decoder.decode(bytes.subarray(0, endOf(kept, 0, Math.min(previewBytes, limit)))) : undefined
     const minutes = Number((this.millis / 60_000).toFixed(1))
     const text =
-      `The result of the tool ${JSON.stringify(tool)} is too large to send at once: ${size} bytes of ${mimeType}, and the limit is ${limit}. ` +
+      `The result of the tool ${JSON.stringify(tool)} is too large to send at once: ${size} bytes of ${mimeType}, limit ${limit}. ` +
       `It can be read for ${minutes} minutes as the resource ${uri}, in ranges of at most ${rangeBytes} bytes: ${ranges}.`
     return [
       {
@@ -164,7 +164,7 @@ export class Spill {
         uri,
         name: `${tool}-result`,
         title: `Result of ${tool}`,
-        description: `${size} bytes, readable for ${minutes} minutes. A read returns at most ${rangeBytes} bytes, from the beginning or as ?from=0&to=${rangeBytes} says.`,
+        description: `${size} bytes, readable for ${minutes} minutes. A read returns at most ${rangeBytes} bytes, from the start or from a range such as ?from=0&to=${rangeBytes}.`,
         mimeType,
         size
       }
@@ -196,7 +196,7 @@ export class Spill {
     if (Number(first) >= Math.max(size, 1) || (last !== undefined && Number(last) <= Number(first))) {
       return Effect.fail(
         McpError.invalidParams(
-          `No such range of ${scheme}${id}: from ${first} to ${last ?? size}; it has ${size} bytes`
+          `Invalid range for ${scheme}${id}: from ${first} to ${last ?? size}. The result has ${size} bytes`
         )
       )
     }

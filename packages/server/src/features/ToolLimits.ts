@@ -149,16 +149,16 @@ const bounds = (
   const mirrored = hasSchema && hasOwnContent !== true
   const late = () =>
     notice(
-      `The tool ${JSON.stringify(tool.name)} was stopped: it took longer than ${readable(millis)}, the time limit of this tool.`
+      `The tool ${JSON.stringify(tool.name)} was stopped because it exceeded its time limit of ${readable(millis)}.`
     )
   const left = (given: number) =>
-    `The result of the tool ${JSON.stringify(tool.name)} was left out: it has ${given} bytes, but the size limit of this tool is ${bytes}. Ask for less.`
+    `The result of the tool ${JSON.stringify(tool.name)} was omitted because it is too large: ${given} bytes, limit ${bytes}. Ask for less data.`
   let warned = false
   /** Logs once if the tool embeds resources although its server declares none (spec: server/tools, embedded resources). */
   const checked = (result: CallToolResult): Effect.Effect<CallToolResult, never, RequestServices> => {
     if (warned || !result.content.some(isEmbedded) || hasResources()) return fitting(result)
     warned = true
-    const message = `The tool ${tool.name} embeds resources, but its server declares none. Offer them with Resources, or set dynamic`
+    const message = `The tool ${tool.name} embeds resources, but its server has no resources. Add them with Resources, or set dynamic`
     return Effect.andThen(Effect.logWarning(message), fitting(result))
   }
   const fitting = (result: CallToolResult): Effect.Effect<CallToolResult, never, RequestServices> => {

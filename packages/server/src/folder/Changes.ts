@@ -71,7 +71,7 @@ export const make = Effect.fnUntraced(function* (
         key,
         Stream.runForEach(events, (event) => notice(names, event)).pipe(
           Effect.catchTag("Missing", () => Effect.void), // the folder was removed before it could be watched
-          Effect.catchCause((cause) => Effect.logWarning("A folder cannot be watched", cause)),
+          Effect.catchCause((cause) => Effect.logWarning("Failed to watch a folder", cause)),
           Effect.ensuring(on)
         )
       )

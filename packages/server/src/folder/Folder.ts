@@ -49,9 +49,9 @@ export const layer = (
         Effect.mapError(read(path, uri), (error) =>
           error._tag === "Missing"
             ? new Resources.ResourceNotFound({ uri })
-            : McpError.limitExceeded(`${uri} has more than ${error.maxBytes} bytes`)
+            : McpError.limitExceeded(`${uri} is larger than ${error.maxBytes} bytes`)
         )
-      const { title = "A file of the folder", ...rest } = options
+      const { title = "Files in this folder", ...rest } = options
       return Layer.merge(
         Resources.layerTemplate(
           { name: "file", ...rest, title, uriTemplate, list, complete: { path: complete } },

@@ -220,11 +220,12 @@ class Streamable implements Endpoint {
 
   /** Handles a message that was posted without a session and isn't a request. */
   private alone(http: HttpRequest, body: Decoded): Response {
-    if (body._tag === "Batch") return refuse(400, McpError.invalidRequest("The body must be one message, not a batch"))
+    if (body._tag === "Batch")
+      return refuse(400, McpError.invalidRequest("The body must be a single message, not a batch"))
     if (body._tag === "InvalidMessage") return refuse(400, body.error, body.response ? undefined : body.id)
     const { message } = body
     if (!JsonRpc.isNotification(message)) {
-      return refuse(400, McpError.invalidRequest("This revision does not accept posted responses"))
+      return refuse(400, McpError.invalidRequest("This revision does not allow posting responses"))
     }
     this.server.receive(message, body.envelope, { address: http.address, closing: this.exchanges.closing })
     return accepted

@@ -80,7 +80,7 @@ class NodeRequest implements HttpRequest {
 
 const bodyMissing = refuse(
   500,
-  McpError.internalError("The body was read before the MCP endpoint received it, and request.body does not contain it")
+  McpError.internalError("Another middleware has already read the body, and did not store it in request.body")
 )
 const notFound = HttpServerResponse.empty({ status: 404 })
 const failed = refuse(500, McpError.internalError())
@@ -110,7 +110,7 @@ const cutOff = (response: ServerResponse, cause: Cause.Cause<never>): void => {
   else write(response, failed)
 }
 
-const failure = (cause: Cause.Cause<never>) => Effect.logError("A request could not be answered", cause)
+const failure = (cause: Cause.Cause<never>) => Effect.logError("Failed to handle a request", cause)
 
 /** A listener. Each request goes through `receive`, `respond` and `send`. */
 class NodeListener {
@@ -319,7 +319,7 @@ export const build = <E>(
     Effect.provide(Scope.provide(make(options, listening), scope), context)
   ).pipe(
     Effect.tapCause((cause) =>
-      Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("The MCP server could not be built", cause)
+      Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("Failed to build the MCP server", cause)
     ),
     Effect.onError(() => Scope.close(scope, Exit.void)),
     Effect.runFork

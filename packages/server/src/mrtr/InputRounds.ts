@@ -35,7 +35,7 @@ export interface Options {
 }
 
 const mayNotAsk = (method: string): McpError.McpError =>
-  McpError.invalidRequest(`A ${method} request must not ask questions`)
+  McpError.invalidRequest(`Handlers of ${method} cannot ask questions`)
 
 /**
  * Input for requests that can't ask questions. Their handlers' types rule questions out; middleware around them receives a typed failure.
@@ -209,7 +209,7 @@ export class InputRounds {
     ): Effect.fn.Return<EncodedResult, McpError.McpError> {
       const { rounds, stateBytes } = this
       if (journal.round > rounds) {
-        return yield* McpError.internalError(`The request asked questions in more than ${rounds} rounds`)
+        return yield* McpError.internalError(`The request asked for input more than ${rounds} times`)
       }
       const requestState = yield* (yield* this.seal).seal(journal, bindingOf(this.server, request))
       if (requestState.length > stateBytes) {

@@ -107,7 +107,7 @@ export const layerMemory = (options: MemoryOptions = {}): Layer.Layer<ReplayGuar
   Layer.sync(ReplayGuard, () => memory(options))
 
 const tooMany = (retryAfterMs: number) =>
-  McpError.limitExceeded("Too many replies are being stored: send this answer again later", {
+  McpError.limitExceeded("Too many replies are being stored. Send this answer again later", {
     retryAfterMs
   })
 
@@ -122,6 +122,6 @@ const remember = (
     if (!answered) drop()
     const reply: Reply = answered
       ? exit
-      : Effect.fail(McpError.interrupted("The first use of this state was interrupted"))
+      : Effect.fail(McpError.interrupted("The first request with this state was interrupted"))
     Deferred.doneUnsafe(entry.reply, reply)
   })

@@ -79,7 +79,7 @@ const make = Effect.fnUntraced(function* (
   for (const { id, bytes } of keys) {
     // The id is delimited by dots.
     if (!/^[A-Za-z0-9_-]+$/.test(id))
-      return yield* Effect.die(new Error(`A key id may only contain A-Z a-z 0-9 _ - : ${id}`))
+      return yield* Effect.die(new Error(`Invalid key id ${id}. Use only A-Z, a-z, 0-9, "_" and "-"`))
     ring.set(id, yield* Effect.orDie(Aead.key(Aead.aes256Gcm, bytes)))
   }
   const [current] = keys

@@ -54,9 +54,7 @@ export interface Sinks {
   readonly envelope?: Envelope | undefined
 }
 
-const unasked = ClientInput.unavailable(
-  "The client cannot answer questions: the original request has already been answered"
-)
+const unasked = ClientInput.unavailable("Cannot ask the client, because the original request has already been answered")
 
 const growing = (report: NonNullable<Sinks["progress"]>): Progress.Progress["Service"] => {
   let last = -Infinity

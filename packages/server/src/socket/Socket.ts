@@ -37,7 +37,7 @@ interface Line extends ArrivingBody {
 
 const tooMuch = new TransportError({
   reason: "Read",
-  message: "The incomplete lines exceed the limit (lineBytes)"
+  message: "Too many bytes without a line break (lineBytes)"
 })
 
 /** Opens a transport on a live socket, within the scope. */

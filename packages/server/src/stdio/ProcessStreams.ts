@@ -73,7 +73,7 @@ const listenTo =
   (stdin: Readable): Parameters<typeof Duplex.fromCallback>[0] =>
   (receive) => {
     const broken = (cause?: unknown) =>
-      Effect.fail(new TransportError({ reason: "Read", message: "stdin is broken", cause }))
+      Effect.fail(new TransportError({ reason: "Read", message: "Failed to read stdin", cause }))
     const reading = Effect.suspend(() => {
       if (stdin.readableEnded) return Effect.void
       // A destroyed stream emits no event for its end.
@@ -193,5 +193,5 @@ export const ofProcess: Effect.Effect<Duplex.Bytes> = Effect.suspend(() => {
   const global: unknown = globalThis
   return isProcess(global)
     ? Effect.succeed(bytes(global.process.stdin, global.process.stdout))
-    : Effect.die(new Error("There is no Stdio service and no process with stdio"))
+    : Effect.die(new Error("No Stdio service was provided, and this platform has no process.stdin"))
 })

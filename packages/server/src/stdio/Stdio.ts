@@ -33,7 +33,7 @@ export interface Options extends Duplex.Options {
 const ofService = (stdio: Stdio, own: (text: string) => Uint8Array): Duplex.Bytes => ({
   incoming: Stream.mapError(
     stdio.stdin,
-    (cause) => new TransportError({ reason: "Read", message: "stdin is broken", cause })
+    (cause) => new TransportError({ reason: "Read", message: "Failed to read stdin", cause })
   ),
   write: (outgoing) =>
     Effect.mapError(

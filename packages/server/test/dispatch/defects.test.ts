@@ -27,11 +27,31 @@ const features = Layer.mergeAll(
 describe("Handler defects", () => {
   for (const version of everyVersion()) {
     for (const [method, params, said] of [
-      ["tools/call", { name: "t" }, 'The handler for tools/call "t" died TypeError: x is undefined'],
-      ["tools/call", { name: "later" }, 'The handler for tools/call "later" died TypeError: x is undefined'],
-      ["prompts/get", { name: "p" }, 'The handler for prompts/get "p" died TypeError: x is undefined'],
-      ["resources/read", { uri: "r:" }, 'The handler for resources/read "r:" died TypeError: x is undefined'],
-      ["resources/read", { uri: "x:1" }, 'The handler for resources/read "x:1" died TypeError: x is undefined'],
+      [
+        "tools/call",
+        { name: "t" },
+        'The handler for tools/call "t" threw an unexpected error TypeError: x is undefined'
+      ],
+      [
+        "tools/call",
+        { name: "later" },
+        'The handler for tools/call "later" threw an unexpected error TypeError: x is undefined'
+      ],
+      [
+        "prompts/get",
+        { name: "p" },
+        'The handler for prompts/get "p" threw an unexpected error TypeError: x is undefined'
+      ],
+      [
+        "resources/read",
+        { uri: "r:" },
+        'The handler for resources/read "r:" threw an unexpected error TypeError: x is undefined'
+      ],
+      [
+        "resources/read",
+        { uri: "x:1" },
+        'The handler for resources/read "x:1" threw an unexpected error TypeError: x is undefined'
+      ],
       ["tools/call", { name: "halves" }, "The output of the tool halves does not match its output schema: "],
       ["tools/call", { name: "fails" }, "The failure of the tool fails does not match its failure schema: "]
     ] as const) {

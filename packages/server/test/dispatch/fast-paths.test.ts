@@ -128,7 +128,10 @@ describe("Synchronous handlers", () => {
         const client = yield* Effect.provide(open(Tools.layer(Said, handler), version), Logger.layer([logger]))
         const error: any = yield* Effect.flip(client.call("said", { a: 1 }))
         assert.strictEqual(error.code, McpError.InternalError)
-        assert.deepStrictEqual(said.splice(0), ["closed", 'The handler for tools/call "said" died'])
+        assert.deepStrictEqual(said.splice(0), [
+          "closed",
+          'The handler for tools/call "said" threw an unexpected error'
+        ])
       }
     })
   )

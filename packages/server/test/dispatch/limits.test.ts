@@ -39,7 +39,7 @@ describe("initialize limits", () => {
           const { given } = error.data as { readonly given: number }
           assert.isAbove(given, 20_000)
           assert.deepStrictEqual(error.data, data("clientBytes", given, 16 * 1024))
-          assert.include(error.message, `${given}, at most 16384 are allowed`)
+          assert.include(error.message, `${given}, limit 16384`)
           // The session can still be opened, and the rejected attempt holds no bytes.
           assert.strictEqual(client.session.kept, 0)
           yield* client.request("initialize", initialize(version))

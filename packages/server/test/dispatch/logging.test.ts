@@ -117,12 +117,12 @@ describe("Rate limit", () => {
           assert.deepStrictEqual(one.notes("notifications/message")[20].params, {
             level: "warning",
             logger: "effect-mcp",
-            data: "30 log messages were dropped"
+            data: "Dropped 30 log messages"
           })
           yield* TestClock.adjust("1 hour")
           yield* one.call("do")
           assert.strictEqual(datas(one).length, 31 + 1 + 20)
-          assert.strictEqual(datas(one)[31], "40 log messages were dropped")
+          assert.strictEqual(datas(one)[31], "Dropped 40 log messages")
         }),
       verifies("logging.server.rate-limited", "logging.security.rate-limited")
     )

@@ -217,7 +217,7 @@ describe.each(everyVersion())("a result that is too large (%s)", (version) => {
       // A single result beyond the limit is left out as before, and costs nothing.
       const { content, isError } = yield* first.call("big", { size: 4000 })
       assert.isTrue(isError)
-      assert.include(content[0].text, "was left out: it has 4000 bytes")
+      assert.include(content[0].text, "was omitted because it is too large: 4000 bytes")
       yield* read(first, newer)
     })
   )

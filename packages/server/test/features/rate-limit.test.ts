@@ -39,7 +39,7 @@ for (const version of everyVersion()) {
           [error.code, error.data],
           [McpError.LimitExceeded, { limit: "rateLimit", allowed: 5, retryAfterMs: 200 }]
         )
-        assert.include(error.message, "each caller may send 5 tools/call per second. Try again in 200 ms")
+        assert.include(error.message, "each caller may send 5 tools/call requests per second. Try again in 200 ms")
         // Other methods have separate budgets, or no limit.
         yield* client.request("completion/complete", completion)
         yield* client.request("completion/complete", completion)

@@ -22,7 +22,7 @@ describe("A tool's time limit", () => {
       const call = yield* Effect.forkChild(client.call("plain"), { startImmediately: true })
       yield* TestClock.adjust("1 second")
       const { content } = yield* Fiber.join(call)
-      assert.include(content[0].text, "it took longer than 0.5ms, the time limit")
+      assert.include(content[0].text, "its time limit of 0.5ms")
     })
   )
 
@@ -56,7 +56,7 @@ describe("A tool's time limit", () => {
               assert.isTrue(result.isError)
               assert.strictEqual(
                 result.content[0].text,
-                'The tool "plain" was stopped: it took longer than 1m 30s, the time limit of this tool.'
+                'The tool "plain" was stopped because it exceeded its time limit of 1m 30s.'
               )
             }
             assert.deepStrictEqual(events, ["finalizer", "finalizer"])
@@ -211,7 +211,7 @@ describe("A tool's size limit", () => {
             assert.isTrue(result.isError)
             assert.match(
               result.content[0].text,
-              /^The result of the tool "sized" was left out: it has 10[234] bytes, but the size limit of this tool is 100. Ask for less.$/
+              /^The result of the tool "sized" was omitted because it is too large: 10[234] bytes, limit 100. Ask for less data.$/
             )
             assert.strictEqual(result.content.length, 1)
             assert.notProperty(result, "structuredContent")
@@ -230,7 +230,7 @@ describe("A tool's size limit", () => {
         const tool = Tools.layer(Typed, ({ size }) => Effect.succeed({ a: "x".repeat(size) }), { limits: { bytes } })
         const client = yield* session(tool, { version })
         assert.notProperty(yield* client.call("typed", { size: 42 }), "isError")
-        assert.include((yield* client.call("typed", { size: 43 })).content[0].text, "it has 102 bytes")
+        assert.include((yield* client.call("typed", { size: 43 })).content[0].text, "too large: 102 bytes")
       })
     )
 

@@ -149,7 +149,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
           }
           const tooLarge = yield* client.refused("resources/read", { uri: `${uri}/large.txt` })
           assert.strictEqual(tooLarge.code, McpError.LimitExceeded)
-          assert.include(tooLarge.message, `more than ${maxBytes} bytes`)
+          assert.include(tooLarge.message, `larger than ${maxBytes} bytes`)
           assert.notInclude(JSON.stringify(client.received), secret)
           // The platform's error contains the real path, which must not reach the client.
           assert.notInclude(JSON.stringify(client.received), folder)

@@ -175,7 +175,7 @@ describe("node:http listener", () => {
       for (let turn = 0; turn < 4; turn++) {
         const read = yield* post(port, { ...said, headers: { ...said.headers, "x-read": "1" } })
         assert.strictEqual(read.status, 500)
-        assert.include(read.text, "read before")
+        assert.include(read.text, "already read the body")
       }
       assert.strictEqual((yield* post(port, said)).status, 200)
     })

@@ -430,7 +430,7 @@ describe("Roots", () => {
           answer: answering({})
         })
         const { code, message } = yield* client.refused("tools/call", { name: "ask" })
-        assert.deepStrictEqual([code, message], [-32603, "The request asked questions in more than 10 rounds"])
+        assert.deepStrictEqual([code, message], [-32603, "The request asked for input more than 10 times"])
         assert.lengthOf(client.asked, 10)
       }),
     verifies("roots.server.unavailable")

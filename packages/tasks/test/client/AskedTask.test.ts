@@ -119,10 +119,10 @@ describe("Questions as tasks", () => {
       assert.include(yield* textOf(failed), "Not now")
       const cancelled = () => Effect.succeed(state("cancelled", { statusMessage: "Closed" }))
       assert.include(yield* textOf({ "tasks/get": cancelled }), "Closed")
-      assert.include(yield* textOf({ "tasks/get": () => Effect.succeed({}) }), "is not a task")
+      assert.include(yield* textOf({ "tasks/get": () => Effect.succeed({}) }), "with a task")
       assert.include(
         yield* textOf({ "elicitation/create": () => Effect.succeed({ task: { taskId: 1 } }) }),
-        "is not a task"
+        "with a task"
       )
     })
   )
@@ -167,7 +167,7 @@ describe("Questions as tasks", () => {
   )
 
   it.effect(
-    "A question is not a task if the client does not support such tasks or answers immediately",
+    "A question with a task if the client does not support such tasks or answers immediately",
     () =>
       Effect.gen(function* () {
         const answers = { "elicitation/create": () => Effect.succeed(accepted) }

@@ -285,7 +285,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "The error for an undeclared extension does not name it",
     file: "packages/server/src/dispatch/ExtensionMethods.ts",
-    from: "requires a client that declares the extension ${extension.id}",
+    from: "is only available to clients that support the extension ${extension.id}",
     to: "requires a client that declares an extension",
     test: methods,
     ids: ["tasks-extension.errors.informative"]

@@ -207,7 +207,7 @@ class SseSessions {
     if (this.draining || this.shared.server.drain.isDraining) return shuttingDown()
     const exceeded = this.alive.exceededBy(caller, 1)
     if (exceeded === undefined) return undefined
-    const whose = exceeded === "total" ? "" : " of this caller"
+    const whose = exceeded === "total" ? "" : " from this caller"
     return tooMany(`sessions${whose} are open`, this.alive.bounds[exceeded])
   }
 

@@ -16,7 +16,7 @@ const defaultControlCap = 16 * 1024 * 1024
 
 const flooded = new TransportError({
   reason: "Overflow",
-  message: "Too many messages are waiting for clients to read them"
+  message: "Too many messages are waiting to be read by clients"
 })
 
 /** Writes the outbox, one turn at a time. Bytes count as read once the wire asks for more, which detects slow readers. */

@@ -67,9 +67,14 @@ export const make = (options: Options, report?: (message: string) => void): Admi
     400,
     McpError.invalidRequest("A POST cannot be upgraded to a WebSocket. Send it without the Upgrade header")
   )
-  const encoded = refuse(415, McpError.invalidRequest("The body must not be encoded"), undefined, {
-    "accept-encoding": "identity"
-  })
+  const encoded = refuse(
+    415,
+    McpError.invalidRequest("Compressed or otherwise encoded bodies are not supported"),
+    undefined,
+    {
+      "accept-encoding": "identity"
+    }
+  )
   let known: string | undefined
   const reported = new Set<string>()
   const tell = (foreign: string): void => {

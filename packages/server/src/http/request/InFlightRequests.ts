@@ -276,5 +276,5 @@ const excess = (
 ): ErrorResponse | undefined => {
   const exceeded = shares.exceededBy(caller, more)
   if (exceeded === undefined) return undefined
-  return tooMany(`${what}${exceeded === "total" ? "" : " of this caller"} ${state}`, shares.bounds[exceeded], id)
+  return tooMany(`${what}${exceeded === "total" ? "" : " from this caller"} ${state}`, shares.bounds[exceeded], id)
 }

@@ -42,11 +42,11 @@ const soon = { "retry-after": "1" }
 
 /** 429: the caller or the endpoint has reached its limit on `what`. */
 export const tooMany = (what: string, limit: number, id?: JsonRpc.Id): ErrorResponse =>
-  refuse(429, McpError.limitExceeded(`More than ${limit} ${what}`), id, soon)
+  refuse(429, McpError.limitExceeded(`Too many ${what} (limit ${limit})`), id, soon)
 
 /** 503: the endpoint has reached its limit on `what`, across all callers. */
 export const full = (what: string, limit: number, id?: JsonRpc.Id): ErrorResponse =>
-  refuse(503, McpError.limitExceeded(`More than ${limit} ${what}`), id, soon)
+  refuse(503, McpError.limitExceeded(`Too many ${what} (limit ${limit})`), id, soon)
 
 /** 503: the endpoint is shutting down and has not started the request. */
 export const shuttingDown = (id?: JsonRpc.Id): ErrorResponse => refuse(503, notBegun, id, soon)
@@ -63,7 +63,7 @@ export const storeFailed = refuse(
 export const noSession = (id?: JsonRpc.Id): ErrorResponse =>
   refuse(
     404,
-    McpError.invalidRequest("Session not found: it has expired or was ended. Send initialize to open a new one"),
+    McpError.invalidRequest("Session not found: it has expired or was closed. Send initialize to open a new one"),
     id
   )
 
@@ -81,5 +81,5 @@ export const refusalOf = (message: JsonRpc.Message): JsonRpc.HttpRefusal | undef
 /** Answers a posted response at an endpoint without sessions. */
 export const unexpectedResponse = refuse(
   400,
-  McpError.invalidRequest("This endpoint has no sessions and asks no questions, so it does not accept responses")
+  McpError.invalidRequest("This endpoint has no sessions and never sends requests, so it does not accept responses")
 )

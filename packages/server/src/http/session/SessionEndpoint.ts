@@ -71,7 +71,7 @@ const notOpened = (response: Response): Response =>
 
 type Resumed = Effect.Effect<Response, EventsGone>
 
-const notKept = new EventsGone({ message: "These events are not stored" })
+const notKept = new EventsGone({ message: "There are no stored events for this id" })
 
 /** Returns the response to a failure of the store, and logs the failure. */
 const failedStore = (defect: unknown): Answer =>
@@ -188,7 +188,7 @@ export class SessionEndpoint {
     const rules = opened.session.negotiated?.revision.rules
     const invalid =
       rules?.batches !== true
-        ? "The body must be one message, not a batch"
+        ? "The body must be a single message, not a batch"
         : members.length === 0
           ? "A batch must not be empty"
           : undefined

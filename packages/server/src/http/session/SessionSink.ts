@@ -184,7 +184,7 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
 
   /** Fails a question that no client can answer. */
   unanswered(id: JsonRpc.Id, unsent: boolean): void {
-    const message = "The client has disconnected from the request that asked"
+    const message = "The client has disconnected from the request that asked the question"
     const error = new Transport.TransportError({ reason: "Write", message })
     this.of.receive({ _tag: "RequestAborted", id, error, unsent })
   }

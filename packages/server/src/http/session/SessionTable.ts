@@ -127,7 +127,7 @@ export class SessionTable<S extends SessionEntry> implements Entries {
   add(session: S): void {
     const excess = this.sessions.size >= this.capacity ? this.givingWay(session.caller) : undefined
     if (excess !== undefined)
-      this.end(excess, "The server has too many sessions and closed this one because it was idle the longest")
+      this.end(excess, "The server reached its session limit and closed this session, which was idle the longest")
     this.sessions.set(session.id, session)
     this.sharesOf(session.owner).add(session.caller, 1)
     this.deadlines.begin(this.round)

@@ -341,7 +341,10 @@ describe("HTTP with SSE admission", () => {
       yield* connect()
       const refused = yield* fetch({})
       assert.strictEqual(refused.status, 429)
-      assert.strictEqual(JSON.parse(yield* refused.text).error.message, "More than 2 sessions of this caller are open")
+      assert.strictEqual(
+        JSON.parse(yield* refused.text).error.message,
+        "Too many sessions from this caller are open (limit 2)"
+      )
       assert.strictEqual((yield* fetch({ localAddress: "127.0.0.2" })).status, 200)
       yield* first.disconnect
       const status = Effect.map(fetch({}), ({ status }) => status)

@@ -56,7 +56,7 @@ describe.each([...revisions, "2026-07-28"])("Requests in %s", (version) => {
       const { error } = yield* refused.json
       assert.deepStrictEqual(
         [error.code, error.message],
-        [McpError.LimitExceeded, "More than 2 requests of this caller are in flight"]
+        [McpError.LimitExceeded, "Too many requests from this caller are in flight (limit 2)"]
       )
       for (let round = 0; round < 3; round++) assert.strictEqual((yield* b.echo).status, 200)
       for (const name of ["1", "2"]) yield* puppet.tell(name, Puppet.answer("done"))
@@ -93,7 +93,10 @@ describe("Subscriptions in 2026-07-28", () => {
       const streams = [yield* listen("a"), yield* listen("a")]
       const refused = yield* listen("a")
       assert.strictEqual(refused.status, 429)
-      assert.strictEqual((yield* refused.json).error.message, "More than 2 subscriptions of this caller are open")
+      assert.strictEqual(
+        (yield* refused.json).error.message,
+        "Too many subscriptions from this caller are open (limit 2)"
+      )
       assert.strictEqual((yield* listen("b")).status, 200)
       yield* Effect.forEach(streams, ({ disconnect }) => disconnect)
       yield* Effect.repeat(
@@ -191,7 +194,7 @@ describe.each([...revisions, "2026-07-28"])("Bytes of running %s requests", (ver
       assert.strictEqual(refused.status, 429)
       assert.strictEqual(
         (yield* refused.json).error.message,
-        "More than 100000 bytes of requests of this caller are in flight"
+        "Too many bytes of requests from this caller are in flight (limit 100000)"
       )
       assert.strictEqual((yield* a.echo).status, 200)
       assert.strictEqual((yield* b.echo).status, 200)

@@ -126,7 +126,7 @@ describe.each(revisions)("Sessionless endpoints in %s", (version) => {
         null,
         null,
         "CapabilityMissing",
-        "The client cannot answer questions: this endpoint has no sessions (sessions: false)"
+        "Cannot send requests to the client, because this endpoint has no sessions (sessions: false)"
       ])
     })
   )
