@@ -197,7 +197,9 @@ describe.each(revisions)("Features in %s", (revision) => {
   })
 
   it("The stack of an error shows the code that called the client", async () => {
-    const client = await clientOf(serverOf(), revision)
+    const server = serverOf()
+    server.resource("test://missing", { name: "missing" }, () => undefined)
+    const client = await clientOf(server, revision)
     const program = async () => {
       await client.readResource("test://missing")
     }
