@@ -133,7 +133,7 @@ const create = async (argv: ReadonlyArray<string>): Promise<void> => {
   const to = mkdtempSync(path.join(os.tmpdir(), "effect-mcp-create-"))
   try {
     const isHelp = argv.length === 0 || argv.includes("--help")
-    if (!isHelp) console.error("Packing the packages of this clone, which takes some seconds ...")
+    if (!isHelp) console.error("Packing the packages of this clone, which can take up to two minutes ...")
     const tarballs = isHelp ? [] : await pack(published(), to)
     const cwd = (): string => process.env["INIT_CWD"] ?? process.cwd()
     process.exitCode = FromClone.create(argv, tarballs, { cwd, stdout: process.stdout, stderr: process.stderr })

@@ -124,7 +124,7 @@ export const call = Command.make(
       { leavesTasks: detach }
     )
 ).pipe(
-  Command.withDescription("Call a tool; typing the command counts as your consent"),
+  Command.withDescription("Call a tool; does not ask before it calls"),
   Command.withExamples([
     {
       command: "effect-mcp call add a=1 b=2 -- node server.js",
