@@ -1,7 +1,7 @@
 /** Rules about tools, prompts, resources and lists, in every revision. */
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import { type ListKind, listKinds } from "@effect-mcp/protocol/MethodInfo"
+import { type ListKind, listKinds, serverNotifications } from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import { memoize } from "effect/Function"
 import * as Result from "effect/Result"
@@ -118,6 +118,7 @@ const declaration = (capability: ListKind): Rule => ({
   requirement: `${capability}.capability.declared`,
   section: `server/${capability}#capabilities`,
   text: `A server that has ${capability} declares the \`${capability}\` capability.`,
+  since: serverNotifications[`notifications/${capability}/list_changed`].since,
   on: {
     Answered: ({ answer, exchange }, model) =>
       exchange.open && infoOf(exchange.method)?.capability === capability
