@@ -21,6 +21,7 @@ const asked = averaged + 5
 
 type Event =
   | { readonly snapshot: Snapshot; readonly recent: Recent | undefined }
+  | { readonly lost: string }
   | { readonly key: Terminal.UserInput }
   | "end"
 
@@ -68,7 +69,7 @@ const acted = (
   )
 }
 
-/** Shows the running requests until the operator leaves. */
+/** Shows the running requests until the operator leaves. Fails only if the endpoint can't be reached at first. */
 export const show = Effect.fnUntraced(function* (
   endpoint: AdminEndpoint,
   filter: Filter,
@@ -81,12 +82,17 @@ export const show = Effect.fnUntraced(function* (
     Effect.map(endpoint.recent(snapshot.time - asked * 1000), (recent) => ({ snapshot, recent }))
   )
   const first = yield* view
-  const events = yield* Queue.unbounded<Event, CommandFailure>()
-  const poll = Effect.forever(Effect.flatMap(Effect.delay(view, every), (seen) => Queue.offer(events, seen)))
+  const events = yield* Queue.unbounded<Event>()
+  // The server may restart. The operator decides when to leave.
+  const next = Effect.match(Effect.delay(view, every), {
+    onSuccess: (seen): Event => seen,
+    onFailure: ({ message }): Event => ({ lost: `${message}. Trying again` })
+  })
+  const poll = Effect.forever(Effect.flatMap(next, (event) => Queue.offer(events, event)))
   const body = Effect.gen(function* () {
     yield* Effect.acquireRelease(draw("\u001b[?1049h\u001b[?25l"), () => draw("\u001b[?25h\u001b[?1049l"))
     const input = yield* terminal.readInput
-    yield* Effect.forkScoped(Effect.catch(poll, (error) => Queue.fail(events, error)))
+    yield* Effect.forkScoped(poll)
     yield* Effect.forkScoped(
       Effect.ensuring(
         Effect.ignore(Effect.forever(Effect.flatMap(Queue.take(input), (key) => Queue.offer(events, { key })))),
@@ -94,13 +100,20 @@ export const show = Effect.fnUntraced(function* (
       )
     )
     let state: State = { ...initial(first.snapshot, filter), recent: first.recent }
+    let lost = ""
     while (true) {
       const size = { columns: yield* terminal.columns, rows: yield* terminal.rows }
       yield* draw(drawing(frame(state, size, style)))
       const event = yield* Queue.take(events)
       if (event === "end") return
+      if ("lost" in event) {
+        lost = event.lost
+        state = done(state, lost)
+        continue
+      }
       if ("snapshot" in event) {
-        state = yield* looked(endpoint, refreshed({ ...state, recent: event.recent }, event.snapshot))
+        const note = state.note === lost ? "" : state.note
+        state = yield* looked(endpoint, refreshed({ ...state, note, recent: event.recent }, event.snapshot))
         continue
       }
       const [next, action] = update(state, event.key)
