@@ -257,7 +257,7 @@ describe("effect-mcp top over a Unix socket", () => {
         Layer.provide(McpServer.layer({ name: "test", version: "1", features: Layer.empty })),
         Layer.provide(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
       )
-      assert.include(String(yield* Effect.exit(Effect.scoped(Layer.build(port)))), "served on another listener")
+      assert.include(String(yield* Effect.exit(Effect.scoped(Layer.build(port)))), "must be served on a Unix socket")
     }).pipe(Effect.scoped)
   )
 
