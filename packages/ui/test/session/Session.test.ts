@@ -7,6 +7,7 @@ import type { PageState } from "../../src/messages/Events.ts"
 import type { Options } from "../../src/session/Options.ts"
 import * as Session from "../../src/session/Session.ts"
 import { connecting } from "../support/served.ts"
+import { until } from "../support/until.ts"
 
 const tea = Resources.layer({ uri: "menu://tea", name: "tea" }, Effect.succeed("Green"), Stream.never)
 const Echo = Tool.make("echo", { description: "Says hello" })
@@ -14,15 +15,6 @@ const features = Layer.mergeAll(
   tea,
   Tools.layer(Echo, () => Effect.succeed("hello"))
 )
-
-/** Waits until the page shows this. */
-const until = ({ board }: Session.UiSession, isThere: (state: PageState) => boolean): Effect.Effect<void> =>
-  Effect.callback<void>((resume) => {
-    const leave = board.follow(() => {
-      if (isThere(board.state)) resume(Effect.void)
-    })
-    return Effect.sync(leave)
-  })
 
 const isConnected = ({ connection, lists }: PageState) => connection.status === "connected" && lists.tools.length > 0
 
