@@ -42,10 +42,10 @@ const faultsOfServers: ReadonlyArray<Fault> = [
     ids: ["skills.capability.resources", "skills.files.readable"]
   },
   {
-    name: "A skill is served without SKILL.md",
-    file: built,
-    from: "if (manifest === undefined) {",
-    to: 'if (manifest === undefined && place === "") {',
+    name: "A folder with another spelling of SKILL.md is a skill",
+    file: folder,
+    from: "file.endsWith(`/${manifestName}`)",
+    to: "file.toLowerCase().endsWith(`/${manifestName.toLowerCase()}`)",
     test: server,
     ids: ["skills.entry.skill-md"]
   },
@@ -102,7 +102,7 @@ const faultsOfServers: ReadonlyArray<Fault> = [
     file: rules,
     from: "if (path === undefined) {\n    problems.push",
     to: "if (path === null) {\n    problems.push",
-    test: tampering,
+    test: server,
     ids: ["skills.entry.within"]
   },
   {
@@ -144,13 +144,6 @@ const faultsOfServers: ReadonlyArray<Fault> = [
     to: "({ served }) => served.skill.uri.startsWith(uri))",
     test: server,
     ids: ["skills.get.entry", "skills.get.unknown"]
-  },
-  {
-    name: "An unknown file is an empty resource",
-    file: layer,
-    from: "Effect.fail(new Resources.ResourceNotFound({ uri }))",
-    to: 'Effect.succeed("")',
-    test: server
   },
   {
     name: "Every URI below the scheme is a file of a skill",
@@ -267,7 +260,7 @@ const faultsOfHosts: ReadonlyArray<Fault> = [
     file: rules,
     from: "if (files.length > maxFiles) {",
     to: "if (files.length >= maxFiles) {",
-    test: server,
+    test: store,
     ids: ["skills.host.limits"]
   },
   {
@@ -370,7 +363,7 @@ const faultsOfHosts: ReadonlyArray<Fault> = [
     file: "packages/skills/src/model/Frontmatter.ts",
     from: 'if (seen.has(value)) return "it contains a YAML alias, which parsers expand differently"',
     to: "",
-    test: tampering
+    test: server
   },
   {
     name: "Any answer approves a skill",

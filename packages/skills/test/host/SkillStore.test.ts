@@ -47,6 +47,16 @@ const connected = (served: Served, server = "shop") =>
     return (yield* SkillStore.SkillStore).connected(server, client)
   })
 
+/** A skill of exactly the size that every host must load. */
+const largest = (): Served => {
+  const served = serverOf()
+  const text = served.files[uri] as string
+  const empty = Array.from({ length: 510 }, (_, index) => listedFile(`${root}/f${index}`, ""))
+  const rest = { ...listedFile(`${root}/rest`, ""), size: 16 * 1024 * 1024 - Buffer.byteLength(text) }
+  const entry = { ...entryOf(text), resources: [listedFile(uri, text), ...empty, rest] }
+  return { ...served, entries: [entry] }
+}
+
 const reasonOf = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.map(Effect.flip(effect), (error) =>
     error instanceof SkillStore.SkillRefused ? error.reason : `not refused: ${String(error)}`
@@ -82,6 +92,18 @@ describe("A store of skills", () => {
       }).pipe(Effect.provide(layer))
     },
     verifies("skills.host.lazy", "skills.host.by-uri")
+  )
+
+  it.effect(
+    "Loads a skill with 512 files and 16 MiB",
+    () => {
+      const { layer } = recording()
+      return Effect.gen(function* () {
+        const skills = yield* connected(largest())
+        assert.lengthOf((yield* skills.load(uri)).paths, 512)
+      }).pipe(Effect.provide(layer))
+    },
+    verifies("skills.host.limits")
   )
 
   it.effect(

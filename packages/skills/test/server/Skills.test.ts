@@ -367,7 +367,21 @@ layer(NodeServices.layer, { excludeTestServices: true })("A folder of skills", (
         const features = Layer.provide(Skills.folder(root), NodeServices.layer)
         assert.deepStrictEqual(yield* failure(features), [reason])
       }),
-    verifies("skills.entry.frontmatter-fields", "skills.entry.skill-md")
+    verifies("skills.entry.frontmatter-fields", "skills.entry.name")
+  )
+
+  it.effect(
+    "A folder is a skill only if it has a file with exactly the name SKILL.md",
+    () =>
+      Effect.gen(function* () {
+        const { root } = yield* folderWith({
+          "ok/SKILL.md": markdown("ok"),
+          "lower/skill.md": markdown("lower"),
+          "notes/README.md": "Not a skill"
+        })
+        assert.deepStrictEqual(yield* listed(yield* open(root)), [["skill://ok/SKILL.md", "SKILL.md"]])
+      }),
+    verifies("skills.entry.skill-md")
   )
 
   it.effect("A link in a skill is a typed failure, and nothing behind it is read", () =>
