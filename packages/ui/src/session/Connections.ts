@@ -84,12 +84,16 @@ const follow = Effect.fnUntraced(function* (client: McpClient.Client, board: Boa
     ),
     { startImmediately: true }
   )
-  for (const kind of listKinds) {
-    yield* Effect.forkScoped(
-      Stream.runForEach(McpClient.changesOf(client, kind), () => refresh(board, client)),
-      { startImmediately: true }
-    )
-  }
+  const streams = listKinds.map((kind) => McpClient.changesOf(client, kind))
+  // One reading at a time, because an older one must not replace a newer one. All changes in the meantime share the next.
+  const changes = Stream.buffer(Stream.mergeAll(streams, { concurrency: "unbounded" }), {
+    capacity: 1,
+    strategy: "sliding"
+  })
+  yield* Effect.forkScoped(
+    Stream.runForEach(changes, () => refresh(board, client)),
+    { startImmediately: true }
+  )
 })
 
 /** Opens a connection and keeps it until it ends. */
