@@ -1,9 +1,14 @@
 /** Texts that the user copies: commands, and tests that repeat a run. */
+import { invisible } from "./format.ts"
 import type { UserRun, ServerName, WireEntry } from "../messages/Events.ts"
 
-/** Quotes a word for a POSIX shell. */
-export const quoted = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+/** Quotes a word for a shell. Characters that could change what a terminal shows are escaped, in the syntax of bash and zsh. */
+export const quoted = (word: string): string => {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word
+  if (word.search(invisible) === -1) return `'${word.replaceAll("'", `'\\''`)}'`
+  const hex = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+  return `$'${word.replace(/[\\']/g, "\\$&").replace(invisible, hex)}'`
+}
 
 const target = ({ url, words }: ServerName): string => (words ?? [url ?? "SERVER"]).map(quoted).join(" ")
 

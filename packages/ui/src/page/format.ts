@@ -25,11 +25,12 @@ export const time = (at: number): string => {
 export const day = (at: number): string =>
   new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })
 
+/** Matches control characters and changes of direction. */
+export const invisible = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+
 /** One line of text, truncated if it is long. Control characters and changes of direction become visible. */
 export const line = (text: string, most = 200): string => {
   const start = text.slice(0, most)
-  const flat = start.replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (c) =>
-    /\s/.test(c) ? " " : "�"
-  )
+  const flat = start.replace(invisible, (c) => (/\s/.test(c) ? " " : "�"))
   return text.length > most ? `${flat}…` : flat
 }

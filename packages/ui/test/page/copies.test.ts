@@ -25,6 +25,13 @@ describe("Copies of a run", () => {
     )
   })
 
+  it("A command makes control characters and changes of direction visible", () => {
+    assert.strictEqual(
+      asCommand({ ...run, kind: "resource", name: "a:\u001b[201~it's\u202e\n" }, server),
+      `effect-mcp read $'a:\\u001b[201~it\\'s\\u202e\\u000a' --revision 2025-11-25 -- node 'my server.js'`
+    )
+  })
+
   it("A test repeats the call and expects its content", () => {
     const test = asTest(run)
     assert.include(test, 'McpTest.connect(features, "2025-11-25")')
