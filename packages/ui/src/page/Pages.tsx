@@ -8,6 +8,23 @@ import { link, route } from "./route.ts"
 import { RunView, Status } from "./RunView.tsx"
 import { connection, findings, lists, logs, name, runs, send, settings } from "./state.ts"
 
+/** A request to the user, such as to log in, if nothing has been logged since. */
+const LastNote = () => {
+  const last = logs.value.at(-1)
+  const text = last?.source === "note" && last.level === "notice" ? last.text : ""
+  const [address] = /https?:\/\/\S+/.exec(text) ?? []
+  return (
+    <section class="card" aria-label="Connecting">
+      <p>{text === "" ? "Connecting …" : line(text.replace(address ?? "", "").trim(), 500)}</p>
+      {address === undefined ? null : (
+        <p class="address">
+          <Leave href={address} />
+        </p>
+      )}
+    </section>
+  )
+}
+
 export const Overview = () => {
   const { capabilities, error, instructions, revision, server, status, took } = connection.value
   const { errors, prompts, resources, templates, tools } = lists.value
@@ -19,6 +36,7 @@ export const Overview = () => {
   ] as const
   return (
     <>
+      {status === "connecting" ? <LastNote /> : null}
       {status === "closed" ? (
         <section class="card wrong">
           <h2>Not connected</h2>
@@ -232,10 +250,12 @@ export const Answers = () => {
   const { replies, roots } = settings.value
   const [rootText, setRoots] = useState("")
   const [replyText, setReplies] = useState("")
+  const saved = JSON.stringify(settings.value)
   useEffect(() => {
     setRoots(roots.map(({ uri }) => uri).join("\n"))
     setReplies(replies.join("\n"))
-  }, [roots, replies])
+    // A page that reconnects receives equal settings again, which must not replace what was typed.
+  }, [saved])
   return (
     <section class="card">
       <h2>Answers</h2>

@@ -66,6 +66,18 @@ describe("A developer with the page", needs(missing === undefined, missing ?? ""
     }).pipe(Effect.scoped)
   )
 
+  it.live("Shows the address to log in at while it connects", () =>
+    Effect.gen(function* () {
+      const told = "To log in, open this page if your browser does not: https://as.invalid/authorize?state=1"
+      const { url } = yield* ofServer(Layer.empty, { connect: ({ tell }) => Effect.andThen(tell(told), Effect.never) })
+      const { page } = yield* open(url)
+      yield* Effect.promise(async () => {
+        await page.getByRole("button", { name: "https://as.invalid/authorize?state=1", exact: true }).click()
+        await page.getByRole("dialog").getByText("https://as.invalid/authorize?state=1").waitFor()
+      })
+    }).pipe(Effect.scoped)
+  )
+
   it.live("Reads files at server-filesystem, in an older revision too", () =>
     Effect.gen(function* () {
       const folder = mkdtempSync(path.join(tmpdir(), "ui-"))
