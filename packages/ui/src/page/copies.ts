@@ -2,7 +2,7 @@
 import { invisible } from "./format.ts"
 import type { UserRun, ServerName, WireEntry } from "../messages/Events.ts"
 
-/** Quotes a word for a shell. Characters that could change what a terminal shows are escaped, in the syntax of bash and zsh. */
+/** Quotes a word for a shell. Characters that a terminal would obey are escaped, in the syntax of bash and zsh. */
 export const quoted = (word: string): string => {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word
   if (word.search(invisible) === -1) return `'${word.replaceAll("'", `'\\''`)}'`
