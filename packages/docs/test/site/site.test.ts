@@ -132,7 +132,7 @@ describe("Site in a browser", needs(missing === undefined, missing ?? ""), () =>
         await page.waitForLoadState("networkidle")
         await page.keyboard.press("Control+k")
         await page.locator("#localsearch-input:focus").waitFor()
-        await page.keyboard.type("cannot answer this question")
+        await page.keyboard.type("The client does not support")
         await page.locator(".result", { hasText: "Troubleshooting" }).first().waitFor()
         await page.keyboard.press("Enter")
         await page.waitForURL(/troubleshooting#/)

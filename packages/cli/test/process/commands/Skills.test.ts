@@ -99,7 +99,7 @@ describe("effect-mcp skills", () => {
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["skills", "get", uri, "--file", "../x", ...here])
       assert.deepStrictEqual([code, stdout], [1, ""])
-      assert.include(stderr, "not a file of the skill")
+      assert.include(stderr, "not one of the files")
     })
   )
 
