@@ -2,7 +2,7 @@ import { McpClient } from "@effect-mcp/promise"
 
 await using client = await McpClient.connect({
   command: "node",
-  args: [import.meta.filename.replace("-client", "")]
+  args: [`${import.meta.dirname}/weather.ts`]
 })
 
 for await (const tool of client.listTools())

@@ -19,6 +19,11 @@ describe("A hostile server", needs(missing === undefined, missing ?? ""), () => 
         // Every view, and in it every request that can be made.
         for (let at = 0; at < (await items.count()); at++) {
           await items.nth(at).click()
+          // The buttons of the view before are gone then.
+          await page.waitForFunction(
+            (at) => document.querySelectorAll(".menu a")[at]?.getAttribute("aria-current") === "page",
+            at
+          )
           for (const name of ["Fill in an example", "Call", "Call anyway", "Read", "Get", "Get anyway"]) {
             const button = page.getByRole("button", { name, exact: true }).first()
             if (await button.isVisible()) await button.click()

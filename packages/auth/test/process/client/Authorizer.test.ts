@@ -192,7 +192,7 @@ describe("Terminal authorizer", () => {
         "http://x/?state=right&code=c"
       )
       assert.strictEqual((yield* way.authorize(page)).get("code"), "c")
-      assert.strictEqual(shown().split("does not belong to this login").length - 1, 3)
+      assert.strictEqual(shown().split("is not from this login").length - 1, 3)
     })
   )
 })
@@ -239,7 +239,7 @@ describe("Scripted user", () => {
         const { authorizer } = yield* user(answer)
         const way = yield* authorizer.open
         const error = yield* Effect.flip(way.authorize(page))
-        assert.match(error.message, /does not redirect back/)
+        assert.match(error.message, /did not redirect back/)
       }
     })
   )

@@ -84,10 +84,10 @@ describe("confined servers", () => {
       )
       const error = yield* Effect.flip(open)
       const files = yield* FileSystem.FileSystem
-      assert.include(error.message, "can't be confined")
+      assert.include(error.message, "Cannot sandbox the server")
       assert.isFalse(yield* files.exists(`${inside}/started`))
       const command = Stdio.open({ command: {} as never, sandbox: {} })
-      assert.include((yield* Effect.flip(Effect.scoped(command))).message, "needs a command that is a string")
+      assert.include((yield* Effect.flip(Effect.scoped(command))).message, "requires a command")
     }).pipe(Effect.provide(NodeServices.layer))
   )
 })

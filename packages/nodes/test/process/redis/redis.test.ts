@@ -34,7 +34,7 @@ describe("Invalid Redis URLs", () => {
       ]) {
         const built = yield* Effect.exit(Effect.scoped(Layer.build(Layer.fresh(Nodes.layerRedis({ url })))))
         assert(Exit.isFailure(built))
-        assert.include(Cause.pretty(built.cause), "use redis://")
+        assert.include(Cause.pretty(built.cause), "Expected redis://")
         assert.notInclude(Cause.pretty(built.cause) + inspect(built, { depth: 9, showHidden: true }), "hunter2")
       }
     })

@@ -111,7 +111,7 @@ for (const { missing, name, place } of databases) {
         assert.include(replayed["content"][0].text, 'task: "required"')
         const { taskId } = yield* client.call("optional")
         yield* quiesce
-        assert.include((yield* client.get(taskId))["result"].content[0].text, "stored elsewhere")
+        assert.include((yield* client.get(taskId))["result"].content[0].text, "stores its tasks elsewhere")
         assert.strictEqual(yield* rows, 1)
       }).pipe(Effect.scoped)
     )
