@@ -48,7 +48,7 @@ McpClient.layerHttp({ url: "http://127.0.0.1:9/mcp" })
   "tsconfig.json": `{ "compilerOptions": { "module": "NodeNext", "target": "ES2022", "types": [] } }`
 }
 
-const cure = `add "type": "module" to your package.json`
+const cure = `Add "type": "module" to your package.json`
 
 const nodes = { node20: "Node 20", node22: "Node 22", node24: "Node 24" } as const
 
