@@ -5,6 +5,8 @@ export type {
   Answers,
   CommandTarget,
   ConnectOptions,
+  QuestionLimits,
+  QuestionRate,
   RequestOptions,
   Target,
   UrlTarget
@@ -42,7 +44,9 @@ export type {
   RequestOutcome,
   ResourceOptions,
   Revision,
+  ServerLimits,
   ServerOptions,
+  SpillOptions,
   Suggestions,
   TemplateOptions,
   ToolLimits,

@@ -51,6 +51,14 @@ describe("Options", () => {
       (server) => server.tool("t", js({ description: "T", limits: { timeout: 1 } }), () => "")
     ],
     [
+      'McpServer, limits: unknown option "spil". Did you mean "spill"?',
+      () => new McpServer({ name: "t", version: "1.0.0", limits: js({ spil: true }) })
+    ],
+    [
+      'McpServer, limits.spill: the option "timeToLive" must be of type number, but received string',
+      () => new McpServer({ name: "t", version: "1.0.0", limits: { spill: js({ timeToLive: "1 hour" }) } })
+    ],
+    [
       'The prompt "p": unknown option "argument". Did you mean "arguments"?',
       (server) => server.prompt("p", js({ argument: z.object({}) }), () => "")
     ],

@@ -218,6 +218,24 @@ describe.each(revisions)("Model and roots in %s", (revision) => {
     assert.include(outcome, "The model is busy")
   })
 
+  it("A question beyond the client's limits fails without calling the answer function", async () => {
+    const server = serverOf()
+    server.tool("ask", { description: "Asks" }, async (_, { sample }) => {
+      const first = await sample("Hi", { key: "first" })
+      const error = await sample("Hi", { key: "second" }).catch((error: unknown) => error)
+      return `${first.text} ${error instanceof Error ? error.message : ""}`
+    })
+    let asked = 0
+    const client = await clientOf(server, revision, {
+      questionLimits: { sampling: { requests: 1, per: 3_600_000 } },
+      sampling: () => ({ role: "assistant", model: "m", content: { type: "text", text: `Answer ${++asked}` } })
+    })
+    // In 2026-07-28 the limit ends the call, because nobody else could answer the round.
+    const text = await client.callTool("ask").then(textOf, String)
+    assert.include(text, "Too many requests: the server may send 1 sampling/createMessage requests")
+    assert.strictEqual(asked, 1)
+  })
+
   it("A question rejects once its handler's request is over", async () => {
     const server = serverOf()
     const later = gate<() => Promise<unknown>>()

@@ -64,18 +64,41 @@ export interface Answers {
   readonly roots?: ReadonlyArray<Root> | (() => Async<ReadonlyArray<Root>>)
 }
 
+/** A number of questions in a span of time. They may arrive in one burst. */
+export interface QuestionRate {
+  readonly requests: number
+  readonly per: number
+}
+
+/** Limits on the questions of a server. A question that exceeds a limit is answered with error -31429, and your function is not called. */
+export interface QuestionLimits {
+  /** How often the server may ask the model, or `false` for no limit. Default 1000 times in 10 seconds. */
+  readonly sampling?: QuestionRate | false
+  /** How often the server may ask the user, or `false` for no limit. Default 1000 times in 10 seconds. */
+  readonly elicitation?: QuestionRate | false
+  /** How many times the model may use tools in one conversation. Default 100. */
+  readonly toolIterations?: number
+}
+
 /** Options for `McpClient.connect`. */
 export interface ConnectOptions extends Answers {
   /** Name and version to report to the server. Default: this library's name and version. */
   readonly clientInfo?: Implementation
   /** Revisions to allow. The client picks the newest one the server supports. Default: all. */
   readonly revisions?: ReadonlyArray<Revision>
+  /** Limits on the server's questions. */
+  readonly questionLimits?: QuestionLimits
   /** How long to wait for a response or the next progress notification. Default 60 seconds. */
   readonly timeout?: number
   /** Maximum total duration of a request, even if it keeps reporting progress. Default 10 minutes. */
   readonly maxTotal?: number
   /** Whether to reconnect after losing the connection and resend the requests that are safe to repeat. Default true. */
   readonly reconnect?: boolean
+  /**
+   * Whether to let the server turn tool calls into tasks. If so, `callTool` follows the task until it has a result. If false, the client
+   * does not declare task support, as a test of a server's handles needs. Default true.
+   */
+  readonly tasks?: boolean
   /**
    * The user that an in-process `McpServer` sees, for testing `visible`, hooks and `context.principal`. Default: an anonymous user. Other
    * servers authenticate the client by its `headers`, so `connect` rejects this option for them.

@@ -2,41 +2,60 @@
 import type * as Client from "@effect-mcp/client/Client"
 import * as Fetch from "@effect-mcp/client/Fetch"
 import * as EffectClient from "@effect-mcp/client/McpClient"
+import * as Limits from "@effect-mcp/client/QuestionLimits"
 import { imported } from "@effect-mcp/client/internal/imported"
 import * as Stdio from "@effect-mcp/client/Stdio"
 import * as Memory from "@effect-mcp/core/Memory"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
-import { checkedOptions, type Known } from "../server/checked.ts"
+import { checkedOptions, type Known, required } from "../server/checked.ts"
 import { principalOf } from "../server/principal.ts"
 import { runtimeOf } from "../server/running.ts"
 import type { ServerRuntime } from "../server/runtime.ts"
 import type { Principal } from "../handler/Context.ts"
 import { answers } from "./answers.ts"
-import type { CommandTarget, ConnectOptions, Target, UrlTarget } from "./Options.ts"
+import type { CommandTarget, ConnectOptions, QuestionLimits, QuestionRate, Target, UrlTarget } from "./Options.ts"
 
 const known: Known<ConnectOptions> = {
   elicitation: "object",
   sampling: "function",
   samplingTools: "boolean",
   roots: "any",
+  questionLimits: "object",
   clientInfo: "object",
   revisions: "array",
   timeout: "number",
   maxTotal: "number",
   reconnect: "boolean",
+  tasks: "boolean",
   principal: "object"
 }
 const knownQuestions: Known<NonNullable<ConnectOptions["elicitation"]>> = { form: "function", url: "function" }
 
+const knownQuestionLimits: Known<QuestionLimits> = { sampling: "any", elicitation: "any", toolIterations: "number" }
+const knownRate: Known<QuestionRate> = { requests: "number", per: "number" }
+
+const checkedQuestionLimits = (limits: QuestionLimits): void => {
+  const where = "McpClient.connect, questionLimits"
+  const { elicitation, sampling } = checkedOptions(where, limits, knownQuestionLimits)
+  for (const [name, rate] of Object.entries({ elicitation, sampling })) {
+    if (rate === undefined || rate === false) continue
+    const { per, requests } = checkedOptions(`${where}.${name}`, rate, knownRate)
+    required(`${where}.${name}`, "requests", requests, "number")
+    required(`${where}.${name}`, "per", per, "number")
+  }
+}
+
 type Opened = Effect.Effect<Client.Client, Client.ConnectError, Scope.Scope>
 
-const settings = ({ clientInfo, maxTotal, reconnect, revisions, timeout }: ConnectOptions): Client.Options => ({
+const settings = ({ clientInfo, maxTotal, reconnect, revisions, tasks, timeout }: ConnectOptions): Client.Options => ({
   clientInfo,
   maxTotal,
   revisions,
+  tasks,
   timeout,
   ...(reconnect === false && { reconnect })
 })
@@ -94,8 +113,10 @@ const opened = (target: Target, options: Client.Options, principal: Principal | 
 /** Opens a client that closes with the scope. Validates the options first. */
 export const connect = (target: Target, options: ConnectOptions): Opened =>
   Effect.suspend(() => {
-    const { elicitation, principal } = checkedOptions("McpClient.connect", options, known)
+    const { elicitation, principal, questionLimits } = checkedOptions("McpClient.connect", options, known)
     if (elicitation !== undefined) checkedOptions("McpClient.connect, elicitation", elicitation, knownQuestions)
+    if (questionLimits !== undefined) checkedQuestionLimits(questionLimits)
     const user = principal === undefined ? undefined : principalOf("McpClient.connect received", principal)
-    return Effect.provide(opened(target, settings(options), user), answers(options))
+    const limits = questionLimits === undefined ? Layer.empty : Limits.layer(questionLimits)
+    return Effect.provide(opened(target, settings(options), user), Layer.merge(answers(options), limits))
   })

@@ -41,6 +41,7 @@ export class Request implements HandlerContext {
   #controller: AbortController | undefined = undefined
   #reason: DOMException | undefined = undefined
   #over = false
+  #replayed = false
   /** Running questions, steps and progress reports. */
   #running: Set<Fiber.Fiber<unknown, unknown>> | undefined = undefined
   /** Number of unanswered questions. */
@@ -58,13 +59,9 @@ export class Request implements HandlerContext {
     return Context.getUnsafe(this.#context, key)
   }
 
-  get #stateless(): boolean {
-    return this.#get(RequestContext).revision.era === "stateless"
-  }
-
-  /** True if the handler waits for an answer that only another round can bring. */
+  /** True if the handler waits for an answer that only another run can receive. */
   get suspended(): boolean {
-    return this.#open > 0 && this.#stateless
+    return this.#open > 0 && this.#replayed
   }
 
   /** True if the request ended before its handler. */
@@ -72,8 +69,12 @@ export class Request implements HandlerContext {
     return this.#reason !== undefined
   }
 
-  /** Called when the request ends before its handler. */
-  abort(reason: string): void {
+  /**
+   * Called when the request ends before its handler. `replayed` means that the handler will run again, with the answers to its questions: at
+   * the end of a round, or when a task is parked. Its open questions then never settle, so that it does not mistake them for failed ones.
+   */
+  abort(reason: string, replayed: boolean): void {
+    this.#replayed = replayed
     this.#reason = aborted(reason)
     this.#controller?.abort(this.#reason)
     this.end()

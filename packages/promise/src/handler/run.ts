@@ -9,6 +9,7 @@ import * as CancelReason from "@effect-mcp/core/CancelReason"
 import type { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type * as Wire from "@effect-mcp/protocol/McpError"
+import { isSuspension } from "@effect-mcp/server/internal/Replay"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -86,10 +87,9 @@ const settled = <A, E, B>(
   })
   return Effect.onExitPrimitive(result, (exit) => {
     if (Exit.isSuccess(exit) || !Cause.hasInterrupts(exit.cause)) return undefined
-    // A handler that waits for an answer from another round never ends.
-    const { suspended } = request
-    request.abort(CancelReason.of(exit.cause) ?? "The request has already ended")
-    if (suspended) return undefined
+    request.abort(CancelReason.of(exit.cause) ?? "The request has already ended", isSuspension(exit.cause))
+    // A handler that waits for an answer from another run never ends.
+    if (request.suspended) return undefined
     const ended = Effect.callback<void>((resume) => {
       onEnd = () => resume(Effect.void)
     })

@@ -10,7 +10,7 @@ import type { HandlerContext } from "../handler/Context.ts"
 import type { PromptOutput, ResourceOutput, ToolOutput } from "../handler/results.ts"
 import { reportUnanswered } from "../handler/report.ts"
 import type { Rules } from "../handler/run.ts"
-import { checkedOptions, type Known, knownLimits, required } from "./checked.ts"
+import { checkedLimits, checkedOptions, type Known, oneOf, required } from "./checked.ts"
 import { Changes } from "./changes.ts"
 import { fetchHandler, listener } from "./http.ts"
 import { hooksLayer } from "./hooks.ts"
@@ -100,8 +100,6 @@ const known: Known<ServerOptions> = {
   onError: "function"
 }
 
-const portabilities: ReadonlySet<unknown> = new Set(["project", "strict", "off"])
-
 /** How long a handler may keep running after its request is cancelled, in milliseconds. */
 const defaultCancelGrace = 2000
 
@@ -141,13 +139,8 @@ export class McpServer {
     checkedOptions("McpServer", options, known)
     required("McpServer", "a name", options.name, "string")
     required("McpServer", "a version", options.version, "string")
-    const { portability = "project" } = options
-    if (!portabilities.has(portability)) {
-      throw new TypeError(
-        `McpServer: the option "portability" must be one of ${[...portabilities].join(", ")}, but is ${JSON.stringify(portability)}`
-      )
-    }
-    if (options.limits !== undefined) checkedOptions("McpServer, limits", options.limits, knownLimits)
+    oneOf("McpServer", "portability", options.portability, ["project", "strict", "off"])
+    if (options.limits !== undefined) checkedLimits(options.limits)
     this.#runtime = new ServerRuntime(options)
     this.#rules = { cancelGrace: options.cancelGrace ?? defaultCancelGrace, onError: options.onError }
     bind(this, this.#runtime)
@@ -262,7 +255,7 @@ export class McpServer {
   }
 
   /**
-   * Adds a feature that another package offers as a layer, such as a view for a tool.
+   * Adds a feature that another package offers as a layer, such as a view for a tool, or tasks.
    *
    * @example
    * ```ts

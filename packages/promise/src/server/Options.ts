@@ -25,8 +25,8 @@ export interface ServerOptions extends Implementation {
    * 2 seconds.
    */
   readonly cancelGrace?: number
-  /** Limits for tools that don't set their own. Default: one hour and 3 MiB. */
-  readonly limits?: ToolLimits
+  /** Limits for tools that don't set their own, and how to send results that exceed them. Default: one hour and 3 MiB. */
+  readonly limits?: ServerLimits
   /**
    * How to treat tools that some host cannot use. `project` advertises their schemas in a form that every host accepts, and logs a warning
    * for the rest; handlers receive the same input. `strict` makes the server fail to start instead of logging. `off` advertises schemas as
@@ -45,8 +45,40 @@ export interface ServerOptions extends Implementation {
 export interface ToolLimits {
   /** How long a call may run, including time spent waiting for answers. After that, its signal aborts. */
   readonly time?: number
-  /** Maximum size of the result. */
+  /** Maximum size of the result. A server may keep larger results for the client; see its option `limits.spill`. */
   readonly bytes?: number
+}
+
+/** Limits for all tools of a server. */
+export interface ServerLimits extends ToolLimits {
+  /**
+   * How to send results that exceed a tool's size limit. If spilling is on, the client receives the beginning and a link to a short-lived
+   * resource, which it reads in ranges. If it is off, the client receives an error that names the limit. Default: on for servers that offer
+   * resources, because clients read resources only from servers that declare them. `true` or options also declare resources.
+   */
+  readonly spill?: SpillOptions | boolean
+}
+
+/** Results that are too large to send. They are held in memory and belong to the caller, or without one to everyone who knows their URI. */
+export interface SpillOptions {
+  /** How long a result can be read. Default 10 minutes. */
+  readonly timeToLive?: number
+  /** Maximum size of one read. Default 256 KiB. */
+  readonly rangeBytes?: number
+  /** Size of the result's beginning that the client receives at once. Default 2 KiB. */
+  readonly previewBytes?: number
+  /**
+   * Maximum size held per caller. To make room, a caller loses its oldest result. A result that is larger than this becomes an error.
+   * Default 16 MiB.
+   */
+  readonly callerBytes?: number
+  /** Maximum size held for all callers. The caller that holds the most loses its oldest result. Default 128 MiB. */
+  readonly totalBytes?: number
+  /**
+   * Whether to spill for clients that use revisions before 2025-06-18, which see the link as text. Default false: these clients receive the
+   * error.
+   */
+  readonly withoutLinks?: boolean
 }
 
 interface Shown {
@@ -79,6 +111,17 @@ export interface ToolOptions<I, O> extends Shown {
   /** Hints for clients, which don't have to trust them. */
   readonly annotations?: ToolAnnotations
   readonly limits?: ToolLimits
+  /**
+   * Whether to let calls become tasks, which outlive their request. `optional`: if the client supports tasks; other clients call the tool as
+   * usual. `required`: other clients can't see or call the tool. Requires `Tasks` of `@effect-mcp/tasks` among the server's features, whose
+   * option `handles` serves other clients, too. Default: a call ends with its request.
+   */
+  readonly task?: "optional" | "required"
+  /**
+   * How long to wait for a call before the client receives a task instead of the result. Only with `task: "optional"`, in 2026-07-28; in
+   * 2025-11-25 the client decides. Default: respond with the task immediately.
+   */
+  readonly taskAfter?: number
 }
 
 /** Suggests values for an argument. `value` is the text entered so far, and `others` holds the arguments already filled in. */

@@ -3,7 +3,7 @@
  * misspelled `visible` would show a tool to everyone, and a tool without a description would break the entire tool list.
  */
 import { closest } from "@effect-mcp/protocol/internal/closest"
-import type { ToolLimits } from "./Options.ts"
+import type { ServerLimits, SpillOptions, ToolLimits } from "./Options.ts"
 
 /** Type of an option. `any` means that it has its own check. */
 type Kind = "any" | "array" | "boolean" | "function" | "number" | "object" | "string"
@@ -13,6 +13,16 @@ export type Known<A> = { readonly [name in keyof A]-?: Kind }
 
 /** Valid tool limits. */
 export const knownLimits: Known<ToolLimits> = { time: "number", bytes: "number" }
+
+const knownServerLimits: Known<ServerLimits> = { ...knownLimits, spill: "any" }
+const knownSpill: Known<SpillOptions> = {
+  timeToLive: "number",
+  rangeBytes: "number",
+  previewBytes: "number",
+  callerBytes: "number",
+  totalBytes: "number",
+  withoutLinks: "boolean"
+}
 
 const kindOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value)
 
@@ -36,6 +46,20 @@ const advice = (name: string, known: object): string => {
   const names = Object.keys(known)
   const near = closest(name, names)
   return near === undefined ? `Available options: ${names.join(", ")}` : `Did you mean ${JSON.stringify(near)}?`
+}
+
+/** Throws if a server's limits are invalid. */
+export const checkedLimits = (limits: ServerLimits): void => {
+  const { spill } = checkedOptions("McpServer, limits", limits, knownServerLimits)
+  if (spill !== undefined && typeof spill !== "boolean") checkedOptions("McpServer, limits.spill", spill, knownSpill)
+}
+
+/** Throws unless an option has one of the given values, or none. */
+export const oneOf = (where: string, name: string, value: unknown, values: ReadonlyArray<string>): void => {
+  if (value === undefined || values.some((one) => one === value)) return
+  throw new TypeError(
+    `${where}: the option ${JSON.stringify(name)} must be one of ${values.join(", ")}, but is ${JSON.stringify(value)}`
+  )
 }
 
 /** Throws unless a required value is present. */

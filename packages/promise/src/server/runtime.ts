@@ -40,10 +40,18 @@ const register = (entry: Entry, { registries, scope }: Live): Effect.Effect<void
 
 /** Converts the options to the settings of the underlying server. */
 const settings = (options: ServerOptions) => {
-  const { cancelGrace: _cancelGrace, drain: _drain, limits, onError: _onError, rateLimit, ...rest } = options
+  const {
+    cancelGrace: _cancelGrace,
+    drain: _drain,
+    limits: given = {},
+    onError: _onError,
+    rateLimit,
+    ...rest
+  } = options
+  const { spill, ...tool } = given
   return {
     ...rest,
-    ...(limits && { limits: { tool: limits } }),
+    limits: { tool, spill },
     ...(rateLimit === undefined
       ? undefined
       : { rateLimit: rateLimit === false ? rateLimit : { "tools/call": rateLimit } })

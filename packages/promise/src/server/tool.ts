@@ -10,7 +10,7 @@ import { toolResult } from "../handler/results.ts"
 import { run, type Rules } from "../handler/run.ts"
 import { objectPart, part, valueCodec } from "../schema/Standard.ts"
 import type { ToolAnnotations } from "../model/Results.ts"
-import { checkedOptions, type Known, knownLimits, required } from "./checked.ts"
+import { checkedOptions, type Known, knownLimits, oneOf, required } from "./checked.ts"
 import type { ToolOptions } from "./Options.ts"
 import { checkedVisible } from "./visible.ts"
 
@@ -34,6 +34,8 @@ const known: Known<ToolOptions<unknown, unknown>> = {
   content: "function",
   annotations: "object",
   limits: "object",
+  task: "string",
+  taskAfter: "number",
   icons: "array",
   meta: "object",
   visible: "function"
@@ -67,7 +69,7 @@ export const toolLayer = (
   rules: Rules
 ): Layer<never, never, Tools.ToolRegistry> => {
   const where = `The tool ${JSON.stringify(name)}`
-  const { content, input, limits, output, visible, ...described } = checkedOptions(where, options, known)
+  const { content, input, limits, output, taskAfter, visible, ...described } = checkedOptions(where, options, known)
   required(where, "a description", described.description, "string")
   required(where, "a handler", handler, "function")
   if (content !== undefined && output === undefined) {
@@ -75,6 +77,9 @@ export const toolLayer = (
       `${where}: the option "content" requires an output schema. Without one, the handler returns the content itself`
     )
   }
+  oneOf(where, "task", described.task, ["optional", "required"])
+  if (taskAfter !== undefined && described.task !== "optional")
+    throw new TypeError(`${where}: the option "taskAfter" requires task: "optional"`)
   if (limits !== undefined) checkedOptions(`${where}, limits`, limits, knownLimits)
   if (described.annotations !== undefined) checkedOptions(`${where}, annotations`, described.annotations, knownHints)
   const side = (which: string): string => `The ${which} of the tool ${JSON.stringify(name)}`
@@ -93,6 +98,7 @@ export const toolLayer = (
   return Tools.layer(tool, (input) => run(runner, (context) => handler(input, context), into), {
     visible: checkedVisible(visible, rules, runner.place),
     limits,
+    ...(taskAfter === undefined ? undefined : { taskAfter }),
     content: content && reporting(content, rules, runner.place)
   })
 }
