@@ -23,6 +23,7 @@ import { jsonLine } from "../render/Text.ts"
 import { type Settings, settings as readSettings } from "../target/Settings.ts"
 import type { Style } from "../terminal/Style.ts"
 import { safe, safeLine } from "../terminal/Style.ts"
+import * as PackageSpec from "../target/PackageSpec.ts"
 import * as Target from "../target/Target.ts"
 
 type CommandTarget = Target.CommandTarget
@@ -100,8 +101,9 @@ export const rootsOf = Effect.fnUntraced(function* (paths: ReadonlyArray<string>
   )
 })
 
-/** Returns a server's name in lock files. */
-const pinName = ({ server }: Pick<Settings, "server">, target: CommandTarget): string => server ?? target.name
+/** Returns a server's name in lock files and rules. It stays the same when a package's version changes. */
+const pinName = ({ server }: Pick<Settings, "server">, target: CommandTarget): string =>
+  server ?? PackageSpec.withoutVersion(target.name)
 
 /** Returns the guards of `--lock` and `--policy`, which apply to the client. Empty without these flags. */
 export const guards = Effect.fnUntraced(function* (
