@@ -1,6 +1,6 @@
 /**
- * A server without any library whose tools are the lines of the file `tools.txt` in its folder, for servers that change. The line `broken`
- * ends it at its start; a call of the tool `fall` ends it later.
+ * A server without any library whose tools are the lines of the file `tools.txt` in its folder, for servers that change. A line is a name, or
+ * a name, `|` and a description in JSON. The line `broken` ends it at its start; a call of the tool `fall` ends it later.
  */
 import { readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
@@ -17,7 +17,13 @@ const results: { readonly [method: string]: (params: any) => object | undefined 
     serverInfo: { name: "changing", version: "1" }
   }),
   ping: () => ({}),
-  "tools/list": () => ({ tools: tools.map((name) => ({ name, inputSchema: { type: "object" } })) }),
+  "tools/list": () => ({
+    tools: tools.map((line) => {
+      const [name, description] = line.split("|")
+      const described = description === undefined ? undefined : { description: JSON.parse(description) }
+      return { name, ...described, inputSchema: { type: "object" } }
+    })
+  }),
   "tools/call": ({ name }) => {
     if (name !== "fall") return { content: [{ type: "text", text: tools.join(" ") }] }
     fall()

@@ -5,6 +5,7 @@
  */
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import { type Client, listOf } from "@effect-mcp/client/McpClient"
+import { isSame } from "@effect-mcp/core/internal/schemaDiff"
 import { type ListName, lists } from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -96,3 +97,42 @@ export const read = Effect.fnUntraced(function* (client: Client): Effect.fn.Retu
   const { instructions, serverInfo } = client
   return { name: serverInfo.name, version: serverInfo.version, instructions, lists: all }
 })
+
+/** A value that differs between two offers. */
+export interface OfferDifference {
+  /** The item's list, or `server` for the server's name, version and instructions. */
+  readonly list: PinnedList | "server"
+  /** Name, URI or URI template of the item. Empty for the server. */
+  readonly item: string
+  /** JSON Pointer to the value, for example `/inputSchema/properties/text/description`. */
+  readonly path: string
+  /** The old value, or `undefined` if it is new. */
+  readonly before: unknown
+  /** The new value, or `undefined` if it was removed. */
+  readonly after: unknown
+}
+
+/** Compares objects field by field, and other values as a whole. */
+const values = (path: string, before: unknown, after: unknown): ReadonlyArray<Omit<OfferDifference, "item" | "list">> =>
+  isSame(before, after)
+    ? []
+    : isJsonObject(before) && isJsonObject(after)
+      ? [...new Set([...Object.keys(before), ...Object.keys(after)])]
+          .toSorted()
+          .flatMap((key) =>
+            values(`${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`, before[key], after[key])
+          )
+      : [{ path, before, after }]
+
+/** Returns the old and new values of everything that differs between two offers. Items that were removed are left out. */
+export const differences = (before: Offer, after: Offer): ReadonlyArray<OfferDifference> => {
+  const identity = ({ instructions, name, version }: Offer): JsonObject => ({ instructions, name, version })
+  return [
+    ...values("", identity(before), identity(after)).map((found) => ({ list: "server" as const, item: "", ...found })),
+    ...listNames.flatMap((list) =>
+      [...(after.lists.get(list) ?? [])].flatMap(([item, value]) =>
+        values("", before.lists.get(list)?.get(item) ?? {}, value).map((found) => ({ list, item, ...found }))
+      )
+    )
+  ]
+}
