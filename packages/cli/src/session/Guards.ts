@@ -10,7 +10,7 @@ import * as Prompt from "effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { indent, jsonLine } from "../render/Text.ts"
-import { usage } from "../terminal/Exit.ts"
+import { code, CommandFailure, usage } from "../terminal/Exit.ts"
 import type { Output } from "../terminal/Output.ts"
 import { safe, safeLine } from "../terminal/Style.ts"
 
@@ -82,6 +82,18 @@ export const make = Effect.fnUntraced(function* (options: GuardOptions) {
   return yield* Effect.mapError(Layer.build(Layer.unwrap(guards)), ({ message }) => usage(message))
 })
 
-/** Runs a command's requests as requests of the user, who typed them. */
-export const byUser = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Caller.within(effect, { source: "user" })
+/** Returns the failure for an error of a guard, which an error of the server would resemble. Other errors are unchanged. */
+const denied = <E>(error: E): CommandFailure | E => {
+  if (error instanceof Pins.PinRefused) {
+    const message = `Nothing was sent, because of --lock: ${error.message}`
+    return new CommandFailure({ code: code.server, message, detail: "See effect-mcp verify" })
+  }
+  if (error instanceof HostPolicy.ActionDenied) {
+    return new CommandFailure({ code: code.server, message: `Nothing was sent, because of --policy: ${error.message}` })
+  }
+  return error
+}
+
+/** Runs a command's requests as requests of the user, who typed them. Says which flag denied a request. */
+export const byUser = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, CommandFailure | E, R> =>
+  Effect.mapError(Caller.within(effect, { source: "user" }), denied)

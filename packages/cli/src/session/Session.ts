@@ -117,9 +117,9 @@ export const guards = Effect.fnUntraced(function* (
   return yield* Guards.make({ lock, policy, name: pinName(settings, target), output })
 })
 
-/** Marks the requests of a command as the user's, if rules decide about them. */
-const byUser = <A, E, R>({ policy }: Pick<Settings, "policy">, effect: Effect.Effect<A, E, R>) =>
-  policy === undefined
+/** Marks the requests of a command as the user's, if guards decide about them. */
+export const byUser = <A, E, R>({ lock, policy }: Pick<Settings, "lock" | "policy">, effect: Effect.Effect<A, E, R>) =>
+  lock === undefined && policy === undefined
     ? effect
     : Effect.flatMap(
         Effect.promise(() => import("./Guards.ts")),

@@ -18,7 +18,7 @@ import * as Unanswered from "./Unanswered.ts"
 /** Exit codes, as `--help` explains them. */
 export const code = {
   ok: 0,
-  /** An error from the server, a tool result with `isError`, or a finding of `fuzz`, `lint` or `audit verify`. */
+  /** An error from the server or of `--lock` or `--policy`, a result with `isError`, or a finding of `fuzz`, `lint` or `audit verify`. */
   server: 1,
   /** The command line is invalid. The server was only asked for its lists. */
   usage: 2,
@@ -36,7 +36,7 @@ export const codeTable: ReadonlyArray<readonly [string, string]> = [
   ["0", "all went well"],
   [
     "1",
-    "the server returned an error, the tool failed, fuzz found a violation, lint found a tool that some host cannot use, or verify or audit verify found a change"
+    "the server returned an error, the tool failed, fuzz found a violation, lint found a tool that some host cannot use, verify or audit verify found a change, or --lock or --policy denied a request"
   ],
   ["2", "the command line is wrong, or you declined a required step"],
   ["3", "the server could not be started, disconnected, or violated the protocol"],

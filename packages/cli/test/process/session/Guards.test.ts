@@ -4,7 +4,7 @@ import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem } from "effect"
 import { fileURLToPath } from "node:url"
-import { commandLine, run } from "../../support/run.ts"
+import { commandLine, here, run } from "../../support/run.ts"
 
 const support = (file: string) => fileURLToPath(new URL(`../../support/${file}`, import.meta.url))
 const changing = [process.execPath, support("changing.ts")]
@@ -41,7 +41,9 @@ describe("effect-mcp --policy", () => {
       assert.deepStrictEqual([read.code, read.stdout], [0, "read write\n"], read.stderr)
       const write = yield* call("write", flags)
       assert.deepStrictEqual([write.code, write.stdout], [1, ""])
+      assert.include(write.stderr, "Nothing was sent, because of --policy: The policy denies call of write")
       assert.include(write.stderr, "Nothing is written here")
+      assert.notInclude(write.stderr, "The server returned an error")
       const defaults = yield* call("read", yield* policy({}))
       assert.strictEqual(defaults.code, 1)
       assert.include(defaults.stderr, "there is no approver to ask")
@@ -85,6 +87,25 @@ describe("effect-mcp --policy", () => {
       const error = yield* Effect.flip(client.callToolByName("write", {}))
       assert.include(error.message, "The policy denies call of write")
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
+  )
+})
+
+describe("effect-mcp --lock", () => {
+  it.live("A request for a hidden prompt fails and names the flag", () =>
+    Effect.gen(function* () {
+      const files = yield* FileSystem.FileSystem
+      const lock = `${(yield* workplace).cwd}/pins.json`
+      yield* run(["lock", "--lock", lock, ...here])
+      const pins = JSON.parse(yield* files.readFileString(lock))
+      const { prompts } = pins.servers.everything
+      const [name = ""] = Object.keys(prompts)
+      delete prompts[name]
+      yield* files.writeFileString(lock, JSON.stringify(pins))
+      const { code, stderr } = yield* run(["prompt", name, "--lock", lock, ...here])
+      assert.strictEqual(code, 1)
+      assert.include(stderr, `Nothing was sent, because of --lock: The prompt "${name}" of everything is hidden`)
+      assert.notInclude(stderr, "The server returned an error")
+    }).pipe(Effect.provide(NodeServices.layer))
   )
 })
 
