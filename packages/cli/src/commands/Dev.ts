@@ -3,12 +3,13 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as Stream from "effect/Stream"
 import { code, CommandFailure, usage } from "../terminal/Exit.ts"
 import { Output } from "../terminal/Output.ts"
-import { chosen, confined, SelectedServer, version } from "../session/Session.ts"
+import { byUser, chosen, confined, guards, SelectedServer, version } from "../session/Session.ts"
 import * as Settings from "../target/Settings.ts"
 import { safe } from "../terminal/Style.ts"
 import * as Target from "../target/Target.ts"
@@ -60,8 +61,11 @@ export const dev = Command.make(
     if (ui && endpoint.http) return yield* usage("Use either --ui or --http")
     const settings = yield* Settings.settings
     const path = yield* Path.Path
-    const { note } = yield* Output
+    const output = yield* Output
+    const { note } = output
     const { folder, target } = yield* started(file, settings)
+    // Built before the server starts, because an unreadable file is a usage error.
+    const guarded = yield* guards(settings, target, output)
     // Loaded on demand, because no other command watches files.
     const [Proxy, Restarts, ProjectFiles, Gateway] = yield* Effect.promise(() =>
       Promise.all([
@@ -100,10 +104,10 @@ export const dev = Command.make(
       // Restarts are normal here, and a start may take a while.
       reconnectTimeout: settings.timeout ?? "30 seconds",
       client: { ...client, reconnect: { attempts: Infinity, delay: "50 millis", maxDelay: "1 second" } }
-    })
+    }).pipe(Layer.provide(Layer.succeedContext(guarded)))
     if (!ui) return yield* serve(gateway, target.name, endpoint)
     const Page = yield* Effect.promise(() => import("../ui/Page.ts"))
-    return yield* Page.show(Page.behind(target, gateway), settings, { port: 0, history: true })
+    return yield* byUser(settings, Page.show(Page.behind(target, gateway), settings, { port: 0, history: true }))
   }, Effect.scoped)
 ).pipe(
   Command.withDescription("Run the server, and restart it whenever the files of its project change"),

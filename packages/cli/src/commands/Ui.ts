@@ -2,8 +2,9 @@
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
-import { chosen } from "../session/Session.ts"
+import { byUser, chosen, guards } from "../session/Session.ts"
 import * as Settings from "../target/Settings.ts"
+import { Output } from "../terminal/Output.ts"
 
 export const ui = Command.make(
   "ui",
@@ -22,8 +23,9 @@ export const ui = Command.make(
     const target = yield* chosen(settings)
     // Loaded on demand, because no other command has a page.
     const Page = yield* Effect.promise(() => import("../ui/Page.ts"))
-    return yield* Page.show(target, settings, flags)
-  })
+    const guarded = yield* guards(settings, target, yield* Output)
+    return yield* byUser(settings, Effect.provideContext(Page.show(target, settings, flags), guarded))
+  }, Effect.scoped)
 ).pipe(
   Command.withDescription("Try the server on a local page: calls, questions, progress, and the messages on the wire"),
   Command.withShortDescription("Try the server on a local page"),

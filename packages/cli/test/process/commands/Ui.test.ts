@@ -97,6 +97,29 @@ describe("effect-mcp ui", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live.each([
+    { command: ["ui"], server: ["--", process.execPath, "server.mjs"] },
+    { command: ["dev", "--ui"], server: ["server.mjs"] }
+  ])("The page of $command obeys --policy and --lock", ({ command, server }) =>
+    Effect.gen(function* () {
+      const folder = yield* project
+      const tools = ["first", "second", "third"]
+      const pinned = tools.slice(0, 2).map((name) => [name, { name, inputSchema: { type: "object" } }])
+      const name = command.length === 1 ? `${process.execPath} server.mjs` : "node server.mjs"
+      const offer = { name: "changing", version: "1", tools: Object.fromEntries(pinned) }
+      const rules = [{ decide: "allow", name: "first", source: "user" }, { decide: "deny" }]
+      writeFileSync(join(folder, "tools.txt"), tools.join("\n"))
+      writeFileSync(join(folder, "pins.json"), JSON.stringify({ version: 1, servers: { [name]: offer } }))
+      writeFileSync(join(folder, "policy.json"), JSON.stringify({ rules }))
+      const url = yield* started(folder, ...command, "--lock", "pins.json", "--policy", "policy.json", ...server)
+      assert.notInclude(yield* until(url, '"name":"second"'), '"name":"third","inputSchema"')
+      yield* post(url, { _tag: "Call", tool: "first", arguments: {}, task: false })
+      yield* until(url, '"status":"done"')
+      yield* post(url, { _tag: "Call", tool: "second", arguments: {}, task: false })
+      yield* until(url, "The policy denies call of second")
+    }).pipe(Effect.scoped)
+  )
+
   it.live("The page of dev --ui stays connected when the server restarts", () =>
     Effect.gen(function* () {
       const folder = yield* project
