@@ -57,17 +57,17 @@ const compared = Effect.fnUntraced(function* (session: Session.CommandSession, g
 
 /** Shortens a value for `--json`. */
 const shortened = (value: unknown): unknown => {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "")
+  const text = typeof value === "string" ? value : JSON.stringify(value ?? "")
   return text.length <= maxJson ? value : beginning(text, maxJson)
 }
 
-/** Formats what changed for `--json`. */
+/** Formats the changes for `--json`. */
 const changesJson = (changes: ReadonlyArray<OfferDifference>) =>
   changes.map(({ after, before, ...place }) => ({ ...place, before: shortened(before), after: shortened(after) }))
 
 /** Formats the old and the new value, without most of the text with which both begin. */
 const oldAndNew = ({ after, before }: OfferDifference, { style }: View): ReadonlyArray<string> => {
-  const [was = "", is = ""] = [JSON.stringify(before), JSON.stringify(after)]
+  const [was, is] = [JSON.stringify(before ?? ""), JSON.stringify(after ?? "")]
   let same = 0
   while (same < was.length && was[same] === is[same]) same++
   const from = same > maxCommon ? same - maxCommon / 2 : 0

@@ -18,7 +18,7 @@ describe("The name of a server that a package runner starts", () => {
     ["pnpm dlx name@1.2.3", "pnpm dlx name"],
     ["uvx --python 3.12 name@1.2.3", "uvx --python 3.12 name"],
     ["uvx --from name==1.2 run", "uvx --from name run"]
-  ])("Of %s is %s", (line, expected) => {
+  ])("The command %s becomes %s", (line, expected) => {
     assert.strictEqual(withoutVersion(line), expected)
   })
 
@@ -31,7 +31,7 @@ describe("The name of a server that a package runner starts", () => {
     "https://example.com/name@1.2.3",
     "npx",
     ""
-  ])("Of %s is unchanged", (line) => {
+  ])("The command %s is unchanged", (line) => {
     assert.strictEqual(withoutVersion(line), line)
   })
 })
