@@ -6,7 +6,7 @@ const named = (name: string, annotations?: Annotated.Annotated["annotations"]) =
 const names = (values: ReadonlyArray<{ readonly name: string }>) => values.map(({ name }) => name).join(" ")
 
 describe("annotations", () => {
-  it("A value without an audience is for every reader", () => {
+  it("A value without an audience is addressed to everyone", () => {
     const values = [
       named("plain"),
       named("empty", { audience: [] }),

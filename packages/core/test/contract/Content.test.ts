@@ -86,7 +86,7 @@ describe("Content", () => {
     }
   })
 
-  it("Megabytes of base64 are checked, and the error quotes only the start of invalid text", () => {
+  it("A megabyte of base64 is validated, and errors quote only its start", () => {
     const long = "A".repeat(8 * 1024 * 1024)
     assert.strictEqual(Content.image(long, "image/png").data, long)
     try {
@@ -128,7 +128,7 @@ describe("Content", () => {
 })
 
 describe("Icons", () => {
-  it("Icons of tools, prompts and links must be https or data URIs with valid media types and sizes", () => {
+  it("Icons must be https or data URIs with valid media types and sizes", () => {
     const made = [
       (icon: Tool.Options["icons"]) => Tool.make("t", { description: "", icons: icon }),
       (icon: Tool.Options["icons"]) => Tool.raw("t", { description: "", inputSchema: { type: "object" }, icons: icon }),

@@ -54,7 +54,7 @@ describe("Extension contracts", () => {
     })
   )
 
-  it.effect("An extension method decodes params and results without _meta, unless its schema declares it", () =>
+  it.effect("An extension method drops _meta from params and results unless its schema declares it", () =>
     Effect.gen(function* () {
       const Counts = Schema.Record(Schema.String, Schema.Int)
       const marked = { _meta: Schema.Struct({ author: Schema.String }) }
@@ -67,7 +67,7 @@ describe("Extension contracts", () => {
     })
   )
 
-  it("Each part of an extension refers to its extension", () => {
+  it("Every method and notification of an extension references its extension", () => {
     const parts = [Notes.requests.find, Notes.questions.pick, Notes.notifications.added, Notes.subscriptions.added]
     for (const { extension } of parts) assert.strictEqual(extension?.id, "com.example/notes")
   })
@@ -148,7 +148,7 @@ describe("Extension contracts", () => {
       }
     )
 
-    it(`An extension is found under extensions in ${revision.version}, as declared by old and new clients`, () => {
+    it(`Extension settings are read from capabilities.extensions in ${revision.version}`, () => {
       assert.deepStrictEqual(Extension.settingsIn(Notes, revision, { extensions: { "com.example/notes": {} } }), {})
     })
   }

@@ -152,7 +152,7 @@ describe("Tools whose schema cannot be advertised", () => {
 })
 
 describe("Tool JSON Schemas", () => {
-  it("JSON Schemas omit only the bounds of safe integers", () => {
+  it("JSON Schemas omit the implicit bounds of safe integers", () => {
     const count = Tool.make("count", {
       description: "Counts.",
       input: {
@@ -170,7 +170,7 @@ describe("Tool JSON Schemas", () => {
     })
   })
 
-  it("JSON Schemas match the tool's schemas, whenever they are read", () => {
+  it("JSON Schemas match the tool's schemas and are built once", () => {
     const input = { query: Schema.String, limit: Schema.optionalKey(Schema.Finite.annotate({ description: "Rows" })) }
     const output = { rows: Schema.Array(Schema.String) }
     const tool = Tool.make("query", { description: "Queries.", input, output })

@@ -121,7 +121,7 @@ describe("Services used by two fibers", () => {
 })
 
 describe("Handlers with request services", () => {
-  it.effect("A handler sees each service on top of its context, which is restored afterwards", () =>
+  it.effect("A handler's request services override the outer context only inside the handler", () =>
     Effect.gen(function* () {
       class A extends Context.Service<A, string>()("test/A") {}
       class B extends Context.Service<B, string>()("test/B") {}
@@ -165,7 +165,7 @@ describe("Handlers with request services", () => {
 })
 
 describe("Service markers", () => {
-  it("A marker is found among a layer's services and always names its service", () => {
+  it("A service marker names its service when it is used by mistake", () => {
     const provision: Provided.Provision = { key: "test/X", make: Effect.succeed(1) }
     const marker: any = Provided.marker(provision)
     assert.deepStrictEqual(Provided.among(new Map<string, unknown>([["test/X", marker]])), [provision])

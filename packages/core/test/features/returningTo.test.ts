@@ -42,7 +42,7 @@ const runIn = (
 }
 
 describe("The outer context of middleware", () => {
-  it("An effect unchanged by middleware runs in its request's context without creating services", () => {
+  it("An effect that middleware leaves unchanged reuses the request's context", () => {
     const one = { made: 0 }
     const outer = request(one)
     assert.strictEqual(runIn(returningTo(contextOf(outer))(seen), within(outer)), outer)
@@ -57,7 +57,7 @@ describe("The outer context of middleware", () => {
     ["the caller", outer, new Map([...within(outer), [Principal.Principal.key, ada]])],
     ["the request", outer, new LazyContext(new Map([[Base.key, "of another"]]), table, { made: 0 })],
     ["an already replaced caller", new Map([...outer, [Principal.Principal.key, ada]]), within(outer)]
-  ])("If middleware replaces %s, an effect gets the merged services of both contexts", (_, outer, inner) => {
+  ])("When middleware replaces %s, an effect sees both contexts merged", (_, outer, inner) => {
     const got = runIn(returningTo(contextOf(outer))(seen), inner)
     const expected = runIn(
       new HandlerContext<RequestServices>(contextOf(outer), { forwardsLogs: false }).provide(seen),

@@ -2,7 +2,7 @@ import { BoundedMap } from "@effect-mcp/core/internal/inFlight"
 import { assert, describe, it } from "@effect/vitest"
 
 describe("BoundedMap", () => {
-  it("Evicts the entry that was set the longest ago", () => {
+  it("Evicts the oldest entry", () => {
     const dropped: Array<number> = []
     const lru = new BoundedMap<string, number>(2, (value) => dropped.push(value))
     lru.set("a", 1).set("b", 2).set("a", 3).set("c", 4)
@@ -16,7 +16,7 @@ describe("BoundedMap", () => {
     assert.deepStrictEqual(dropped, [2])
   })
 
-  it("Reading or deleting an entry keeps the others", () => {
+  it("Keeps the other entries when one is read or deleted", () => {
     const lru = new BoundedMap<string, number>(2).set("a", 1).set("b", 2)
     assert.strictEqual(lru.get("a"), 1)
     assert.isTrue(lru.delete("b"))

@@ -30,7 +30,7 @@ describe("BusyMap", () => {
 })
 
 describe("BusySet", () => {
-  it("A BusySet iterates over a snapshot and afterwards contains the changes made meanwhile", () => {
+  it("A BusySet iterates over a snapshot and keeps the changes made meanwhile", () => {
     const busy = new BusySet<string>()
     for (const value of ["a", "b", "b", "c"]) busy.add(value)
     const seen: Array<string> = []

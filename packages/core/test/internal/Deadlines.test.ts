@@ -56,7 +56,7 @@ describe("Deadline queue", () => {
     })
   )
 
-  it.effect("All entries share one fiber, which ends a second after the last entry is gone", () =>
+  it.effect("All entries share one fiber, which ends a second after the last entry", () =>
     Effect.gen(function* () {
       const { queue, running, started } = yield* queueOf(10_000)
       assert.strictEqual(started(), 0)
@@ -76,7 +76,7 @@ describe("Deadline queue", () => {
     })
   )
 
-  it.effect("Entries that come and go within a second start no other fiber", () =>
+  it.effect("Entries added and removed within a second reuse the same fiber", () =>
     Effect.gen(function* () {
       const { met, queue, started } = yield* queueOf(10_000)
       for (let at = 0; at < 10; at++) {
@@ -111,7 +111,7 @@ describe("Deadline queue", () => {
     })
   )
 
-  it.effect("A lost fiber is restarted when the last entry goes", () =>
+  it.effect("A fiber that never ran is replaced when the last entry is removed", () =>
     Effect.gen(function* () {
       const { clock, fork, started } = yield* forking
       const queue = new DeadlineQueue<string>(
@@ -179,7 +179,7 @@ describe("Deadlines checked in rounds", () => {
     })
   )
 
-  it.effect("Rounds restart after a discarded timer, continue after an error and never start for Infinity", () =>
+  it.effect("Rounds survive a discarded timer and an error, and never start for Infinity", () =>
     Effect.gen(function* () {
       const { clock, fork, started } = yield* forking
       let rounds = 0

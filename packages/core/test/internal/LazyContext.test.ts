@@ -41,7 +41,7 @@ describe.each([
     assert.strictEqual(one.made, 1)
   })
 
-  it("Request services match a plain map, however the map is read", () => {
+  it("Request services iterate and look up like a plain map", () => {
     const map = make()
     const plain = new Map(map)
     assert.strictEqual(plain.size, map.size)

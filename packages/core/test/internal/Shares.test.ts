@@ -3,7 +3,7 @@ import { boundsOf, firstOfHeaviest, oldestOfHeaviest, Shares } from "@effect-mcp
 import { assert, describe, it } from "@effect/vitest"
 
 describe("Shares", () => {
-  it("A caller can hold its share and no more, regardless of others", () => {
+  it("A caller can hold its own share and no more", () => {
     const shares = new Shares(boundsOf(10, 0.5))
     shares.add("a", 5)
     assert.strictEqual(shares.exceededBy("a", 0), undefined)
@@ -52,7 +52,7 @@ describe("Oldest holding of the largest caller", () => {
     assert.strictEqual(oldestOfHeaviest(holdings, () => 1, "a")?.at, 1)
   })
 
-  it("Is found for amounts missing from the holdings", () => {
+  it("Is found even if some callers hold nothing", () => {
     const held = (caller: string | undefined) => (caller === "c" ? 5 : 3)
     assert.strictEqual(firstOfHeaviest(holdings, held)?.at, 3)
     assert.strictEqual(firstOfHeaviest(holdings.slice(4), held)?.at, 4)

@@ -49,7 +49,7 @@ describe("Inbound cancellation reasons", () => {
     })
   )
 
-  it.effect("An inbound reason is forwarded when the request that the handler waits for is cancelled", () =>
+  it.effect("A cancelled request passes its reason on to the requests its handler made", () =>
     Effect.gen(function* () {
       const { handle, reasons } = watched()
       const served = yield* serve(handle)

@@ -25,7 +25,7 @@ describe("Keep-alive", () => {
   )
 
   it.effect(
-    "Pings at the given interval, and an answer resets the failure count",
+    "Pings at the given interval and resets the failure count on an answer",
     () =>
       Effect.gen(function* () {
         const { messages, peer, receive } = yield* serve(() => Effect.never)

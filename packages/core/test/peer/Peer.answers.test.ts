@@ -183,7 +183,7 @@ describe("Limits", () => {
     })
   )
 
-  it.effect("A peer is not idle while a request waits behind a handler that ends immediately", () =>
+  it.effect("A peer is busy while a request waits behind a handler that ends immediately", () =>
     Effect.gen(function* () {
       const latches = [1, 2, 3].map((id) => Latch.makeUnsafe(id === 2))
       const { receive, messages, peer } = yield* serve(
@@ -225,32 +225,30 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect(
-    "subscriptionsEnded completes once all subscriptions are answered, without waiting for other requests",
-    () =>
-      Effect.gen(function* () {
-        const latches = { l1: yield* Deferred.make<void>(), l2: yield* Deferred.make<void>() }
-        const { receive, messages, peer } = yield* serve(
-          ({ request: { id } }) =>
-            id === "l1" || id === "l2" ? Effect.as(Deferred.await(latches[id]), {}) : Effect.never,
-          options
-        )
-        yield* peer.subscriptionsEnded
-        receive(request(1))
-        receive(request("l1", "listen"))
-        receive(request("l2", "listen"))
-        const seen: Array<unknown> = []
-        const ended = yield* Effect.forkChild(
-          Effect.map(peer.subscriptionsEnded, () => seen.push(...messages())),
-          { startImmediately: true }
-        )
-        yield* Deferred.succeed(latches.l1, undefined)
-        yield* quiesce
-        assert.isUndefined(ended.pollUnsafe())
-        yield* Deferred.succeed(latches.l2, undefined)
-        yield* Fiber.join(ended)
-        assert.deepStrictEqual(seen, [success("l1"), success("l2")])
-      })
+  it.effect("subscriptionsEnded waits for all subscriptions but not for other requests", () =>
+    Effect.gen(function* () {
+      const latches = { l1: yield* Deferred.make<void>(), l2: yield* Deferred.make<void>() }
+      const { receive, messages, peer } = yield* serve(
+        ({ request: { id } }) =>
+          id === "l1" || id === "l2" ? Effect.as(Deferred.await(latches[id]), {}) : Effect.never,
+        options
+      )
+      yield* peer.subscriptionsEnded
+      receive(request(1))
+      receive(request("l1", "listen"))
+      receive(request("l2", "listen"))
+      const seen: Array<unknown> = []
+      const ended = yield* Effect.forkChild(
+        Effect.map(peer.subscriptionsEnded, () => seen.push(...messages())),
+        { startImmediately: true }
+      )
+      yield* Deferred.succeed(latches.l1, undefined)
+      yield* quiesce
+      assert.isUndefined(ended.pollUnsafe())
+      yield* Deferred.succeed(latches.l2, undefined)
+      yield* Fiber.join(ended)
+      assert.deepStrictEqual(seen, [success("l1"), success("l2")])
+    })
   )
 
   it.effect("Subscriptions start even if every permit is taken, and are limited like waiting requests", () =>
@@ -272,7 +270,7 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect("The end of a subscription starts no request waiting for a permit", () =>
+  it.effect("Ending a subscription frees no permit for a waiting request", () =>
     Effect.gen(function* () {
       const started: Array<unknown> = []
       const { receive } = yield* serve(

@@ -105,7 +105,7 @@ describe("Batches", () => {
     })
   )
 
-  it.effect("A batch whose members are all cancelled, by the batch or later, gets no answer", () =>
+  it.effect("A batch whose members are all cancelled gets no answer", () =>
     Effect.gen(function* () {
       const { receive, messages, peer } = yield* serve(() => Effect.never, options)
       receive([request(1), cancel(1)])
@@ -158,7 +158,7 @@ describe("Batches", () => {
     })
   )
 
-  it.effect("A batch is answered for every member, even if interrupted, rejected or crashed", () =>
+  it.effect("Every member of a batch is answered, even if interrupted, rejected or crashed", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(
         ({ request: { method } }) => (method === "die" ? Effect.die("x") : Effect.never),
@@ -183,7 +183,7 @@ describe("Batches", () => {
     })
   )
 
-  it.effect("Progress and questions from a batch's handlers precede the array", () =>
+  it.effect("Progress and questions from a batch's handlers are sent before its answers", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(
         ({ request: { id }, sink }) =>

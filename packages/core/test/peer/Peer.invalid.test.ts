@@ -15,30 +15,28 @@ const oversize = (json: unknown) => {
 }
 
 describe("Invalid lines", () => {
-  it.effect(
-    "An invalid line is answered with -32700 and the revision's placeholder id, and the next line is read",
-    () =>
-      Effect.gen(function* () {
-        let id: null | undefined = null
-        const { push, messages } = yield* serve(() => Effect.succeed({}), { unreadableId: () => id })
-        push("{nonsense")
-        yield* quiesce
-        id = undefined
-        push("nonsense}")
-        push(request(1))
-        yield* quiesce
-        assert.deepStrictEqual(
-          messages().map((message) => [Object.hasOwn(message, "id"), message.id, message.error?.code]),
-          [
-            [true, null, -32700],
-            [false, undefined, -32700],
-            [true, 1, undefined]
-          ]
-        )
-      })
+  it.effect("An invalid line gets -32700 with the revision's placeholder id and the next line is read", () =>
+    Effect.gen(function* () {
+      let id: null | undefined = null
+      const { push, messages } = yield* serve(() => Effect.succeed({}), { unreadableId: () => id })
+      push("{nonsense")
+      yield* quiesce
+      id = undefined
+      push("nonsense}")
+      push(request(1))
+      yield* quiesce
+      assert.deepStrictEqual(
+        messages().map((message) => [Object.hasOwn(message, "id"), message.id, message.error?.code]),
+        [
+          [true, null, -32700],
+          [false, undefined, -32700],
+          [true, 1, undefined]
+        ]
+      )
+    })
   )
 
-  it.effect("An invalid request with a readable id is answered with -32600 and that id", () =>
+  it.effect("An invalid request with a readable id gets -32600 with that id", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.die("must not run"))
       receive({ jsonrpc: "1.0", id: "a", method: "work" })
@@ -71,7 +69,7 @@ describe("Invalid lines", () => {
     verifies("json-rpc.response.not-both")
   )
 
-  it.effect("Two peers do not answer each other's errors forever", () =>
+  it.effect("Two peers do not answer each other's errors", () =>
     Effect.gen(function* () {
       const one = yield* serve(() => Effect.succeed({}))
       const other = yield* serve(() => Effect.succeed({}))
@@ -85,7 +83,7 @@ describe("Invalid lines", () => {
 })
 
 describe("Lines over the limit", () => {
-  it.effect("An oversized request is rejected with its id, wherever the id is in the line", () =>
+  it.effect("An oversized request is rejected with its id, wherever the line contains it", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve(() => Effect.die("must not run"))
       peer.receive(oversize({ jsonrpc: "2.0", id: 1, method: "work", params: { huge } }))

@@ -10,7 +10,7 @@ const timers = () =>
 
 describe("Closed connections", () => {
   // Live, because timeouts are real timers here and must be gone.
-  it.live("Closing a thousand connections with running and waiting requests leaks no handler, caller or timer", () =>
+  it.live("Closing a thousand busy connections leaks no handler, caller or timer", () =>
     Effect.gen(function* () {
       let open = 0
       const counted = <A, E>(effect: Effect.Effect<A, E>) =>

@@ -13,7 +13,7 @@ import { quiesce } from "../support/wire.ts"
 
 describe("Random exchanges", () => {
   it.effect.prop(
-    "Every request is answered exactly once, or never after its cancellation, and nothing leaks",
+    "Every request is answered exactly once, unless it is cancelled first",
     { script: commands, drain: Schema.Boolean },
     ({ drain, script }) =>
       Effect.gen(function* () {
@@ -162,7 +162,7 @@ const converse = Effect.fnUntraced(function* (script: ReadonlyArray<typeof Comma
 
 describe("Random exchanges between two peers", () => {
   it.effect.prop(
-    "Every call ends like its handler or with an explanation, and nothing leaks",
+    "Every call ends with its handler's result or an error that explains why",
     {
       script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 30 }),
       highWater: Schema.Literals([1, 200, 100_000])

@@ -13,7 +13,7 @@ const progress = (progressToken: unknown, value: unknown, more: object = {}) =>
   notification("notifications/progress", { progressToken, progress: value, ...more })
 
 describe("Outbound requests", () => {
-  it.effect("A result after cancellation reaches `late` once, and the oldest of many are forgotten", () =>
+  it.effect("The `late` callback receives a result after cancellation once, for recent requests only", () =>
     Effect.gen(function* () {
       const { messages, peer, receive } = yield* serve
       const results: Array<unknown> = []
@@ -153,7 +153,7 @@ describe("Outbound requests", () => {
     })
   )
 
-  it.effect("An outbound request and its cancellation name the request they belong to", () =>
+  it.effect("An outbound request and its cancellation carry the id of the related request", () =>
     Effect.gen(function* () {
       const { peer, sent } = yield* serve
       const fiber = yield* start(peer.request("a", {}, { relatedTo: "in" }))
@@ -241,7 +241,7 @@ describe("Interrupting the caller", () => {
 })
 
 describe("Timeouts", () => {
-  it.effect("Late requests time out even if the cancellation cannot be sent", () =>
+  it.effect("A request times out even if sending its cancellation throws", () =>
     Effect.gen(function* () {
       const { transport } = make()
       const send = (message: object): void => {
@@ -454,7 +454,7 @@ describe("Progress", () => {
   )
 
   it.effect(
-    "Progress for an unknown, finished or handlerless request is dropped",
+    "Progress for an unknown or finished request is dropped",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve

@@ -70,7 +70,7 @@ describe("Peer reader", () => {
     })
   )
 
-  it.effect("A request to a peer that stopped reading times out unsent", () =>
+  it.effect("A request times out unsent if the other peer stops reading", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.never)
       wire.setWritable(false)

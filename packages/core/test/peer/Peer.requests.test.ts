@@ -15,7 +15,7 @@ describe("Inbound requests", () => {
     })
   )
 
-  it.effect(`A handler sees its request in flight from its first step`, () =>
+  it.effect(`A handler finds its own request in flight from its first step`, () =>
     Effect.gen(function* () {
       const { receive, messages, peer } = yield* serve((exchange) => exchange.peer.inFlight)
       receive(request("a", "look"))
@@ -168,7 +168,7 @@ describe("Ids", () => {
   const ids = [0, "", 1, "1"]
 
   it.effect(
-    'The ids 0, "", 1 and "1" are different, and each gets its own answer',
+    'The ids 0, "", 1 and "1" are different requests',
     () =>
       Effect.gen(function* () {
         const latch = Latch.makeUnsafe(false)
@@ -331,7 +331,7 @@ describe("Cancellation", () => {
     verifies("cancellation.initialize-not-cancelled")
   )
 
-  it.effect("Cancelling a local request is passed to the role and has no effect by itself", () =>
+  it.effect("Cancelling a local request only notifies the role", () =>
     Effect.gen(function* () {
       const { peer, receive, notified } = yield* serve(() => Effect.never)
       const asking = yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })
@@ -344,7 +344,7 @@ describe("Cancellation", () => {
     })
   )
 
-  it.effect("Cancelling an id in flight on both sides ends its sender's request", () =>
+  it.effect("Cancelling an id in use on both sides ends the sender's request", () =>
     Effect.gen(function* () {
       const { peer, receive, notified } = yield* serve(() => Effect.never)
       yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })

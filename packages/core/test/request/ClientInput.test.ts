@@ -27,7 +27,7 @@ describe.each(Revision.stateful)("Questions over an open connection in $version"
     return { ...served, fiber }
   })
 
-  it.effect("A question requests progress if the handler wants it, and passes on each event", () =>
+  it.effect("A question whose handler wants progress forwards every event", () =>
     Effect.gen(function* () {
       const seen: Array<number> = []
       const { fiber, messages, receive } = yield* ask({ onProgress: ({ progress }) => void seen.push(progress) })
@@ -40,7 +40,7 @@ describe.each(Revision.stateful)("Questions over an open connection in $version"
     })
   )
 
-  it.effect("A question requests no progress if the handler does not want it", () =>
+  it.effect("A question whose handler wants no progress requests none", () =>
     Effect.gen(function* () {
       const { messages } = yield* ask()
       const [{ params }] = messages()

@@ -11,7 +11,7 @@ const request = (recorded: { readonly [name: string]: unknown } = {}): ClientInp
 })
 
 describe("Once without a task", () => {
-  it.effect("Once.sleep sleeps for the whole duration, and only for the remaining time in a later round", () =>
+  it.effect("Once.sleep sleeps only for the remaining time in a later round", () =>
     Effect.gen(function* () {
       const run = (recorded?: { readonly [name: string]: unknown }) =>
         Effect.forkChild(
@@ -30,7 +30,7 @@ describe("Once without a task", () => {
     })
   )
 
-  it.effect("Once.run gives each run of a step a key, and Once.key dies outside a step", () =>
+  it.effect("Once.run gives every run of a step a unique key", () =>
     Effect.gen(function* () {
       const step = Once.run("pay", Schema.String, Once.key)
       const keys = yield* Effect.all([step, step]).pipe(Effect.provideService(ClientInput.ClientInput, request()))

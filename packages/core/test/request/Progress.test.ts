@@ -84,7 +84,7 @@ describe("Progress reports", () => {
   )
 
   it.effect(
-    "A report waits for at most the stall time, and the latest is sent once there is room",
+    "A report waits at most the stall time, and the latest value is sent later",
     () =>
       Effect.gen(function* () {
         const { report, values, move } = wire()
@@ -110,7 +110,7 @@ describe("Progress reports", () => {
     verifies("progress.rate-limited")
   )
 
-  it.effect("A report suspends again at the next stall", () =>
+  it.effect("A report waits again when the connection stalls again", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)
@@ -127,7 +127,7 @@ describe("Progress reports", () => {
     })
   )
 
-  it.effect("A report is never followed by an older one that was waiting", () =>
+  it.effect("A waiting report is never sent after a newer one", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)
@@ -145,7 +145,7 @@ describe("Progress reports", () => {
   )
 
   it.effect(
-    "A report after a stall is never followed by the older one that was kept",
+    "The report kept during a stall is never sent after a newer one",
     () =>
       Effect.gen(function* () {
         const ready = Latch.makeUnsafe(false)
@@ -178,7 +178,7 @@ describe("Progress reports", () => {
     verifies("progress.value.increases")
   )
 
-  it.effect("A report leaves no fiber behind if its handler ends before there is room", () =>
+  it.effect("A report leaves no fiber behind if its handler ends during a stall", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)

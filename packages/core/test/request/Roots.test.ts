@@ -73,7 +73,7 @@ describe("Roots.within", () => {
     verifies("roots.server.paths-validated")
   )
 
-  it.effect("Any path made of plain names is within its folders, as a path and as a URL", () =>
+  it.effect("Any path made of plain names is inside its parent folders", () =>
     Effect.gen(function* () {
       const checked = yield* Arbitrary.checkEffect(
         Arbitrary.array(Arbitrary.schema(Schema.String), { maxLength: 5 }),

@@ -48,17 +48,17 @@ const wrong: ReadonlyArray<readonly [string, ReadonlyArray<SamplingMessage>]> = 
 
 describe("Sampling messages with tool uses", () => {
   for (const [name, messages] of fine) {
-    it.effect(`Messages can have ${name}`, () => Sampling.check(messages))
+    it.effect(`Messages can contain ${name}`, () => Sampling.check(messages))
   }
   for (const [name, messages] of wrong) {
-    it.effect(`Messages must not have ${name}: -32602`, () =>
+    it.effect(`Messages that contain ${name} fail with -32602`, () =>
       Effect.gen(function* () {
         assert.strictEqual((yield* Effect.flip(Sampling.check(messages))).code, McpError.InvalidParams)
       })
     )
   }
 
-  it.effect("Messages are checked before a server's handler asks the model", () =>
+  it.effect("Messages are validated before a handler asks the model", () =>
     Effect.gen(function* () {
       const proxy = Sampling.proxy(
         {
@@ -80,7 +80,7 @@ describe("Model hints", () => {
     Sampling.hinted(models, { hints: names.map((name) => ({ name })), intelligencePriority: 1, speedPriority: 0 })
 
   it(
-    "Hints select the first model whose name contains the first matching hint",
+    "The first matching hint selects the first model whose name contains it",
     verifies("sampling.hints.in-order", "sampling.hints.substring", "sampling.security.hints-respected"),
     () => {
       assert.strictEqual(hinted("sonnet", "gpt"), "claude-3-sonnet")
@@ -88,16 +88,12 @@ describe("Model hints", () => {
     }
   )
 
-  it(
-    "Hints take precedence over priorities, which count only without a match",
-    verifies("sampling.hints.before-priorities"),
-    () => {
-      assert.strictEqual(hinted("haiku"), "claude-3-haiku")
-      assert.isUndefined(hinted("gemini"))
-      assert.isUndefined(Sampling.hinted(models, undefined))
-      assert.isUndefined(Sampling.hinted(models, { hints: [{}] }))
-    }
-  )
+  it("Priorities count only if no hint matches", verifies("sampling.hints.before-priorities"), () => {
+    assert.strictEqual(hinted("haiku"), "claude-3-haiku")
+    assert.isUndefined(hinted("gemini"))
+    assert.isUndefined(Sampling.hinted(models, undefined))
+    assert.isUndefined(Sampling.hinted(models, { hints: [{}] }))
+  })
 })
 
 it("Sampling.text joins a message's text blocks", () => {

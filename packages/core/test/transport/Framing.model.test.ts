@@ -137,7 +137,7 @@ const Chunk = Schema.Literals([1, 7, 100, ...near(4096, 8192), 65_536])
 
 describe("Line decoder model", () => {
   it.prop(
-    "The line decoder agrees with a plain splitter for chunks and lines of any size",
+    "The line decoder matches a plain splitter for any chunk and line sizes",
     {
       specs: Arbitrary.array(Arbitrary.schema(Spec), { minLength: 1, maxLength: 6 }),
       sizes: Arbitrary.array(Arbitrary.schema(Chunk), { minLength: 1, maxLength: 5 }),
@@ -170,7 +170,7 @@ describe("Line decoder model", () => {
     }
   )
 
-  it("The line decoder keeps a small chunk before a following large one", () => {
+  it("The line decoder keeps a small chunk that a large one follows", () => {
     assert.deepStrictEqual(...both([shapes["a request"](9000, "x")], [100, 8900], 10_000))
   })
 
@@ -184,17 +184,13 @@ describe("Line decoder model", () => {
     assert.strictEqual(decoded(Framing.maxBatchMembers + 1), "InvalidMessage")
   })
 
-  it(
-    "A JSON line with one invalid byte in a string is rejected, alone and among others",
-    verifies("transport.encoding.utf-8"),
-    () => {
-      const bad = concat(bytes(`{"jsonrpc":"2.0","method":"`), Uint8Array.of(0xff), bytes(`"}`))
-      const good = bytes(`{"jsonrpc":"2.0","method":"fine"}`)
-      for (const sizes of [[1], [Infinity], [20]]) {
-        assert.deepStrictEqual(...both([{ bytes: bad }, { bytes: good }, { bytes: bad }], sizes, 1000))
-      }
-      const [refused] = new Framing.LineDecoder().push(concat(bad, newline))
-      assert.strictEqual(refused?._tag === "InvalidMessage" && refused.error.code, -32700)
+  it("A line of JSON with an invalid byte in a string is rejected", verifies("transport.encoding.utf-8"), () => {
+    const bad = concat(bytes(`{"jsonrpc":"2.0","method":"`), Uint8Array.of(0xff), bytes(`"}`))
+    const good = bytes(`{"jsonrpc":"2.0","method":"fine"}`)
+    for (const sizes of [[1], [Infinity], [20]]) {
+      assert.deepStrictEqual(...both([{ bytes: bad }, { bytes: good }, { bytes: bad }], sizes, 1000))
     }
-  )
+    const [refused] = new Framing.LineDecoder().push(concat(bad, newline))
+    assert.strictEqual(refused?._tag === "InvalidMessage" && refused.error.code, -32700)
+  })
 })

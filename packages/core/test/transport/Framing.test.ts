@@ -92,7 +92,7 @@ describe("Line decoder", () => {
   )
 
   it.prop(
-    "Junk never throws, and the next line is read",
+    "Random bytes never throw, and the next line is read",
     { junk: Arbitrary.array(Arbitrary.schema(byte), { maxLength: 200 }), cuts, limit: Schema.Literals([8, 40, 1000]) },
     ({ junk, cuts, limit }) => {
       const ping = `{"jsonrpc":"2.0","method":"x"}`
@@ -152,7 +152,7 @@ describe("Line decoder", () => {
     })
   }
 
-  it("A string that contains an id is not mistaken for one", () => {
+  it("An id inside a string is not read as the message's id", () => {
     const pad = "x".repeat(99)
     const spelled = { jsonrpc: "2.0", method: 'm","id":5,"', params: { pad, last: ',"id":6}' } }
     const [read] = decodeAll([bytes(`${JSON.stringify(spelled)}\n`)], 60)
@@ -176,7 +176,7 @@ describe("Line decoder", () => {
     assert.deepStrictEqual(tags(decoder.push(bytes(`"method":"a"}\n{"json`))), ["Message"])
   })
 
-  it("A line that is not UTF-8 is reported, and the next one is read", () => {
+  it("A line that is not UTF-8 is rejected, and the next line is read", () => {
     const read = decodeAll([concat([Uint8Array.of(0xc3, 0x28, 10), bytes(`{"jsonrpc":"2.0","method":"é"}\n`)])])
     assert.deepStrictEqual(tags(read), ["InvalidMessage", "Message"])
     assert.deepInclude(read[0], { id: undefined, response: false })
@@ -195,7 +195,7 @@ describe("Line decoder", () => {
     assert.deepStrictEqual(tags(decodeAll([bytes(`${text}\n`)], text.length - 1)), ["InvalidMessage"])
   })
 
-  it("An endless line is abandoned, and the next one is read", () => {
+  it("Drops a line over the size limit and reads the next one", () => {
     const decoder = new Framing.LineDecoder(1000)
     const chunk = new Uint8Array(64 * 1024).fill(120)
     for (let n = 0; n < 10; n++) assert.deepStrictEqual(decoder.push(chunk), [])
@@ -205,7 +205,7 @@ describe("Line decoder", () => {
     ])
   })
 
-  it("A field named _tag is read like any other", () => {
+  it("A message with a field named _tag is read as a message", () => {
     const text = `{"jsonrpc":"2.0","method":"a","_tag":"Invalid"}`
     assert.strictEqual(Framing.decode(text)._tag, "Message")
   })

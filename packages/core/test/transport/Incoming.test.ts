@@ -110,7 +110,7 @@ const outcome = Effect.fnUntraced(function* (
 
 describe("Sources with direct delivery", () => {
   it.effect.prop(
-    "Direct delivery passes on every item and the end of the stream through every change",
+    "Pushed and pulled sources deliver the same items and end",
     { script: Arbitrary.schema(Script) },
     ({ script }) =>
       Effect.gen(function* () {
@@ -122,7 +122,7 @@ describe("Sources with direct delivery", () => {
     { arbitrary: { runs: 200 } }
   )
 
-  it.effect("Direct delivery passes on each item synchronously", () =>
+  it.effect("A pushed item reaches the consumer synchronously", () =>
     Effect.gen(function* () {
       const { push, source } = driven<number>()
       const seen: Array<number> = []
@@ -157,7 +157,7 @@ describe("Sources with direct delivery", () => {
     })
   )
 
-  it.effect("A program's replacement stream is read", () =>
+  it.effect("A replaced `incoming` stream is read instead of the original", () =>
     Effect.gen(function* () {
       const { finish, push, source } = driven<number>()
       const seen: Array<number> = []
@@ -244,7 +244,7 @@ describe("Transport", () => {
     }
   })
 
-  it.effect("A batch's answers are sent together, whatever stream a member names", () =>
+  it.effect("A batch's answers are sent together, even if a member names another stream", () =>
     Effect.gen(function* () {
       const { peer, sent } = yield* serve(() => Effect.succeed({ done: true }), { batches: () => true })
       const elsewhere: Array<unknown> = []
@@ -259,7 +259,7 @@ describe("Transport", () => {
     })
   )
 
-  it.effect("A message's answers are sent on the stream it names", () =>
+  it.effect("An answer is sent on the stream its request names", () =>
     Effect.gen(function* () {
       const { peer, sent } = yield* serve(() => Effect.succeed({ done: true }))
       const elsewhere: Array<unknown> = []

@@ -59,7 +59,7 @@ describe("In-memory pair", () => {
     })
   )
 
-  it.effect("An in-memory pair closes in the turn of its last messages even if neither end reads", () =>
+  it.effect("Closing an in-memory pair does not wait for unread control messages", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const [client, server] = yield* Scope.provide(Memory.pair({ capacity: 1 }), scope)
@@ -71,7 +71,7 @@ describe("In-memory pair", () => {
     })
   )
 
-  it.effect("An in-memory pair closes even if neither end reads", () =>
+  it.effect("Closing an in-memory pair does not wait for an end that never reads", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const [client, server] = yield* Scope.provide(Memory.pair({ highWater: 1, capacity: 1 }), scope)

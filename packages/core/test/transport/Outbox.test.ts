@@ -59,7 +59,7 @@ describe("Outbox", () => {
     })
   )
 
-  it.effect("Messages of one turn are joined into one write of whole lines", () =>
+  it.effect("Messages sent in one turn are joined into one write of whole lines", () =>
     Effect.gen(function* () {
       const { sink, writes, let1 } = yield* gated()
       sink.send(note(1), "data")
@@ -76,7 +76,7 @@ describe("Outbox", () => {
     })
   )
 
-  it.effect("An answer is written separately from its notifications once a paused writer resumes", () =>
+  it.effect("After a pause, an answer is written separately from earlier notifications", () =>
     Effect.gen(function* () {
       const writes: Array<number> = []
       const resumes: Array<() => void> = []
@@ -106,7 +106,7 @@ describe("Outbox", () => {
     })
   )
 
-  it.effect("Many messages are split into several writes, with room again after each", () =>
+  it.effect("Many messages are split into several writes", () =>
     Effect.gen(function* () {
       const { sink, size, writes, let1 } = yield* gated()
       const padding = "x".repeat(20_000)
@@ -138,7 +138,7 @@ describe("Outbox", () => {
     })
   )
 
-  it.effect("Data senders wait above the high-water mark until the connection has accepted enough", () =>
+  it.effect("Data senders wait while the outbox is above its high-water mark", () =>
     Effect.gen(function* () {
       const { sink, size, let1 } = yield* gated({ highWater: 100 })
       assert.isTrue(sink.writable())
@@ -156,7 +156,7 @@ describe("Outbox", () => {
     })
   )
 
-  it.effect("Answers count separately: they neither wait nor make data wait", () =>
+  it.effect("Answers neither wait for the data lane nor count towards it", () =>
     Effect.gen(function* () {
       const { sink } = yield* gated({ highWater: 100 })
       for (let n = 0; n < 10; n++) sink.send(answer(n, "x".repeat(50)), "control")
@@ -180,7 +180,7 @@ describe("Outbox", () => {
     })
   )
 
-  it.effect("Accepted messages are freed, so that any number of answers and messages can follow", () =>
+  it.effect("Accepted messages are freed from the outbox", () =>
     Effect.gen(function* () {
       const wrote = yield* Queue.unbounded<void>()
       const outbox = yield* Outbox.make(
@@ -202,7 +202,7 @@ describe("Outbox", () => {
     })
   )
 
-  it.effect("A batch of answers counts by its text and is freed completely", () =>
+  it.effect("A batch of answers is counted by its text and freed completely", () =>
     Effect.gen(function* () {
       const waiting: Array<() => void> = []
       const outbox = yield* Outbox.make(
@@ -263,7 +263,7 @@ describe("Outbox", () => {
     )
   }
 
-  it.effect("The outbox breaks if its writer throws, and closes immediately", () =>
+  it.effect("The outbox breaks and closes at once if its writer throws", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const defect = new Error("no")
@@ -344,7 +344,7 @@ const reporting = Effect.fnUntraced(function* (
 })
 
 describe("Connections under load", () => {
-  it.effect("Progress is sent before the response it belongs to, however full the data lane is", () =>
+  it.effect("Progress is sent before its response, however full the data lane is", () =>
     Effect.gen(function* () {
       const { receive, writes, let1 } = yield* reporting(
         (report) =>
@@ -415,7 +415,7 @@ describe("Connections under load", () => {
     })
   )
 
-  it.effect("A connection with unread answers breaks, and all its requests end", () =>
+  it.effect("A connection whose answers are not read breaks, and its requests end", () =>
     Effect.gen(function* () {
       const { receive, peer } = yield* reporting(() => Effect.never, { controlCap: 500 })
       const peerless = yield* Effect.forkChild(Effect.flip(peer.awaitClosed), { startImmediately: true })

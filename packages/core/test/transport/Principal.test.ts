@@ -9,7 +9,7 @@ const of = (subject: string | undefined, iss?: string): Principal.Principal["Ser
   claims: iss === undefined ? {} : { iss }
 })
 
-it("A caller's key is its principal's issuer and subject, or its address, or nothing", () => {
+it("A caller's key is its principal's issuer and subject, or else its address", () => {
   assert.strictEqual(Principal.callerKey(of("ann", "https://a"), "127.0.0.1"), '["https://a","ann"]')
   assert.notStrictEqual(Principal.callerKey(of("ann", "https://a")), Principal.callerKey(of("ann", "https://b")))
   assert.notStrictEqual(Principal.callerKey(of("ann", "https://a")), Principal.callerKey(of("ann")))
@@ -36,7 +36,7 @@ it("Anonymous IPv6 callers are grouped by the first 64 bits of their address", (
   assert.strictEqual(keyOf("::1"), "0:0:0:0::/64")
 })
 
-it("An IPv4 address counts as a whole, even if mapped to IPv6", () => {
+it("An IPv4 address is its own group, even when mapped to IPv6", () => {
   for (const address of [
     "192.0.2.1",
     "::ffff:192.0.2.1",
@@ -55,7 +55,7 @@ it("A reported name that is not an address is kept as is", () => {
 })
 
 it.prop(
-  "No address has a principal's key, whatever a proxy reports as the address",
+  "A proxied address can never equal a principal's key",
   { subject: Schema.String, iss: Schema.String, address: Schema.String },
   ({ address, iss, subject }) => {
     const key = Principal.callerKey(of(subject, iss)) ?? ""
