@@ -162,7 +162,8 @@ export const messages: ReadonlyArray<Rule> = [
         !exchange.wellFormed ||
         !exchange.open ||
         infoOf(exchange.method) !== undefined ||
-        exchange.method.startsWith("tasks/")
+        // Methods of extensions.
+        /^(?:tasks|skills|resources\/directory)\//.test(exchange.method)
           ? undefined
           : answer._tag === "Error"
             ? "pass"
