@@ -6,7 +6,9 @@
 import { example } from "../generator/example.ts"
 import { callable, declared, expand, junk, type Options, paginated } from "../generator/Generator.ts"
 import { beside, deviationsOf, mirrors, named, plain } from "../generator/http.ts"
+import { skillsPlan } from "../generator/skills.ts"
 import { besideCommands } from "../generator/tasks.ts"
+import { viewsPlan } from "../generator/views.ts"
 import { at, parse } from "../model/json.ts"
 import type { Command, Script } from "../model/Script.ts"
 import type { Survey, SurveyedTool } from "../model/Survey.ts"
@@ -297,6 +299,8 @@ export const plan = (survey: Survey, options: Options, overHttp: boolean, isFirs
     prompts(survey),
     utilities(survey, options),
     tasks(survey, options, overHttp),
+    skillsPlan(survey),
+    viewsPlan(survey, declared(survey, "tools") ? callable(survey, options) : []),
     // After a subscription, late notifications could hide notifications that nobody asked for.
     stateless(survey),
     overHttp ? http(survey, options) : []

@@ -9,8 +9,10 @@ import type { Survey, SurveyedTool } from "../model/Survey.ts"
 import { floods } from "./floods.ts"
 import { http } from "./http.ts"
 import type { Move } from "./Move.ts"
+import { skills } from "./skills.ts"
 import { type Callable, tasks } from "./tasks.ts"
 import { almost, choose, oneOf, valid, type Values } from "./Values.ts"
+import { views } from "./views.ts"
 
 export type { Move } from "./Move.ts"
 export interface Options {
@@ -337,7 +339,9 @@ export const conversations = (
     readonly overHttp?: boolean | undefined
   } = {}
 ): Arbitrary.Arbitrary<Script> => {
-  const aboutTasks = tasks(survey, declared(survey, "tools") ? callable(survey, options) : [], options.overHttp)
+  const called = declared(survey, "tools") ? callable(survey, options) : []
+  const aboutTasks = tasks(survey, called, options.overHttp)
+  const aboutSkills = skills(survey)
   const offers = [
     lists(survey),
     tools(survey, options),
@@ -347,6 +351,8 @@ export const conversations = (
     rounds(survey),
     batches(survey),
     aboutTasks,
+    aboutSkills,
+    views(survey, called),
     options.overHttp === true ? http(survey) : []
   ]
   // Each group of moves has a fixed share, however many tools there are. The general moves count twice, because they vary most.
@@ -361,7 +367,7 @@ export const conversations = (
     script(choose(...moves))
   )
   const work = right(survey, options)
-  const own = aboutTasks.length > 0 ? [script(choose(...weighted(aboutTasks)), 4)] : []
+  const own = [aboutTasks, aboutSkills].flatMap((all) => (all.length > 0 ? [script(choose(...weighted(all)), 4)] : []))
   const mixed = [all, all, all, few, few, few, ...own, ...floods(survey, open, options.flood)]
   // Only correct calls, overlapping, to find races in the author's code.
   const races = work.length > 0 ? [script(choose(...weighted([...work, [1, cancels]])), 4)] : []

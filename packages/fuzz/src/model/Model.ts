@@ -72,7 +72,7 @@ export class Model {
   level: string | undefined
   /** True if a resource was ever subscribed to. */
   subscribed = false
-  private offers: Offers.Offers
+  offers: Offers.Offers
   /** Index of the running script command. */
   command = 0
   /** Number of sent texts whose error may lack an id. */
@@ -157,10 +157,7 @@ export class Model {
       ...(this.server === undefined ? undefined : { server: this.server }),
       // The round trip narrows the type to JSON values.
       capabilities: JSON.parse(JSON.stringify(this.capabilities)),
-      tools: [...this.tools.values()],
-      prompts: [...this.prompts.values()],
-      resources: [...this.resources],
-      templates: [...this.templates]
+      ...Offers.surveyed(this.offers)
     }
   }
 
@@ -336,6 +333,9 @@ export class Model {
         return this.forgetList("tools")
       case "notifications/prompts/list_changed":
         return this.forgetList("prompts")
+      case "notifications/resources/list_changed":
+        this.offers = Offers.without(this.offers, "skills")
+        return
       case acknowledged: {
         const subscription = this.subscription(params)
         if (subscription !== undefined) subscription.acknowledged = true

@@ -1,8 +1,11 @@
 /** A server's lists, as known in one conversation. Conversations share them until they learn more. */
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { memoize } from "effect/Function"
 import * as Schema from "effect/Schema"
 import { at } from "./json.ts"
+import * as Skills from "./skills.ts"
 import * as Survey from "./Survey.ts"
+import { uiOf } from "./views.ts"
 
 export interface Offers {
   readonly tools: ReadonlyMap<string, Survey.SurveyedTool>
@@ -11,6 +14,10 @@ export interface Offers {
   readonly resources: ReadonlySet<string>
   /** URI templates. */
   readonly templates: ReadonlySet<string>
+  /** The skills' entries as sent in this conversation, by URI. */
+  readonly skills: ReadonlyMap<string, JsonObject>
+  /** `_meta.ui` of listed views, by URI. */
+  readonly views: ReadonlyMap<string, JsonObject>
 }
 
 const isTool = Schema.is(Survey.SurveyedTool)
@@ -27,12 +34,27 @@ const named = <A extends { readonly name: string }>(all: ReadonlyMap<string, A>,
   return made
 }
 
+/** Adds pairs, replacing earlier values. */
+const keyed = <A>(all: ReadonlyMap<string, A>, more: ReadonlyArray<readonly [string, A]>): ReadonlyMap<string, A> =>
+  more.length === 0 ? all : new Map([...all, ...more])
+
+const addressed = (entry: unknown): ReadonlyArray<readonly [string, JsonObject]> =>
+  isJsonObject(entry) && typeof entry.uri === "string" ? [[entry.uri, entry]] : []
+
+const described = (resource: { readonly uri: string }): ReadonlyArray<readonly [string, JsonObject]> => {
+  const ui = resource.uri.startsWith("ui://") ? uiOf(resource) : undefined
+  return ui === undefined ? [] : [[resource.uri, ui]]
+}
+
 /** Returns the lists in a survey, always the same object for the same survey. */
 export const ofSurvey = memoize(({ prompts, resources, templates, tools }: Survey.Survey): Offers => ({
   tools: named(new Map(), tools),
   prompts: named(new Map(), prompts),
   resources: new Set(resources),
-  templates: new Set(templates)
+  templates: new Set(templates),
+  // Files may change between conversations, so no entry is known yet.
+  skills: new Map(),
+  views: new Map()
 }))
 
 /** Adds the lists in a result. Returns the same object if the result has no list. */
@@ -41,14 +63,31 @@ export const learnt = (offers: Offers, result: unknown): Offers => {
   const prompts = listOf(at(result, "prompts"), isPrompt)
   const resources = listOf(at(result, "resources"), isResource)
   const templates = listOf(at(result, "resourceTemplates"), isTemplate)
-  if (tools.length + prompts.length + resources.length + templates.length === 0) return offers
+  const skills = Skills.entriesOf(result)
+  if (tools.length + prompts.length + resources.length + templates.length + skills.length === 0) return offers
   return {
     tools: named(offers.tools, tools),
     prompts: named(offers.prompts, prompts),
     resources: new Set([...offers.resources, ...resources.map(({ uri }) => uri)]),
-    templates: new Set([...offers.templates, ...templates.map(({ uriTemplate }) => uriTemplate)])
+    templates: new Set([...offers.templates, ...templates.map(({ uriTemplate }) => uriTemplate)]),
+    skills: keyed(offers.skills, skills.flatMap(addressed)),
+    views: keyed(offers.views, resources.flatMap(described))
   }
 }
 
-/** Removes the tools or the prompts. */
-export const without = (offers: Offers, list: "tools" | "prompts"): Offers => ({ ...offers, [list]: new Map() })
+/** Removes the tools, the prompts or the skills. */
+export const without = (offers: Offers, list: "tools" | "prompts" | "skills"): Offers => ({
+  ...offers,
+  [list]: new Map()
+})
+
+/** Returns the lists for a survey. Skills are missing if there are none. */
+export const surveyed = ({ prompts, resources, skills, templates, tools }: Offers) => ({
+  tools: [...tools.values()],
+  prompts: [...prompts.values()],
+  resources: [...resources],
+  templates: [...templates],
+  ...(skills.size > 0 && {
+    skills: [...skills].map(([uri, entry]) => ({ uri, files: Skills.filesOf(entry).map((file) => file.uri) }))
+  })
+})

@@ -15,7 +15,8 @@ export const SurveyedTool = Schema.Struct({
       readOnlyHint: Schema.optionalKey(Schema.Boolean)
     })
   ),
-  execution: Schema.optionalKey(Schema.Struct({ taskSupport: Schema.optionalKey(Schema.String) }))
+  execution: Schema.optionalKey(Schema.Struct({ taskSupport: Schema.optionalKey(Schema.String) })),
+  _meta: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json))
 })
 export type SurveyedTool = typeof SurveyedTool.Type
 
@@ -30,6 +31,10 @@ export type SurveyedPrompt = typeof SurveyedPrompt.Type
 export const SurveyedResource = Schema.Struct({ uri: Schema.String })
 export const SurveyedTemplate = Schema.Struct({ uriTemplate: Schema.String })
 
+/** The addresses of a skill: its `SKILL.md`, and the files that its manifest lists. */
+export const SurveyedSkill = Schema.Struct({ uri: Schema.String, files: Schema.Array(Schema.String) })
+export type SurveyedSkill = typeof SurveyedSkill.Type
+
 /** A server's features in one revision. */
 export const Survey = Schema.Struct({
   revision: Schema.Literals(all.map(({ version }) => version)),
@@ -41,7 +46,9 @@ export const Survey = Schema.Struct({
   /** URIs of the resources. */
   resources: Schema.Array(Schema.String),
   /** URI templates. */
-  templates: Schema.Array(Schema.String)
+  templates: Schema.Array(Schema.String),
+  /** Skills, if the server declares the extension. */
+  skills: Schema.optionalKey(Schema.Array(SurveyedSkill))
 })
 export type Survey = typeof Survey.Type
 

@@ -4,7 +4,9 @@ import { holdsIn, type Statement } from "../model/Rule.ts"
 import type { Survey } from "../model/Survey.ts"
 import type { RuleCount } from "../model/Tally.ts"
 import { at } from "../model/json.ts"
+import { extension as skills } from "../model/skills.ts"
 import { extension } from "../model/TaskBook.ts"
+import { uiOf, viewOf } from "../model/views.ts"
 
 /** The facts about a search that decide which rules apply. */
 export interface Scope {
@@ -40,6 +42,16 @@ const needs: ReadonlyArray<Needs> = [
     /^task(?!.*server\/tools)/,
     ({ capabilities }) => capabilities.tasks !== undefined || at(capabilities, "extensions", extension) !== undefined,
     "the server declares no tasks"
+  ],
+  [
+    / extensions\/skills/,
+    ({ capabilities }) => at(capabilities, "extensions", skills) !== undefined,
+    "the server declares no skills"
+  ],
+  [
+    /^(?:view|app-tool|tool-visibility)-/,
+    ({ tools }) => tools.some((tool) => uiOf(tool) !== undefined || viewOf(tool) !== undefined),
+    "no tool has a view"
   ],
   [/ server\/tools/, declaring("tools"), "the server declares no tools"],
   [/ server\/prompts/, declaring("prompts"), "the server declares no prompts"],
@@ -81,6 +93,8 @@ const absent: ReadonlyArray<readonly [rule: RegExp, words: string]> = [
   [/^http-not-accepted/, "the server accepted every notification"],
   [/^http-missing-capability/, "no request lacked a capability"],
   [/^http-headers-decoded/, "nothing on the server has a name to send in the header"],
+  [/^skill-nested/, "no skill is inside another one"],
+  [/^skill-list-pages/, "the list of skills has one page"],
   [/^task-(?:foreign|list|caller|id)/, "no task was created, or there is no second user (--stranger-header)"],
   [/^task/, "no call became a task"],
   [/^tool-input/, "no tool that may be called has arguments"],

@@ -1,5 +1,6 @@
 /** Every rule of the fuzzer. */
 import type { Rule } from "../model/Rule.ts"
+import { apps } from "./apps.ts"
 import { features } from "./features.ts"
 import { http } from "./http.ts"
 import { httpHeaders } from "./httpHeaders.ts"
@@ -7,6 +8,7 @@ import { httpSessions } from "./httpSessions.ts"
 import { lifecycle } from "./lifecycle.ts"
 import { messages } from "./messages.ts"
 import { progressRules } from "./progress.ts"
+import { skills } from "./skills.ts"
 import { stateless } from "./stateless.ts"
 import { subscriptions } from "./subscriptions.ts"
 import { taskAccess } from "./taskAccess.ts"
@@ -23,6 +25,8 @@ export const all: ReadonlyArray<Rule> = [
   ...tasks,
   ...tasksExtension,
   ...taskAccess,
+  ...skills,
+  ...apps,
   ...http,
   ...httpSessions,
   ...httpHeaders

@@ -11,7 +11,9 @@ import type { Rule } from "../model/Rule.ts"
 import type { Command } from "../model/Script.ts"
 import * as Survey from "../model/Survey.ts"
 import { withTasks } from "../model/TaskBook.ts"
+import { withViews } from "../model/views.ts"
 import { play } from "../play/Player.ts"
+import { hasSkills } from "../generator/skills.ts"
 import type { Played } from "../play/Played.ts"
 import { type Target, TargetError } from "../target/Target.ts"
 
@@ -22,19 +24,18 @@ const firstOverHttp = "2025-03-26"
 const maxPages = 5
 
 const wait: Command = { _tag: "Wait" }
-const listing: ReadonlyArray<Command> = Object.values(MethodInfo.lists).flatMap(
-  ({ method }): ReadonlyArray<Command> => [
-    { _tag: "Request", method },
-    wait,
-    ...Array.from({ length: maxPages - 1 }, (): ReadonlyArray<Command> => [{ _tag: "NextPage", method }, wait]).flat()
-  ]
-)
-
-/** Lists tools with the tasks extension declared. Without it, a server may hide tools that always run as tasks. */
-const listingWithTasks: ReadonlyArray<Command> = [
-  { _tag: "Request", method: "tools/list", params: { _meta: withTasks } },
-  wait
+const pages = (method: string): ReadonlyArray<Command> => [
+  { _tag: "Request", method },
+  wait,
+  ...Array.from({ length: maxPages - 1 }, (): ReadonlyArray<Command> => [{ _tag: "NextPage", method }, wait]).flat()
 ]
+const listing: ReadonlyArray<Command> = Object.values(MethodInfo.lists).flatMap(({ method }) => pages(method))
+
+/** Lists tools with extensions declared. Without them, a server may hide tools that run as tasks, and tools for views. */
+const listingWithExtensions: ReadonlyArray<Command> = [withTasks, withViews].flatMap((meta): ReadonlyArray<Command> => [
+  { _tag: "Request", method: "tools/list", params: { _meta: meta } },
+  wait
+])
 
 /** Checks whether the opening was answered correctly. If not, no list is waited for. */
 const openedRule = ({ era, version }: Revision.Revision): { readonly rule: Rule; readonly isOpened: () => boolean } => {
@@ -64,7 +65,7 @@ const ask = (target: Target, revision: Revision.Revision, patience: number): Eff
   const isStateless = era === "stateless"
   const opening: ReadonlyArray<Command> = isStateless ? [discover, wait] : [{ _tag: "Open" }]
   // Features are listed even if they are not declared. The rules judge undeclared features.
-  const commands = [...opening, ...listing, ...(isStateless ? listingWithTasks : [])]
+  const commands = [...opening, ...listing, ...(isStateless ? listingWithExtensions : [])]
   const { isOpened, rule } = openedRule(revision)
   // The process may start slowly.
   return play(
@@ -79,6 +80,20 @@ const ask = (target: Target, revision: Revision.Revision, patience: number): Eff
     }
   )
 }
+
+/** Adds the skills to the survey of a server that declares the extension. */
+const withSkills = (target: Target, survey: Survey.Survey, patience: number) =>
+  hasSkills(survey)
+    ? Effect.map(
+        play(
+          target,
+          survey,
+          { revision: survey.revision, commands: pages("skills/list") },
+          { rules: [], patience, closing: false }
+        ),
+        (played) => played.survey()
+      )
+    : Effect.succeed(survey)
 
 /** True if the server accepted this revision. */
 const speaks = (survey: Survey.Survey, agreed: string | undefined): boolean =>
@@ -121,11 +136,12 @@ export const survey = Effect.fnUntraced(function* (
   const spoken = new Map<string, Survey.Survey>()
   const first = Latch.makeUnsafe(false)
   const asking = (revision: Revision.Revision) =>
-    Effect.map(ask(target, revision, patience), (played) => {
+    Effect.gen(function* () {
+      const played = yield* ask(target, revision, patience)
       asked.push(played)
       const survey = played.survey()
       if (!speaks(survey, played.agreed)) return
-      spoken.set(survey.revision, survey)
+      spoken.set(survey.revision, yield* withSkills(target, survey, patience))
       first.openUnsafe()
     })
   const all = Effect.forEach(possible.toReversed(), asking, { concurrency: 2, discard: true })
