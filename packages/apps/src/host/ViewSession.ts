@@ -3,7 +3,7 @@
  * that the specification requires: nothing is sent before the view is initialized, and the result follows the arguments.
  */
 import { callback } from "@effect-mcp/core/internal/calling"
-import { isDeeper } from "@effect-mcp/core/internal/depth"
+import * as Framing from "@effect-mcp/core/Framing"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -319,11 +319,9 @@ class Session {
   })
 }
 
-/** Maximum nesting of a view's message. Walking or printing a deeper message can take far more time and memory than its length suggests. */
-const maxDepth = 256
-
+/** Parses a message from the view. Returns `undefined` if it is not JSON-RPC, or if it is nested too deeply to be walked or printed safely. */
 const parsed = (text: string): Fields | undefined => {
-  if (isDeeper(text, maxDepth)) return undefined
+  if (Framing.isDeeper(text, Framing.defaultMaxMessageDepth)) return undefined
   try {
     const message: unknown = JSON.parse(text)
     return isJsonObject(message) && message["jsonrpc"] === "2.0" ? message : undefined

@@ -9,6 +9,8 @@ import { isDeeper, outline, type NestedText } from "../internal/depth.ts"
 import { edgeBytes, tooLong } from "./overlong.ts"
 import type { Decoded, Envelope, InvalidMessage, Single } from "./Transport.ts"
 
+export { isDeeper } from "../internal/depth.ts"
+
 /** Default maximum size of an incoming message, in bytes. */
 export const defaultMaxMessageBytes = 4 * 1024 * 1024
 /** Default for a client. It is larger because a client only reads a single connection, and some servers respond with whole documents. */
