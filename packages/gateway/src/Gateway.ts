@@ -90,8 +90,8 @@ export interface Options<E, R> extends Pick<
    */
   readonly changingLists?: boolean | undefined
   /**
-   * How to treat tools that some host cannot use. `project` rewrites their schemas into a form that every host accepts; calls are forwarded
-   * unchanged, because their arguments stay the same. `off` forwards all schemas unchanged. Default `off`.
+   * How to treat tools that some host cannot use. `project` rewrites their schemas into a form that every host accepts, and restores the
+   * argument names of calls, for which the gateway reads the tool list. `off` forwards all schemas unchanged. Default `off`.
    */
   readonly portability?: "project" | "off" | undefined
   /** Runs around every request except `initialize` and `ping`, before the gateway forwards it. */
@@ -154,6 +154,7 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
       // `context` has everything that the connector requires.
       connector: bounded(options.connector as Effect.Effect<Transport, E, Scope.Scope>, options.client?.timeout),
       client: { validateOutput: false, ...options.client },
+      projects: portability === "project",
       context,
       unsupported: new Set()
     },
@@ -170,7 +171,7 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
     requests.flatMap(({ method, nameParam }) => (nameParam === undefined ? [] : [[method, nameParam]]))
   )
 
-  const relay = Relay.make({ upstreams, calls, changingLists, reconnectTimeout, nameParams, tasks, portability })
+  const relay = Relay.make({ upstreams, calls, changingLists, reconnectTimeout, nameParams, tasks })
   return {
     middleware: middleware === undefined ? relay : around(middleware, relay),
     inbound: ClientNotifications.relay(upstreams),

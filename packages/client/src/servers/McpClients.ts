@@ -23,6 +23,7 @@ import type * as Stdio from "../transport/Stdio.ts"
 import * as Configuration from "./Configuration.ts"
 import * as MergedList from "./MergedList.ts"
 import * as Mounted from "./Mounted.ts"
+import * as ProjectedList from "./ProjectedList.ts"
 import * as Names from "./Names.ts"
 import type { TableServer } from "./Server.ts"
 import * as ServerClient from "./ServerClient.ts"
@@ -38,6 +39,11 @@ export { type ServerState, Unavailable } from "./ServerState.ts"
 export interface Options extends Supervisor.Options {
   /** How to name tools and prompts in the merged lists. Default `prefix`: the server's name, `_`, and the tool or prompt name. */
   readonly names?: Names.Naming | undefined
+  /**
+   * How to treat tools that some host cannot use. `project` lists their schemas in a form that every host accepts, and converts the arguments
+   * of `callToolByName` and `callToolByNameStream` back. `off` lists all schemas unchanged. Default `off`.
+   */
+  readonly portability?: "project" | "off" | undefined
 }
 
 /** Servers by name. */
@@ -133,7 +139,7 @@ const missing = (name: string, names: ReadonlyArray<string>): Supervisor.Supervi
 
 const mergedMembers = (
   servers: ReadonlyArray<Supervisor.Supervised>,
-  { names = "prefix", patience = Supervisor.defaultPatience }: Options
+  { names = "prefix", patience = Supervisor.defaultPatience, portability = "off" }: Options
 ): MergedClients => {
   const merging = { servers, names, patience }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one for each list
@@ -154,6 +160,7 @@ const mergedMembers = (
     )
   const route = <A>(list: MergedList.MergedList<A>, name: string) =>
     Effect.map(list.route(name), ({ name: own, server }) => ({ own, client: ServerClient.make(server) }))
+  const { args, list: tools } = ProjectedList.make(merged.tools, portability)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one for each list and each kind
   const members = Object.fromEntries([
     ...Struct.keys(lists).map((list) => [listMember(list), listed(list)] as const),
@@ -165,11 +172,16 @@ const mergedMembers = (
   ]) as unknown as MergedLists & ChangeMembers
   return {
     ...members,
-    callToolByName: (name, args, options) =>
-      Effect.flatMap(route(merged.tools, name), ({ client, own }) => client.callToolByName(own, args, options)),
-    callToolByNameStream: (name, args, options) =>
+    listTools: tools,
+    callToolByName: (name, given, options) =>
+      Effect.flatMap(route(merged.tools, name), ({ client, own }) =>
+        Effect.flatMap(args(name, given), (original) => client.callToolByName(own, original, options))
+      ),
+    callToolByNameStream: (name, given, options) =>
       Stream.unwrap(
-        Effect.map(route(merged.tools, name), ({ client, own }) => client.callToolByNameStream(own, args, options))
+        Effect.flatMap(route(merged.tools, name), ({ client, own }) =>
+          Effect.map(args(name, given), (original) => client.callToolByNameStream(own, original, options))
+        )
       ),
     getPromptByName: (name, args, options) =>
       Effect.flatMap(route(merged.prompts, name), ({ client, own }) => client.getPromptByName(own, args, options)),

@@ -18,7 +18,7 @@ import * as Names from "./Names.ts"
 import type { Supervised } from "./Supervisor.ts"
 
 /** An item and the server that listed it. */
-interface Listed<A> {
+export interface MergedItem<A> {
   readonly server: string
   /** Name in the merged list. */
   readonly name: string
@@ -40,7 +40,7 @@ export interface Route {
 }
 
 export interface MergedList<A> {
-  readonly list: Effect.Effect<ReadonlyArray<Listed<A>>, Names.NameClash>
+  readonly list: Effect.Effect<ReadonlyArray<MergedItem<A>>, Names.NameClash>
   /** Finds the server that a name belongs to. Fails with `McpError` (-32602) if no server has listed the name. */
   readonly route: (name: string) => Effect.Effect<Route, Names.NameClash | McpError.McpError>
   /** Emits when the list may have changed. Bursts of changes become one event. */
@@ -130,7 +130,7 @@ export const make = <N extends Names.NamedList>(
   const listed = Effect.gen(function* () {
     const pages = yield* Effect.forEach(servers, read, { concurrency: "unbounded" })
     readAt = yield* Clock.currentTimeMillis
-    const merged = new Map<string, Listed<Item<N>>>()
+    const merged = new Map<string, MergedItem<Item<N>>>()
     for (const listed of pages.flat()) {
       const first = merged.get(listed.name)
       if (first === undefined) merged.set(listed.name, listed)

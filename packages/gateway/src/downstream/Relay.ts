@@ -23,7 +23,6 @@ import { CoreTasks, isMethod as isTaskMethod, type TaskMaker } from "@effect-mcp
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { listen } from "./Listening.ts"
-import { projected } from "./projected.ts"
 import * as Path from "../Path.ts"
 import * as Tasks from "../tasks/Tasks.ts"
 import * as Translation from "../Translation.ts"
@@ -63,8 +62,6 @@ export interface Options {
   readonly tasks: TaskMaker
   /** Whether to declare every list. Lists the upstream server doesn't have are empty. */
   readonly changingLists: boolean
-  /** Whether to project tool schemas for hosts. */
-  readonly portability: "project" | "off"
 }
 
 /** Answers every request except `initialize` and `ping`, which middleware never sees. */
@@ -142,7 +139,7 @@ const query = (
   Effect.gen(function* () {
     const { reconnectTimeout } = relay
     const { revision } = yield* RequestContext
-    const { client } = yield* acquire(relay)
+    const { client, tools } = yield* acquire(relay)
     // The gateway's own list is empty.
     if (relay.changingLists && lacksList(client, method)) return yield* next
     const { meta, params: sent } = Translation.outgoing(params ?? {})
@@ -153,7 +150,7 @@ const query = (
     )
     if (!("tools" in result)) return result
     const listed = Tasks.listed(result, client, revision)
-    return relay.portability === "off" ? listed : yield* projected(listed)
+    return { ...listed, tools: yield* tools.shown(listed.tools) }
   })
 
 const subscription = (
@@ -286,7 +283,7 @@ const calling = (relay: Options, request: Calling) =>
           const visiting = !areTold(context.revision) && elicitationModes(client).url
           const byName = fate === "task" || !Extension.isIn(CoreTasks, context.revision)
           const sending = { progress, reconnectTimeout, visiting, byName }
-          return yield* send(upstream, call, request, sending).pipe(
+          return yield* Effect.flatMap(original(upstream, request), (sent) => send(upstream, call, sent, sending)).pipe(
             Effect.provideService(CurrentTaskHandling, {
               asks: false,
               prefers: fate === "task",
@@ -307,6 +304,12 @@ const calling = (relay: Options, request: Calling) =>
         admit: (call) => agree?.check(call) ?? Effect.void
       })
   })
+
+/** Returns the call with the argument names of the upstream server's schemas. */
+const original = ({ tools }: Upstream, request: Calling): Effect.Effect<Calling, McpClient.ClientError> =>
+  request.method === "tools/call"
+    ? Effect.map(tools.original(request.params), (params) => ({ ...request, params }))
+    : Effect.succeed(request)
 
 /** Returns the level that a stateless request asks for. Its codec has already decoded it. */
 const logLevelOf = ({ meta, revision }: RequestContext["Service"]): LoggingLevel | undefined =>

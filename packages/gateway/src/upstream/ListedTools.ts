@@ -6,7 +6,9 @@
  */
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import type { McpClient } from "@effect-mcp/client/McpClient"
+import { type Original, projected, unchanged } from "@effect-mcp/core/internal/projecting"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
+import type { CallToolParams, Tool } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -15,6 +17,8 @@ import type { Support } from "../tasks/Tasks.ts"
 type Client = McpClient["Service"]
 
 interface Listed {
+  /** Restores the argument names of the upstream server's schema. */
+  readonly original: Original
   readonly headers: ReadonlyArray<HeaderParams.HeaderParam>
   readonly taskSupport: Support
 }
@@ -24,10 +28,13 @@ export class ListedTools {
   private following = false
   private readonly client: Client
   private readonly scope: Scope.Scope
+  private readonly projects: boolean
 
-  constructor(client: Client, scope: Scope.Scope) {
+  /** `projects` means that clients see the tools in projected form. */
+  constructor(client: Client, scope: Scope.Scope, projects: boolean) {
     this.client = client
     this.scope = scope
+    this.projects = projects
   }
 
   /** Returns a tool's header arguments. Empty for a tool that is not listed, which the upstream server rejects. */
@@ -40,6 +47,28 @@ export class ListedTools {
     return Effect.map(this.of(tool), (listed) => listed?.taskSupport ?? "forbidden")
   }
 
+  /** Restores the upstream server's argument names in a call to a tool that was listed in projected form. */
+  original(params: CallToolParams): Effect.Effect<CallToolParams, ClientError> {
+    const { arguments: args, name } = params
+    return this.projects && args !== undefined
+      ? Effect.map(this.of(name), (listed) => ({ ...params, arguments: listed?.original(args) ?? args }))
+      : Effect.succeed(params)
+  }
+
+  /**
+   * Returns listed tools as clients see them. If the server does not announce changes, calls read the list again, because it may have
+   * changed since their last read.
+   */
+  shown(tools: ReadonlyArray<Tool>): Effect.Effect<ReadonlyArray<Tool>> {
+    if (!this.projects) return Effect.succeed(tools)
+    if (!this.announcesChanges) this.known = undefined
+    return Effect.map(projected(tools), (all) => all.map(({ tool }) => tool))
+  }
+
+  private get announcesChanges(): boolean {
+    return this.client.serverCapabilities.tools?.listChanged === true
+  }
+
   private of(tool: string): Effect.Effect<Listed | undefined, ClientError> {
     return Effect.suspend(() => {
       const { known } = this
@@ -48,11 +77,18 @@ export class ListedTools {
   }
 
   private read(tool: string) {
-    return Effect.map(Stream.runCollect(this.client.listTools), (tools) => {
+    const all = Effect.flatMap(Stream.runCollect(this.client.listTools), (tools) =>
+      this.projects ? projected(tools) : Effect.succeed(tools.map((tool) => ({ tool, original: unchanged })))
+    )
+    return Effect.map(all, (tools) => {
       const known = new Map(
-        tools.map(({ execution, inputSchema, name }): [string, Listed] => [
+        tools.map(({ original, tool: { execution, inputSchema, name } }): [string, Listed] => [
           name,
-          { headers: HeaderParams.parse(inputSchema).params, taskSupport: execution?.taskSupport ?? "forbidden" }
+          {
+            original,
+            headers: HeaderParams.parse(inputSchema).params,
+            taskSupport: execution?.taskSupport ?? "forbidden"
+          }
         ])
       )
       this.known = known
@@ -61,7 +97,7 @@ export class ListedTools {
   }
 
   private readonly follow: Effect.Effect<void> = Effect.suspend(() => {
-    if (this.following || this.client.serverCapabilities.tools?.listChanged !== true) return Effect.void
+    if (this.following || !this.announcesChanges) return Effect.void
     this.following = true
     const forget = Stream.runForEach(this.client.toolChanges, () =>
       Effect.sync(() => {

@@ -50,6 +50,8 @@ export interface Options<E> {
   readonly id: string
   readonly connector: Effect.Effect<Transport, E, Scope.Scope>
   readonly client: McpClient.Options
+  /** True if clients see tools in projected form. */
+  readonly projects: boolean
   /** The connector's and the client's services. */
   readonly context: Context.Context<never>
   /** Revisions of downstream clients that the upstream server turned out not to support. */
@@ -241,7 +243,14 @@ export const open = Effect.fnUntraced(function* <E>(
   )
   if (session !== undefined) yield* relayListChanges(client, session, arrived)
   const updates = new ResourceUpdates(client, scope)
-  return { client, tools: new ListedTools(client, scope), calls, taskQuestions, updates, logLevel: undefined }
+  return {
+    client,
+    tools: new ListedTools(client, scope, options.projects),
+    calls,
+    taskQuestions,
+    updates,
+    logLevel: undefined
+  }
 })
 
 /**

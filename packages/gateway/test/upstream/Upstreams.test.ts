@@ -33,7 +33,7 @@ const make = (failing = 0) =>
       return client
     })
     return yield* Upstreams.make(
-      { id: "gateway", connector, client: {}, context: Context.empty(), unsupported: new Set() },
+      { id: "gateway", connector, client: {}, projects: false, context: Context.empty(), unsupported: new Set() },
       { idle: "1 minute", capacity: boundsOf(8, 0.5) }
     )
   })

@@ -3,8 +3,9 @@
  *
  * Most tools pass a quick check, and the rules are only loaded for the others.
  */
-import { type ToolEntry } from "@effect-mcp/core/Tools"
+import type { ToolEntry, ToolSource } from "@effect-mcp/core/Tools"
 import { isPending } from "@effect-mcp/core/internal/handlers"
+import { projectedSource } from "@effect-mcp/core/internal/projecting"
 import { lateImport } from "@effect-mcp/core/internal/lateImport"
 import { isPlainlyPortable } from "@effect-mcp/protocol/internal/toolSchema"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -84,6 +85,11 @@ export class Portability {
     if (rules !== undefined) return this.project(entry, rules)
     this.waiting.push(entry)
     return undefined
+  }
+
+  /** Projects the tools of a mounted source. Its lists change, so `strict` can't refuse any of them. */
+  source(source: ToolSource): ToolSource {
+    return this.mode === "off" ? source : projectedSource(source)
   }
 
   /** Projects the tools that are waiting for the rules. */

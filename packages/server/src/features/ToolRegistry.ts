@@ -147,7 +147,7 @@ export const make = (
         mayBeTask: (name) => mayBeTask(registry.get(name)),
         mayNeedTask: mayNeedTask(registry),
         mount: (source, options) =>
-          mount(registry, options?.prefix === undefined ? source : prefixed(source, options.prefix))
+          mount(registry, portability.source(options?.prefix === undefined ? source : prefixed(source, options.prefix)))
       })
     }
   })
