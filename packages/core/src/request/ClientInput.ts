@@ -122,7 +122,10 @@ export class ClientInput extends Context.Service<
       question: ExtensionQuestion<A>,
       options?: AskOptions
     ) => Effect.Effect<A, AskError | McpError.McpError>
-    /** Runs `effect` at most once per request. Later rounds of the same request receive the recorded value. */
+    /**
+     * Runs `effect` at most once per request. Later rounds of the same request receive the recorded value. Using a name twice in a handler is a
+     * defect.
+     */
     readonly once: <A, E, R>(
       name: string,
       schema: Schema.Codec<A, unknown>,
@@ -157,6 +160,28 @@ export const samplingCapabilities = ({ revision, capabilities: { sampling } }: C
   tools: revision.rules.samplingTools && sampling?.tools !== undefined,
   context: sampling !== undefined && (!revision.rules.samplingContextDeclared || sampling.context !== undefined)
 })
+
+/** Returns the defect of a handler that uses a step name twice, which is the same in every revision. */
+export const duplicateStep = (name: string): Error =>
+  new Error(
+    `Duplicate step name ${JSON.stringify(name)}: each Once.run, Once.sleep and Once.transaction of a handler needs a unique name. In a loop, add the index to the name`
+  )
+
+/**
+ * Creates the `once` of a request that is never replayed. It records nothing, but a name that is used twice is a defect, as in a replayed
+ * request, so that tests in any revision find it.
+ */
+export const unrecordedOnce = (): ClientInput["Service"]["once"] => {
+  let used: Set<string> | undefined
+  return (name, _schema, effect) =>
+    Effect.suspend(() => {
+      const names = (used ??= new Set())
+      if (names.has(name)) return Effect.die(duplicateStep(name))
+      names.add(name)
+      // A failed step may be tried again under its name.
+      return Effect.onError(effect, () => Effect.sync(() => names.delete(name)))
+    })
+}
 
 /** Creates a `ClientInput` that fails every question with `CapabilityMissing` and this message. */
 export const unavailable = (message: string): ClientInput["Service"] => ({

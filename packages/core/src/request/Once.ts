@@ -18,7 +18,8 @@ import { ClientInput } from "./ClientInput.ts"
 const Step = Context.Reference<string | undefined>("@effect-mcp/core/Once/Step", { defaultValue: () => undefined })
 
 /**
- * Runs `effect` and records its value under `name`, which must be unique within the handler. `schema` encodes the value as JSON.
+ * Runs `effect` and records its value under `name`, which must be unique within the handler; using it twice is a defect. `schema` encodes
+ * the value as JSON.
  *
  * If requests are replayed, cancelling the request does not interrupt the effect; a separate time limit applies, and the effect must not
  * ask the client questions. Failures are not recorded, so a later round may run the effect again.
@@ -140,16 +141,19 @@ export const transaction =
     schema: Schema.Codec<A, unknown>,
     effect: Effect.Effect<A, E, R>
   ): Effect.Effect<A, E | SqlError | NoTransaction, R | ClientInput> =>
-    Effect.flatMap(ClientInput, ({ recorded, task }): Effect.Effect<A, E | SqlError | NoTransaction, R> => {
-      const step = Effect.provideService(effect, Step, name)
-      if (task === undefined && recorded === undefined) return sql.withTransaction(step)
-      const once = task?.transaction(sql)
-      if (once !== undefined) return once(name, schema, step)
-      const where =
-        task === undefined
-          ? 'requests outside tasks are not recorded in a database. Set `task: "required"` on the tool'
-          : "this server stores its tasks elsewhere. Pass the transaction's SQL client to `Durable`"
-      return Effect.fail(
-        new NoTransaction({ message: `The step ${name} cannot be recorded in its transaction: ${where}` })
-      )
-    })
+    Effect.flatMap(
+      ClientInput,
+      ({ once: onceOf, recorded, task }): Effect.Effect<A, E | SqlError | NoTransaction, R> => {
+        const step = Effect.provideService(effect, Step, name)
+        if (task === undefined && recorded === undefined) return onceOf(name, schema, sql.withTransaction(step))
+        const once = task?.transaction(sql)
+        if (once !== undefined) return once(name, schema, step)
+        const where =
+          task === undefined
+            ? 'requests outside tasks are not recorded in a database. Set `task: "required"` on the tool'
+            : "this server stores its tasks elsewhere. Pass the transaction's SQL client to `Durable`"
+        return Effect.fail(
+          new NoTransaction({ message: `The step ${name} cannot be recorded in its transaction: ${where}` })
+        )
+      }
+    )

@@ -19,7 +19,8 @@ import {
   type ClientDeclaration,
   type ClientInput,
   Declined,
-  type QuestionMethod
+  type QuestionMethod,
+  unrecordedOnce
 } from "./ClientInput.ts"
 import { missingCapability } from "./question.ts"
 
@@ -36,7 +37,8 @@ interface RemoteOptions extends ClientDeclaration {
 
 /** Asks over the open connection and waits for the response. The question is sent on its request's stream. */
 export const remote = (options: RemoteOptions): ClientInput["Service"] => ({
-  once: (_name, _schema, effect) => effect,
+  // Without a request, the same object serves many handlers.
+  once: options.relatedTo === undefined ? (_name, _schema, effect) => effect : unrecordedOnce(),
   ask: <M extends QuestionMethod>(method: M, params: Method.ServerRequests[M]["params"], asking?: AskOptions) =>
     Effect.suspend(() => {
       const missing = missingCapability(method, params, options)

@@ -262,12 +262,15 @@ const inputOf = (
   timeout: Duration.Input
 ): ClientInput.ClientInput["Service"] =>
   session.sessionless
-    ? unasked
+    ? unasked()
     : remote({ revision, capabilities, peer: session.peer, relatedTo, timeout, ready: session.whenReady })
 
-const unasked = ClientInput.unavailable(
-  "Cannot send requests to the client, because this endpoint has no sessions (sessions: false)"
-)
+const unasked = (): ClientInput.ClientInput["Service"] => ({
+  ...ClientInput.unavailable(
+    "Cannot send requests to the client, because this endpoint has no sessions (sessions: false)"
+  ),
+  once: ClientInput.unrecordedOnce()
+})
 
 /** Handles a client notification. */
 export const receive = (session: Session, notification: JsonRpc.Notification, pings: KeepAlive | undefined): void => {

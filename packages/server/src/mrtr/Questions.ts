@@ -8,6 +8,7 @@ import {
   type ClientDeclaration,
   CapabilityMissing,
   type ClientInput,
+  duplicateStep,
   type ExtensionQuestion,
   type QuestionMethod,
   type Recorded
@@ -217,11 +218,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askExten
     return Effect.suspend(() => {
       // The next round runs the step again, because nothing that a handler does after its round is recorded.
       if (this.over) return Effect.interrupt
-      if (this.usedSteps.has(name)) {
-        return Effect.die(
-          new Error(`Duplicate step name ${JSON.stringify(name)}: each step of a request needs a unique name`)
-        )
-      }
+      if (this.usedSteps.has(name)) return Effect.die(duplicateStep(name))
       this.usedSteps.add(name)
       // Recorded as JSON, the form in which the client carries it.
       const codec = JsonSchema.codec(schema)

@@ -266,8 +266,7 @@ class TaskInput {
 
   /** Dies if the handler has already used the name. */
   private use(name: string): void {
-    if (this.used.has(name))
-      throw new Error(`Duplicate step name ${JSON.stringify(name)}: each step of a task needs a unique name`)
+    if (this.used.has(name)) throw ClientInput.duplicateStep(name)
     this.used.add(name)
   }
 
