@@ -7,6 +7,7 @@ import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import { orUsage } from "../terminal/Arguments.ts"
 import { usage } from "../terminal/Exit.ts"
 import * as Host from "../hosts/Host.ts"
@@ -30,7 +31,9 @@ const flags = {
     Host.hosts.map((host) => [host.id, host] as const)
   ).pipe(Argument.withDescription("The host that will use the server")),
   name: Flag.String("name").pipe(
-    Flag.withDescription("The server's name in the host. Default: taken from its command or URL"),
+    Flag.withDescription(
+      "The server's name in the host. Default: taken from its command or URL, or from its project's package.json"
+    ),
     Flag.optional
   ),
   project: toggle("project", "Write this folder's project file instead of the user's file"),
@@ -39,13 +42,42 @@ const flags = {
   dryRun: toggle("dry-run", "Show what would change without changing anything")
 }
 
-/** Derives a name that hosts accept from a server's command or URL. */
+/** Name for a server whose command line says nothing about it. */
+const anonymous = "server"
+
+/** Derives a name that hosts accept from a text, or `undefined` if the text has no letter or digit. */
+const acceptable = (text: string): string | undefined => {
+  const name = text
+    .replaceAll(/[^A-Za-z0-9_-]+/g, "-")
+    .replace(/^[^A-Za-z0-9]+|-+$/g, "")
+    .slice(0, 64)
+  return name === "" ? undefined : name
+}
+
+const PackageName = Schema.fromJsonString(Schema.Struct({ name: Schema.String }))
+
+/** Returns the name in the nearest package.json without its scope, or else the name of the folder. */
+const projectName = Effect.fnUntraced(function* (folder: string) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  for (let at = folder; ; at = path.dirname(at)) {
+    const named = yield* fs.readFileString(path.join(at, "package.json")).pipe(
+      Effect.flatMap(Schema.decodeEffect(PackageName)),
+      Effect.map(({ name }) => acceptable(name.replace(/^@[^/]*\//, ""))),
+      Effect.orElseSucceed(() => undefined)
+    )
+    if (named !== undefined) return named
+    if (path.dirname(at) === at) return acceptable(path.basename(folder)) ?? anonymous
+  }
+})
+
+/** Derives a name from a server's command or URL, or `anonymous` if these say nothing about the server. */
 const nameOf = (words: ReadonlyArray<string>): string => {
   const [command = ""] = words
   if (URL.canParse(command) && command.startsWith("http")) {
     const labels = new URL(command).hostname.split(".").filter((label) => !["mcp", "www", "api"].includes(label))
     // An address or a single label says nothing about the server.
-    return labels.find((label, index) => index === labels.length - 2 && !/^\d+$/.test(label)) ?? "server"
+    return labels.find((label, index) => index === labels.length - 2 && !/^\d+$/.test(label)) ?? anonymous
   }
   const script = words.slice(1).find((word) => !word.startsWith("-")) ?? command
   const parts = script
@@ -53,9 +85,19 @@ const nameOf = (words: ReadonlyArray<string>): string => {
     .replace(/\.[a-z]+$/, "")
     .split(/[/\\]/)
     .filter((part) => !["", ".", "..", "src", "dist", "index", "main", "server", "bin"].includes(part))
-  const name = (parts.at(-1) ?? "").replaceAll(/[^A-Za-z0-9_-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "")
-  return name === "" ? "server" : name
+  return acceptable(parts.at(-1) ?? "") ?? anonymous
 }
+
+/** Derives a name from a server's command or URL, or else from the project of the command. */
+const derivedName = Effect.fnUntraced(function* (words: ReadonlyArray<string>, settings: Settings.Settings) {
+  const path = yield* Path.Path
+  const { cwd } = yield* Host.Machine
+  const name = nameOf(words)
+  if (name !== anonymous || /^https?:/i.test(words[0] ?? "")) return name
+  const folder = path.resolve(cwd, settings.cwd ?? ".")
+  const script = words.slice(1).find((word) => !word.startsWith("-"))
+  return yield* projectName(script === undefined ? folder : path.dirname(path.resolve(folder, script)))
+})
 
 const checkedName = (name: string) =>
   /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)
@@ -105,10 +147,10 @@ export const install = Command.make(
     const machine = yield* Host.Machine
     const file = Host.fileOf(host, machine, project)
     if (file === undefined) return yield* usage(`${host.title} has no project file. Leave out --project`)
-    const name = yield* checkedName(Option.getOrElse(given, () => nameOf(words ?? [])))
+    const settings = yield* Settings.settings
+    const name = yield* checkedName(Option.getOrUndefined(given) ?? (yield* derivedName(words ?? [], settings)))
     const Installation = yield* installation
     const place = { host, file, name, project: project ? machine.cwd : undefined }
-    const settings = yield* Settings.settings
     const output = yield* Output
     const entry = words === undefined ? undefined : yield* entryOf(words, settings)
     const change = yield* undo || entry === undefined
@@ -128,7 +170,7 @@ export const install = Command.make(
   Command.withExamples([
     { command: "effect-mcp install claude-code -- node server.js", description: "For every project of this user" },
     { command: "effect-mcp install vscode --project -- https://example.com/mcp", description: "For this folder" },
-    { command: "effect-mcp install codex --undo --name server", description: "Remove it again" }
+    { command: "effect-mcp install codex --undo -- node server.js", description: "Remove it again" }
   ])
 )
 

@@ -33,6 +33,7 @@ const userIn = (folder: "home" | "project") =>
       const [home, cwd] = [join(root, "home"), join(root, folder)]
       for (const folder of [home, cwd]) mkdirSync(folder, { recursive: true })
       writeFileSync(join(cwd, "server.js"), "")
+      writeFileSync(join(cwd, "package.json"), '{"name":"@acme/server"}')
       const env = { TOKEN: "secret" }
       const effectMcp = Effect.fnUntraced(function* (...argv: ReadonlyArray<string>) {
         const [stdout, stderr] = [capture(), capture()]
@@ -151,6 +152,23 @@ describe("effect-mcp install", () => {
       assert.deepStrictEqual([code, stderr.includes("the first a letter or a digit")], [2, true], stderr)
       yield* effectMcp("install", "cursor", "--", "npx", "@acme/_private")
       assert.deepStrictEqual(Object.keys(JSON.parse(read(files["cursor"] ?? "")).mcpServers), ["private"])
+    })
+  )
+
+  it.live("install names a server after its project, and --undo finds it", () =>
+    Effect.gen(function* () {
+      const { cwd, effectMcp, read } = yield* user
+      const names = () => Object.keys(JSON.parse(read(files["cursor"] ?? "")).mcpServers)
+      writeFileSync(join(cwd, "package.json"), '{"name":"@acme/tide-tables"}')
+      mkdirSync(join(cwd, "src"))
+      writeFileSync(join(cwd, "src", "server.ts"), "")
+      yield* effectMcp("install", "cursor", "--", "node", "src/server.ts")
+      assert.deepStrictEqual(names(), ["tide-tables"])
+      yield* effectMcp("install", "cursor", "--undo", "--", "node", "src/server.ts")
+      assert.deepStrictEqual(names(), [])
+      rmSync(join(cwd, "package.json"))
+      yield* effectMcp("install", "cursor", "--", "node", "server.js")
+      assert.deepStrictEqual(names(), ["project"])
     })
   )
 
