@@ -68,6 +68,21 @@ describe.each(revisions)("Features in %s", (revision) => {
     assert.include(String(errors), "no text")
   })
 
+  it("A value that does not match the output schema is passed to onError", async () => {
+    const errors: Array<unknown> = []
+    const server = serverOf({ onError: (error, { kind, name }) => errors.push(error, kind, name) })
+    const output = z.object({ sum: z.number() })
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a JavaScript program may return any value
+    server.tool("bad", { description: "", output }, async () => ({ sum: "3" }) as unknown as { sum: number })
+    const client = await clientOf(server, revision)
+    await rejection(client.callTool("bad"))
+    assert.match(
+      String(errors[0]),
+      /^TypeError: The value that the tool "bad" returned does not match its output schema: /
+    )
+    assert.deepStrictEqual(errors.slice(1), ["tool", "bad"])
+  })
+
   it("A typed call returns the decoded value, or rejects with a failed tool's message", async () => {
     const server = serverOf()
     const output = z.object({ sum: z.number() })

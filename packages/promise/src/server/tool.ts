@@ -1,6 +1,7 @@
 /** Turns a program's tool into a feature layer, with its schemas as codecs and its handler as an effect. */
 import * as Contract from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
+import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { identity } from "effect/Function"
 import type { Layer } from "effect/Layer"
@@ -61,6 +62,24 @@ const reporting =
     }
   }
 
+/** Passes a value that doesn't match the output schema to `onError`. The server then logs it and answers -32603. */
+const reportingInvalid = (
+  { encode, ...codec }: Contract.DescribedCodec<unknown>,
+  { onError }: Rules,
+  place: ErrorPlace
+): Contract.DescribedCodec<unknown> => ({
+  ...codec,
+  encode: (value) =>
+    onError === undefined
+      ? encode(value)
+      : Effect.tapError(encode(value), ({ message }) =>
+          Effect.sync(() => {
+            const where = `The value that the tool ${JSON.stringify(place.name)} returned does not match its output schema`
+            report(onError, new TypeError(`${where}: ${message}`), place)
+          })
+        )
+})
+
 /** Throws if a tool's name, options or schemas are invalid. */
 export const toolLayer = (
   name: string,
@@ -83,15 +102,19 @@ export const toolLayer = (
   if (limits !== undefined) checkedOptions(`${where}, limits`, limits, knownLimits)
   if (described.annotations !== undefined) checkedOptions(`${where}, annotations`, described.annotations, knownHints)
   const side = (which: string): string => `The ${which} of the tool ${JSON.stringify(name)}`
+  const place = { kind: "tool", name } as const
   const tool = Contract.fromCodecs<unknown, unknown>(name, {
     ...described,
     input:
       input === undefined ? noArguments : valueCodec(objectPart(side("input"), part(side("input"), input, "input"))),
-    output: output === undefined ? undefined : valueCodec(part(side("output"), output, "output"))
+    output:
+      output === undefined
+        ? undefined
+        : reportingInvalid(valueCodec(part(side("output"), output, "output")), rules, place)
   })
   const runner = {
     rules,
-    place: { kind: "tool", name } as const,
+    place,
     fail: (message: string) => new Tools.ToolFailure({ message })
   }
   const into = output === undefined ? toolResult : identity
