@@ -35,6 +35,23 @@ describe.each(revisions)("Cancellation in %s", (revision) => {
     )
   })
 
+  it("A call that reaches its time limit aborts the signal with a TimeoutError", async () => {
+    const server = serverOf()
+    const reasons: Array<unknown> = []
+    server.tool("wait", { description: "Waits", limits: { time: 1 } }, (_, { signal }) =>
+      untilAborted(signal).catch((reason: unknown) => {
+        reasons.push(reason)
+        throw reason
+      })
+    )
+    const client = await clientOf(server, revision)
+    assert.isTrue((await client.callTool("wait")).isError)
+    assert.deepStrictEqual(
+      reasons.map((reason) => reason instanceof DOMException && [reason.name, reason.message]),
+      [["TimeoutError", "The call has reached its time limit"]]
+    )
+  })
+
   it("An already aborted signal sends no request", async () => {
     const server = serverOf()
     let called = false

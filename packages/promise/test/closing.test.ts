@@ -82,7 +82,10 @@ it("A call that outlasts `drain` has its signal aborted", async () => {
   const call = rejection(client.callTool("wait"))
   await started.promise
   await server.close()
-  assert.propertyVal(await reason.promise, "name", "AbortError")
+  const aborted = await reason.promise
+  assert.instanceOf(aborted, DOMException)
+  assert.propertyVal(aborted, "name", "AbortError")
+  assert.match(String(aborted), /shut|clos/i)
   assert.instanceOf(await call, Error)
 })
 

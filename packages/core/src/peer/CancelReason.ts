@@ -9,6 +9,18 @@ import * as Context from "effect/Context"
 /** Annotation key. */
 export class CancelReason extends Context.Service<CancelReason, string>()("@effect-mcp/core/CancelReason") {}
 
+/** Marks the interruption of a call that has reached its time limit. */
+export class TimeLimit extends Context.Service<TimeLimit, true>()("@effect-mcp/core/CancelReason/TimeLimit") {}
+
+/** Annotation to interrupt a call with that has reached its time limit. */
+export const timeLimit: Context.Context<never> = Context.make(TimeLimit, true).pipe(
+  Context.add(CancelReason, "The call has reached its time limit")
+)
+
+/** True if a call was interrupted because it reached its time limit. */
+export const isTimeLimit = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some((reason) => Cause.isInterruptReason(reason) && reason.annotations.has(TimeLimit.key))
+
 /**
  * Returns an annotation to interrupt a fiber with.
  *

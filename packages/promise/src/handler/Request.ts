@@ -73,9 +73,9 @@ export class Request implements HandlerContext {
    * Called when the request ends before its handler. `replayed` means that the handler will run again, with the answers to its questions: at
    * the end of a round, or when a task is parked. Its open questions then never settle, so that it does not mistake them for failed ones.
    */
-  abort(reason: string, replayed: boolean): void {
+  abort(reason: DOMException, replayed: boolean): void {
     this.#replayed = replayed
-    this.#reason = aborted(reason)
+    this.#reason = reason
     this.#controller?.abort(this.#reason)
     this.end()
   }

@@ -62,6 +62,13 @@ export const run = <A, E, B>(
     }
   })
 
+/** Returns the reason of the handler's signal: a `TimeoutError` for the tool's time limit, an `AbortError` otherwise. */
+const abortReason = (cause: Cause.Cause<unknown>): DOMException =>
+  new DOMException(
+    CancelReason.of(cause) ?? "The request was cancelled without a reason, or its connection closed",
+    CancelReason.isTimeLimit(cause) ? "TimeoutError" : "AbortError"
+  )
+
 const settled = <A, E, B>(
   promise: PromiseLike<A>,
   request: Request,
@@ -87,7 +94,7 @@ const settled = <A, E, B>(
   })
   return Effect.onExitPrimitive(result, (exit) => {
     if (Exit.isSuccess(exit) || !Cause.hasInterrupts(exit.cause)) return undefined
-    request.abort(CancelReason.of(exit.cause) ?? "The request has already ended", isSuspension(exit.cause))
+    request.abort(abortReason(exit.cause), isSuspension(exit.cause))
     // A handler that waits for an answer from another run never ends.
     if (request.suspended) return undefined
     const ended = Effect.callback<void>((resume) => {

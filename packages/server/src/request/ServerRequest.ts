@@ -5,6 +5,7 @@
  */
 import { exitOf } from "@effect-mcp/core/internal/calling"
 import { type HandledRequest, type HandlerContext, LazyContext } from "@effect-mcp/core/internal/handlers"
+import * as CancelReason from "@effect-mcp/core/CancelReason"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices as Services } from "@effect-mcp/core/RequestContext"
@@ -187,8 +188,10 @@ export class ServerRequest implements HandledRequest, Source, Wired {
   ): Effect.Effect<CallToolResult, E, R> {
     const watch = () =>
       onStart(() =>
-        this.stop((exit) =>
-          Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? Effect.succeed(instead()) : undefined
+        this.stop(
+          (exit) =>
+            Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? Effect.succeed(instead()) : undefined,
+          CancelReason.timeLimit
         )
       )
     if (this.eager) {
