@@ -390,15 +390,15 @@ export const cases: ReadonlyArray<Case> = [
     "MultiEnumSchema.*",
     "2025-11-25",
     property,
-    { type: "array", items: { type: "string", enum: ["a"] } },
-    "MCP 2025-06-18 cannot express a question with several answers"
+    { type: "array", title: "Toppings", items: { type: "string", enum: ["a"] } },
+    'MCP 2025-06-18 cannot express a form in which the field "Toppings" takes several choices. Ask for a single choice, or for true or false per choice'
   ),
   refuse(
     "TitledMultiEnumSchema.*",
     "2025-11-25",
     property,
     { type: "array", items: { anyOf: choices } },
-    "MCP 2025-06-18 cannot express a question with several answers"
+    "MCP 2025-06-18 cannot express a form in which a field takes several choices. Ask for a single choice, or for true or false per choice"
   ),
   refuse(
     "ElicitUrlParams.*",

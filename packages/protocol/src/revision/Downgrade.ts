@@ -214,7 +214,8 @@ const elicitation: ReadonlyArray<RewriteRow> = [
   }),
   ...[rowsOf(Elicitation.MultiEnumSchema), rowsOf(Elicitation.TitledMultiEnumSchema)].map((several) =>
     several.change("2025-11-25", "error", undefined, (value, refuse) => {
-      refuse("a question with several answers")
+      const field = value.title === undefined ? "a field" : `the field "${excerpt(value.title)}"`
+      refuse(`a form in which ${field} takes several choices. Ask for a single choice, or for true or false per choice`)
       return value
     })
   ),
