@@ -72,12 +72,16 @@ const loading = (element) => new Promise((resolve) => {
   element.onerror = () => resolve("blocked")
   document.body.append(element)
 })
-const violation = () => new Promise((resolve) => addEventListener("securitypolicyviolation", ({ effectiveDirective }) => resolve(effectiveDirective), { once: true }))
+/** Resolves with the directive that blocks a request. A script that is not blocked would otherwise wait until the test times out. */
+const violation = () => new Promise((resolve) => {
+  addEventListener("securitypolicyviolation", ({ effectiveDirective }) => resolve(effectiveDirective), { once: true })
+  setTimeout(() => resolve("nothing blocked it"), 3000)
+})
 addEventListener("message", ({ data }) => waiting.get(data?.id)?.(data))
 ask("ui/initialize", { protocolVersion: "2026-01-26", appInfo: { name: "hostile", version: "1" }, appCapabilities: {} }).then(async () => {
   send({ method: "ui/notifications/initialized" })
   try {
-    say(await (async () => { ${script} })())
+    say((await (async () => { ${script} })()) ?? "returned nothing")
   } catch (error) {
     say("threw " + error.name)
   }

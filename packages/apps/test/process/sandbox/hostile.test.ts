@@ -215,7 +215,8 @@ describe("Hostile views", needsChromium, () => {
         const { complaints, page } = yield* openHostile(pageOf(script, origin, head?.(origin)), {})
         const refused = (text: string): boolean => text.includes(origin) && /frame-src|form-action/.test(text)
         yield* Effect.promise(async () => {
-          if (!complaints.some(refused)) await page.waitForEvent("console", (message) => refused(message.text()))
+          if (!complaints.some(refused))
+            await page.waitForEvent("console", { predicate: (message) => refused(message.text()), timeout: 5000 })
         })
         assert.deepStrictEqual(visits, [])
       }).pipe(Effect.scoped)
