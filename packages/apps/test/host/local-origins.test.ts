@@ -80,7 +80,17 @@ describe("Local origins of a view", () => {
       "https://0.0.0.0",
       "https://a.localhost:*",
       "https://*.a.localhost",
-      "https://*.127.0.0.1"
+      "https://*.127.0.0.1",
+      "https://*.1.1",
+      "https://*.168.1.1",
+      "https://100.64.0.1",
+      "https://100.127.255.254",
+      "https://198.18.0.1",
+      "https://239.255.255.250",
+      "https://nas.local",
+      "https://metadata.google.internal",
+      "https://*.lan:8443",
+      "wss://router.home.arpa"
     ])
       assert.isTrue(isLocal(origin), origin)
     for (const origin of [
@@ -88,6 +98,10 @@ describe("Local origins of a view", () => {
       "https://*.example.com",
       "https://10.example.com",
       "https://172.32.0.1",
+      "https://100.63.0.1",
+      "https://100.128.0.1",
+      "https://local.example.com",
+      "https://home.arpa.example",
       "wss://8.8.8.8:*"
     ])
       assert.isFalse(isLocal(origin), origin)
