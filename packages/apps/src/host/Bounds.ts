@@ -40,7 +40,8 @@ export const makeRate = (perSecond: number): Effect.Effect<Effect.Effect<RateVer
     let refused = 0
     let last = start
     return Effect.map(Clock.currentTimeMillis, (now): RateVerdict => {
-      const earned = ((now - last) / 1000) * perSecond
+      // The system's clock may be set back.
+      const earned = (Math.max(0, now - last) / 1000) * perSecond
       last = now
       tokens = Math.min(burst, tokens + earned)
       refused = Math.max(0, refused - earned)
