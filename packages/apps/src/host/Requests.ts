@@ -137,7 +137,13 @@ const requestDisplayMode = answer(Messages.RequestDisplayMode, ({ mode }, host) 
   })
 )
 
-/** Returns a file name without folders, control characters, leading dots, or names that confuse file managers. */
+/** Names that Windows reserves for devices, with any extension. */
+const device = /^(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])(?:\.|$)/i
+
+/**
+ * Returns a file name without folders, control characters, invisible characters, leading dots, or dots and spaces at the end, which Windows
+ * drops. The name is never a device's.
+ */
 export const fileName = (uri: string): string => {
   const [last = ""] = (uri.split(/[?#]/)[0] ?? "").split("/").toReversed()
   const decoded = Result.getOrElse(
@@ -146,12 +152,13 @@ export const fileName = (uri: string): string => {
   )
   // oxlint-disable-next-line no-control-regex -- names with control characters deceive the user
   const name = decoded.replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069/\\:*?"<>|]/g, "_")
-  return (
-    name
-      .replace(/^[.\s]+/, "")
-      .trimEnd()
-      .slice(0, 120) || "download"
-  )
+  const kept = name
+    .replaceAll(/[\u{e0000}-\u{e007f}]/gu, "")
+    .replace(/^[.\s]+/, "")
+    .slice(0, 120)
+    .toWellFormed()
+    .replace(/[.\s]+$/, "")
+  return device.test(kept) ? `_${kept}` : kept || "download"
 }
 
 const fileOf = (block: ContentBlock): SavedFile | undefined => {
