@@ -43,9 +43,12 @@ const namePattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 
 const lengthOf = (text: string): number => Array.from(text).length
 
+/** Control characters other than tabs and line breaks, and invisible tag characters, which a model reads and a user does not see. */
+const hidden = /[^\P{Cc}\t\n\r]|[\u{e0000}-\u{e007f}]/u
+
 // A character has at most two UTF-16 units, so a long text need not be split into its characters.
 const isText = (value: unknown, max: number): boolean =>
-  typeof value === "string" && value !== "" && value.length <= 2 * max && lengthOf(value) <= max
+  typeof value === "string" && value !== "" && value.length <= 2 * max && lengthOf(value) <= max && !hidden.test(value)
 
 const isTexts = (value: unknown): boolean =>
   isJsonObject(value) && Object.values(value).every((one) => typeof one === "string")
@@ -68,10 +71,16 @@ const checkFrontmatter = (frontmatter: JsonObject, name: string): ReadonlyArray<
     problems.push({ rule: "name", message })
   }
   if (!isText(description, 1024)) {
-    problems.push({ rule: "description", message: "The description must have 1 to 1024 characters" })
+    problems.push({
+      rule: "description",
+      message: "The description must have 1 to 1024 characters, none of them invisible"
+    })
   }
   if (compatibility !== undefined && !isText(compatibility, 500)) {
-    problems.push({ rule: "frontmatter", message: "The field compatibility must have 1 to 500 characters" })
+    problems.push({
+      rule: "frontmatter",
+      message: "The field compatibility must have 1 to 500 characters, none of them invisible"
+    })
   }
   if (metadata !== undefined && !isTexts(metadata)) {
     problems.push({ rule: "frontmatter", message: "The field metadata must map strings to strings" })

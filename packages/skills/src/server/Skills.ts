@@ -133,7 +133,10 @@ export const check = (
 export interface SkillDefinition {
   /** 1 to 64 lowercase letters, digits and single hyphens. The last segment of the skill's path. */
   readonly name: string
-  /** Describes the skill to a model, and says when to use it. 1 to 1024 characters. */
+  /**
+   * Describes the skill to a model, and says when to use it. 1 to 1024 characters, without control characters except for line breaks and
+   * tabs.
+   */
   readonly description: string
   /** The Markdown of `SKILL.md`, after the frontmatter. */
   readonly instructions: string

@@ -79,6 +79,8 @@ const entries: ReadonlyArray<readonly [string, string, (entry: ReturnType<typeof
     `${root}/<a>`,
     `${root}/${"a/".repeat(32)}a`,
     `${root}/a%`,
+    `${root}/a%C2%9B2J`,
+    `${root}/a%E2%80%AEfdp.sh`,
     `${root}/C:%5Cx`,
     `${root}/con.`,
     "skill://acme/refunds-2/x",
@@ -117,6 +119,16 @@ const entries: ReadonlyArray<readonly [string, string, (entry: ReturnType<typeof
   ],
   ["the name of another skill", "name", (entry) => void (entry.frontmatter["name"] = "payments")],
   ["a name with a terminal sequence", "name", (entry) => void (entry.frontmatter["name"] = "refunds\u001b[2J")],
+  [
+    "a description with a terminal sequence",
+    "description",
+    (entry) => void (entry.frontmatter["description"] = "About refunds\u009b2J")
+  ],
+  [
+    "a description with text that only a model sees",
+    "description",
+    (entry) => void (entry.frontmatter["description"] = "About refunds\u{e0053}\u{e0065}\u{e006e}\u{e0064}")
+  ],
   ["an empty description", "description", (entry) => void (entry.frontmatter["description"] = "")],
   ["a description of a megabyte", "description", (entry) => void (entry.frontmatter["description"] = "d".repeat(1e6))],
   ["a field of 100 kB", "frontmatter", (entry) => void (entry.frontmatter["license"] = "l".repeat(1e5))],
