@@ -61,12 +61,20 @@ export const make = Effect.fnUntraced(function* (
   const limits: ViewLimits = { ...defaultLimits, ...options.limits }
   const consent = yield* policyOf
   let known: ReadonlyArray<Tool> | undefined
-  const tools: Effect.Effect<ReadonlyArray<Tool>, ClientError> = Effect.suspend(() =>
-    known === undefined
-      ? Effect.map(Stream.runCollect(client.listTools), (tools) => (known = tools))
-      : Effect.succeed(known)
-  )
-  const forget = Effect.sync(() => (known = undefined))
+  let changes = 0
+  const tools: Effect.Effect<ReadonlyArray<Tool>, ClientError> = Effect.suspend(() => {
+    if (known !== undefined) return Effect.succeed(known)
+    const before = changes
+    return Effect.map(Stream.runCollect(client.listTools), (tools) => {
+      // Not kept if they changed meanwhile: a tool may no longer be for views.
+      if (before === changes) known = tools
+      return tools
+    })
+  })
+  const forget = Effect.sync(() => {
+    changes++
+    known = undefined
+  })
   yield* Effect.forkScoped(
     Stream.runForEach(client.toolChanges, () => forget),
     { startImmediately: true }
