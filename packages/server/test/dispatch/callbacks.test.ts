@@ -48,7 +48,7 @@ describe.each(returning)("A function returning %s", (_title, call) => {
       assert.deepInclude(error, { code: -32603, message: "Internal error" }, method)
     )
 
-  it.effect("A handler returning it fails its request", () =>
+  it.effect("A handler that returns it fails its request", () =>
     Effect.gen(function* () {
       const peer = yield* open(
         Layer.mergeAll(
@@ -71,7 +71,7 @@ describe.each(returning)("A function returning %s", (_title, call) => {
   )
 
   for (const version of ["2025-11-25", "2026-07-28"]) {
-    it.effect(`A handler that flatMaps to it fails its request without blocking shutdown (${version})`, () =>
+    it.effect(`A handler that flatMaps to it fails its request and does not block shutdown (${version})`, () =>
       Effect.gen(function* () {
         const late = Effect.flatMap(Effect.scope, (): Effect.Effect<string> => {
           const value = call()
@@ -94,7 +94,7 @@ describe.each(returning)("A function returning %s", (_title, call) => {
     )
   }
 
-  it.effect("Middleware returning it fails its request", () =>
+  it.effect("Middleware that returns it fails its request", () =>
     Effect.gen(function* () {
       const peer = yield* open(Layer.merge(tool, Middleware.layer(call)))
       yield* peer.request("initialize", initialize)
@@ -104,7 +104,7 @@ describe.each(returning)("A function returning %s", (_title, call) => {
     })
   )
 
-  it.effect("A `visible` function returning it hides the feature", () =>
+  it.effect("A `visible` function that returns it hides the feature", () =>
     Effect.gen(function* () {
       const visible = (): boolean => call()
       const peer = yield* open(
@@ -124,13 +124,13 @@ describe.each(returning)("A function returning %s", (_title, call) => {
     })
   )
 
-  it.effect("An inbound hook returning it fails its message", () =>
+  it.effect("An inbound hook that returns it fails its message", () =>
     Effect.gen(function* () {
       yield* failed(yield* open(Middleware.inbound(call)), "initialize", initialize)
     })
   )
 
-  it.effect("onInitialize returning it fails the handshake", () =>
+  it.effect("onInitialize that returns it fails the handshake", () =>
     Effect.gen(function* () {
       const peer = yield* open(Layer.empty, { onInitialize: call })
       yield* failed(peer, "initialize", initialize)

@@ -33,7 +33,7 @@ const requests = [
 
 describe("Error messages", () => {
   for (const version of everyVersion()) {
-    it.effect(`Error messages quote only an excerpt of a name or URI (${version})`, () =>
+    it.effect(`Error messages quote only the start of a name or URI (${version})`, () =>
       Effect.gen(function* () {
         const client = yield* connect(yield* serve({ features }), { version })
         for (const [method, params] of requests) {
@@ -44,7 +44,7 @@ describe("Error messages", () => {
     )
   }
 
-  it.effect("Error messages quote only an excerpt of a version", () =>
+  it.effect("Error messages quote only the start of a version", () =>
     Effect.gen(function* () {
       const client = yield* connect(yield* serve({ features }), { version: "2026-07-28" })
       const meta = { "io.modelcontextprotocol/protocolVersion": long }

@@ -185,7 +185,7 @@ describe("Lists cached as text", () => {
   const names = (result: any) => result.tools.map(({ name }: any) => name)
 
   for (const version of everyVersion()) {
-    it.effect(`Cached list text respects the caller's visibility and middleware changes (${version})`, () =>
+    it.effect(`Cached list text differs by visibility and follows middleware changes (${version})`, () =>
       Effect.gen(function* () {
         const server = yield* serve({ features })
         const renaming = Middleware.layer((_request, next) =>

@@ -125,7 +125,7 @@ describe("Version negotiation", () => {
 
 describe("Before and after the handshake", () => {
   it.effect(
-    "Only ping and initialize are accepted before the handshake; other requests fail with -32600",
+    "Every request except ping and initialize fails with -32600 before the handshake",
     () =>
       Effect.gen(function* () {
         const client = yield* session(echo, { handshake: false })
@@ -153,7 +153,7 @@ describe("Before and after the handshake", () => {
 
   for (const version of versions("2025-06-18")) {
     it.effect(
-      `A handler's question in ${version} is held until initialized arrives`,
+      `A handler's question in ${version} waits for the initialized notification`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(ask, {
@@ -174,7 +174,7 @@ describe("Before and after the handshake", () => {
 
   for (const version of versions()) {
     it.effect(
-      `Changes since the handshake in ${version} are announced right after initialized, not earlier`,
+      `Changes during the handshake in ${version} are announced right after initialized`,
       () =>
         Effect.gen(function* () {
           const server = yield* serve({ features: Layer.mergeAll(echo, late) })
@@ -314,7 +314,7 @@ describe("Capabilities", () => {
   }
 
   it.effect(
-    "Capabilities are fixed at the first handshake; later features are not declared or announced",
+    "Features added after the first handshake are neither declared nor announced",
     () =>
       Effect.gen(function* () {
         const first = yield* Latch.make(false)

@@ -257,7 +257,7 @@ describe("Log messages on the wire", () => {
     verifies("logging.server.context")
   )
 
-  it.effect("Log messages also reach the server's own loggers, with their cause", () =>
+  it.effect("Log messages also reach the server's loggers, including their cause", () =>
     Effect.gen(function* () {
       const local: Array<string> = []
       const logger = Logger.make(({ cause, message }) => void local.push(`${String(message)} ${Cause.pretty(cause)}`))
@@ -301,7 +301,7 @@ describe("Log messages on the wire", () => {
   )
 })
 
-it.effect("Annotations from middleware or connecting code are not sent to the client", () =>
+it.effect("Log annotations from outside the handler are not sent to the client", () =>
   Effect.gen(function* () {
     const local: Array<unknown> = []
     const logger = Logger.make(({ fiber }) => void local.push(fiber.getRef(References.CurrentLogAnnotations)))

@@ -124,7 +124,7 @@ describe("Cancellation", () => {
     )
   }
 
-  it.effect("Cancelling a request as operator answers it with -32000 and the reason", () =>
+  it.effect("An operator's cancellation fails a request with -32000 and the given reason", () =>
     Effect.gen(function* () {
       const { features, finalized, started } = yield* hanging
       const server = yield* serve({ features })
@@ -159,7 +159,7 @@ describe("Progress", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `Progress in ${version} carries the request's token, only increases and precedes the answer`,
+      `Progress in ${version} increases, carries the request's token and precedes the answer`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -573,7 +573,7 @@ describe("Closing a connection", () => {
   )
 })
 
-it.effect("A result type missing from the revision is sent as text", () =>
+it.effect("A content type missing from the revision is sent as text", () =>
   Effect.gen(function* () {
     const Sum = Tool.make("sum", { description: "", output: Schema.Array(Schema.Int) })
     const client = yield* session(Tools.layer(Sum, () => Effect.succeed([1, 2])))

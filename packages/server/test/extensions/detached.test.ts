@@ -21,7 +21,7 @@ describe("Tools answered before they run", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `A tool answered before it runs keeps its request data and leaks nothing (${version})`,
+      `A tool that runs after its answer keeps its request's data (${version})`,
       () =>
         Effect.gen(function* () {
           const release = yield* Deferred.make<void>()
@@ -81,7 +81,7 @@ describe("Tools answered before they run", () => {
 })
 
 describe("A scope for work outside requests", () => {
-  it.effect("The scope for work outside requests closes before all feature layers, even failed ones", () =>
+  it.effect("Detached work ends before the feature layers close, even if one failed to build", () =>
     Effect.gen(function* () {
       const ends: Array<string> = []
       const ending = (name: string) => Effect.addFinalizer(() => Effect.sync(() => void ends.push(name)))

@@ -45,7 +45,7 @@ const both = Layer.merge(served, serving(Old))
 const named = { subject: "ada", scopes: [], claims: {} }
 
 describe("Two generations of an extension", () => {
-  it.effect("Each generation of an extension answers in its own form, and only in its revisions", () =>
+  it.effect("Each generation of an extension serves only its own revisions", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: both })
       const modern = yield* connect(server, { version: "2026-07-28", capabilities: declaring("2026-07-28") })
@@ -61,21 +61,19 @@ describe("Two generations of an extension", () => {
     })
   )
 
-  it.effect(
-    "Each generation of an extension is declared in its own revisions, as a capability or under extensions",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* serve({ features: both })
-        const tasksOf = (options: Parameters<typeof connect>[1]) =>
-          Effect.map(connect(server, options), ({ initialized: { capabilities } }) => [
-            capabilities.tasks,
-            capabilities.extensions ?? capabilities.experimental
-          ])
-        assert.deepStrictEqual(yield* tasksOf({ version: "2025-11-25" }), [{}, undefined])
-        assert.deepStrictEqual(yield* tasksOf({ version: "2025-11-25", principal: named }), [{ list: {} }, undefined])
-        assert.deepStrictEqual(yield* tasksOf({ version: "2025-06-18" }), [undefined, undefined])
-        assert.deepStrictEqual(yield* tasksOf({ version: "2026-07-28" }), [undefined, { [id]: {} }])
-      })
+  it.effect("Each generation of an extension is declared only in its own revisions", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ features: both })
+      const tasksOf = (options: Parameters<typeof connect>[1]) =>
+        Effect.map(connect(server, options), ({ initialized: { capabilities } }) => [
+          capabilities.tasks,
+          capabilities.extensions ?? capabilities.experimental
+        ])
+      assert.deepStrictEqual(yield* tasksOf({ version: "2025-11-25" }), [{}, undefined])
+      assert.deepStrictEqual(yield* tasksOf({ version: "2025-11-25", principal: named }), [{ list: {} }, undefined])
+      assert.deepStrictEqual(yield* tasksOf({ version: "2025-06-18" }), [undefined, undefined])
+      assert.deepStrictEqual(yield* tasksOf({ version: "2026-07-28" }), [undefined, { [id]: {} }])
+    })
   )
 
   it.effect("server/discover stays public if only the older generation depends on the caller", () =>
@@ -91,7 +89,7 @@ describe("Two generations of an extension", () => {
     })
   )
 
-  it.effect("Two generations appear once in the server's contract, in the newest form", () =>
+  it.effect("A contract lists only the newest of two generations", () =>
     Effect.gen(function* () {
       const { contract } = yield* serve({ features: both })
       const { extensions } = yield* contract()

@@ -60,17 +60,15 @@ describe("Extension questions", () => {
   const asking = notes({ find: Effect.map(Extensions.ask(pick, { ids: [1, 2] }), ({ id }) => ({ ids: [id] })) })
 
   for (const version of all) {
-    it.effect(
-      `An extension question reaches the client with its params and returns the answer to the handler (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const client = yield* session(
-            asking,
-            picking((_method, { ids }) => Effect.succeed({ id: ids[1] }), version)
-          )
-          assert.deepStrictEqual(yield* find(client), { ids: [2] })
-          assert.deepStrictEqual(client.asked, [{ method: pick.method, params: { ids: [1, 2] } }])
-        })
+    it.effect(`An extension question returns the client's answer to the handler (${version})`, () =>
+      Effect.gen(function* () {
+        const client = yield* session(
+          asking,
+          picking((_method, { ids }) => Effect.succeed({ id: ids[1] }), version)
+        )
+        assert.deepStrictEqual(yield* find(client), { ids: [2] })
+        assert.deepStrictEqual(client.asked, [{ method: pick.method, params: { ids: [1, 2] } }])
+      })
     )
 
     it.effect(`A tool can ask an extension question (${version})`, () =>
@@ -129,25 +127,23 @@ describe("Extension questions", () => {
         })
     )
 
-    it.effect(
-      `An extension question fails with -32603 for an invalid answer, or with the client's error (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const unfit = yield* session(
-            asking,
-            picking(() => Effect.succeed({ id: "a" }), version)
-          )
-          assert.deepInclude(yield* Effect.flip(find(unfit)), { code: McpError.InternalError })
-          const other = yield* session(
-            asking,
-            picking(() => Effect.fail(McpError.methodNotFound("pick")), version)
-          )
-          assert.deepInclude(yield* Effect.flip(find(other)), { code: McpError.MethodNotFound })
-        })
+    it.effect(`An extension question fails on an invalid answer or a client error (${version})`, () =>
+      Effect.gen(function* () {
+        const unfit = yield* session(
+          asking,
+          picking(() => Effect.succeed({ id: "a" }), version)
+        )
+        assert.deepInclude(yield* Effect.flip(find(unfit)), { code: McpError.InternalError })
+        const other = yield* session(
+          asking,
+          picking(() => Effect.fail(McpError.methodNotFound("pick")), version)
+        )
+        assert.deepInclude(yield* Effect.flip(find(other)), { code: McpError.MethodNotFound })
+      })
     )
   }
 
-  it.effect("An extension question is interrupted when the client leaves, and its finalizers run", () =>
+  it.effect("An extension question is interrupted when the client disconnects", () =>
     Effect.gen(function* () {
       const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
       const server = yield* serve({
@@ -168,7 +164,7 @@ describe("Extension questions", () => {
     })
   )
 
-  it.effect("Extension questions use rounds in 2026-07-28: earlier steps run once, and a state fits one request", () =>
+  it.effect("A 2026-07-28 extension question takes a round, and earlier steps run only once", () =>
     Effect.gen(function* () {
       let steps = 0
       const step = Once.run(
@@ -195,7 +191,7 @@ describe("Extension questions", () => {
     })
   )
 
-  it.effect("An extension question is repeated after an invalid answer; declared failures are read from `_meta`", () =>
+  it.effect("An extension question is asked again after an invalid answer", () =>
     Effect.gen(function* () {
       const features = notes({
         find: Effect.matchEffect(Extensions.ask(pick, { ids: [] }), {
@@ -242,7 +238,7 @@ describe("Server notifications", () => {
       verifies("versioning.extension.unsupported")
     )
 
-    it.effect(`A server notification after the answer is sent only on a session's connection (${version})`, () =>
+    it.effect(`A notification after the answer is sent only on a session connection (${version})`, () =>
       Effect.gen(function* () {
         const later = yield* Queue.unbounded<Effect.Effect<void>>()
         const features = notes({
@@ -365,7 +361,7 @@ describe("Client notifications", () => {
     )
 
     it.effect(
-      `An invalid or undeclared client notification is dropped without an answer (${version})`,
+      `An invalid or undeclared client notification is dropped (${version})`,
       () =>
         Effect.gen(function* () {
           const heard: Array<number> = []
@@ -484,7 +480,7 @@ describe("Extension subscriptions", () => {
     verifies("meta.notification.subscription", "subscriptions.acknowledged.subset")
   )
 
-  it.effect("A rejected extension subscription is missing from the acknowledgement", () =>
+  it.effect("The acknowledgement omits a rejected extension subscription", () =>
     Effect.gen(function* () {
       const { features } = yield* feed
       const client = yield* open(features, { capabilities: declaring("2026-07-28") })
@@ -510,7 +506,7 @@ describe("Extension subscriptions", () => {
     verifies("versioning.extension.unsupported")
   )
 
-  it.effect("An extension subscription pulls messages only as fast as they are written", () =>
+  it.effect("An extension subscription emits messages only as fast as the client reads", () =>
     Effect.gen(function* () {
       let pulled = 0
       const features = notes({
@@ -553,7 +549,7 @@ describe("Extension subscriptions", () => {
     })
   )
 
-  it.effect("Closing an extension layer ends its messages but not the rest of the subscription", () =>
+  it.effect("Closing an extension layer ends only its own part of a subscription", () =>
     Effect.gen(function* () {
       const { features, queue } = yield* feed
       const registry = yield* Deferred.make<Extensions.ExtensionRegistry["Service"]>()

@@ -102,7 +102,7 @@ describe("Extension methods", () => {
     )
 
     it.effect(
-      `An extension method is rejected with the declaration the client is missing (${version})`,
+      `An extension method fails without the client's declaration, and names it (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(finding, { version, capabilities: declaring(version, ["com.example/other"]) })
@@ -124,7 +124,7 @@ describe("Extension methods", () => {
       })
     )
 
-    it.effect(`A non-interactive extension method receives params named like answers to questions (${version})`, () =>
+    it.effect(`An extension method receives params named like answers (${version})`, () =>
       Effect.gen(function* () {
         const params = { inputResponses: Schema.optionalKey(Schema.Unknown) }
         const shapes = { params, result: { seen: Schema.String } }
@@ -157,7 +157,7 @@ describe("Extension methods", () => {
       })
     )
 
-    it.effect(`An extension method reports progress, is visible while running, and can be cancelled (${version})`, () =>
+    it.effect(`An extension request can report progress, be observed and be cancelled (${version})`, () =>
       Effect.gen(function* () {
         const started = yield* Deferred.make<void>()
         const ended = yield* Deferred.make<void>()
@@ -187,7 +187,7 @@ describe("Extension methods", () => {
     )
   }
 
-  it.effect("An Object.prototype member or an extension id does not resolve to a method", () =>
+  it.effect("Names from Object.prototype and extension ids are unknown methods", () =>
     Effect.gen(function* () {
       for (const version of everyVersion()) {
         const client = yield* session(finding, { version, capabilities: declaring(version) })
@@ -226,7 +226,7 @@ describe("Extension methods", () => {
     })
   )
 
-  it.effect("An extension method disappears when its layer closes, after in-flight requests finish", () =>
+  it.effect("Closing an extension's layer removes its methods after in-flight requests finish", () =>
     Effect.gen(function* () {
       const registry = yield* Deferred.make<ExtensionRegistry["Service"]>()
       const capture = Layer.effectDiscard(
@@ -266,7 +266,7 @@ describe("Extension methods", () => {
 
 describe("Extension method results", () => {
   it.effect(
-    "An extension result is complete and names the server in 2026-07-28, and has no type in earlier revisions",
+    "A 2026-07-28 extension result names its type and server; earlier results do not",
     () =>
       Effect.gen(function* () {
         const modern = yield* open(finding, { capabilities: declaring("2026-07-28") })
@@ -282,7 +282,7 @@ describe("Extension method results", () => {
     verifies("json-rpc.result.type-included")
   )
 
-  it.effect("An extension result keeps its type regardless of its schema", () =>
+  it.effect("An extension handler cannot change the type of its result", () =>
     Effect.gen(function* () {
       const Odd = Extension.make(id, {
         requests: { odd: Extension.request("x/odd", { result: { resultType: Schema.String } }) }
@@ -311,7 +311,7 @@ describe("Order of checks in 2026-07-28", () => {
   )
 
   it.effect(
-    "An extension request uses only its own declaration, never an earlier one",
+    "A request uses only its own extension declaration, not an earlier request's",
     () =>
       Effect.gen(function* () {
         const client = yield* open(finding, { capabilities: {} })
@@ -322,7 +322,7 @@ describe("Order of checks in 2026-07-28", () => {
     verifies("stateless.request.no-prior-context")
   )
 
-  it.effect("An extension request with malformed answers or state is rejected", () =>
+  it.effect("An extension request with malformed answers or state fails", () =>
     Effect.gen(function* () {
       const client = yield* open(finding, { capabilities: declaring("2026-07-28") })
       for (const wrong of [{ requestState: 1 }, { inputResponses: [] }]) {
@@ -361,7 +361,7 @@ describe("Extension declarations", () => {
         : verifies("lifecycle.capability.experimental")
     )
 
-    it.effect(`An extension declaration depends on the caller and leaks no field of another caller (${version})`, () =>
+    it.effect(`A caller-dependent extension declaration is computed for each caller (${version})`, () =>
       Effect.gen(function* () {
         const server = yield* serve({
           features: limited(({ duplex, principal: { subject }, revision }) => {
@@ -420,7 +420,7 @@ describe("Extension declarations", () => {
   )
 
   for (const version of everyVersion()) {
-    it.effect(`A handler reads the client's extension settings, none, or fails with -32602 (${version})`, () =>
+    it.effect(`A handler reads the client's extension settings, or fails if they are invalid (${version})`, () =>
       Effect.gen(function* () {
         const Reading = Extension.make(id, {
           clientSettings: { colours: Schema.Boolean },

@@ -10,7 +10,7 @@ const hello = Tools.layer(Hello, () => Effect.succeed("Hello"))
 const annotated = (meta: { readonly [key: string]: unknown }) =>
   Layer.effectDiscard(Effect.flatMap(Tools.ToolRegistry, ({ annotate }) => annotate("hello", meta)))
 
-it.effect("Annotations are added to a tool's own metadata, in any order of registration", () =>
+it.effect("Annotations add to a tool's own metadata, in any registration order", () =>
   Effect.gen(function* () {
     for (const features of [
       Layer.provideMerge(hello, annotated({ a: 1 })),
@@ -23,7 +23,7 @@ it.effect("Annotations are added to a tool's own metadata, in any order of regis
   }).pipe(Effect.scoped)
 )
 
-it.effect("An annotation ends with its scope, and clients hear of it", () =>
+it.effect("Closing an annotation's scope removes it and notifies clients", () =>
   Effect.gen(function* () {
     const registry = yield* Deferred.make<Tools.ToolRegistry["Service"]>()
     const reached = Layer.effectDiscard(

@@ -46,7 +46,7 @@ describe.each(everyVersion())("a result that is too large (%s)", (version) => {
   const hasLinks = version >= "2025-06-18"
   const hasMeta = hasLinks
 
-  it.effect("The client receives the beginning of the text, a link, and instructions", () =>
+  it.effect("The client receives the start of the text, a link and instructions", () =>
     Effect.gen(function* () {
       const client = yield* session(big(letters), { version }, { limits: { spill: all } })
       const fits = yield* client.call("big", { size: limit })
@@ -117,7 +117,7 @@ describe.each(everyVersion())("a result that is too large (%s)", (version) => {
     })
   )
 
-  it.effect("Media are kept as bytes with their type, and other blocks are sent as usual", () =>
+  it.effect("Media keep their bytes and type, and other blocks are sent as usual", () =>
     Effect.gen(function* () {
       const bytes = Uint8Array.from({ length: 900 }, (_, at) => at % 251)
       const output = [Content.text("A picture:"), Content.image(bytes, "image/png"), Content.text("Nice?")]
@@ -141,7 +141,7 @@ describe.each(everyVersion())("a result that is too large (%s)", (version) => {
     })
   )
 
-  it.effect("Many small blocks are kept together, as JSON", () =>
+  it.effect("Many small blocks are kept as one JSON resource", () =>
     Effect.gen(function* () {
       const content = Array.from({ length: 300 }, (_, at) => ({ type: "text" as const, text: `block ${at}` }))
       const client = yield* session(
@@ -155,7 +155,7 @@ describe.each(everyVersion())("a result that is too large (%s)", (version) => {
     })
   )
 
-  it.effect("Structured content is kept as JSON, in a result that says isError", () =>
+  it.effect("Structured content is kept as JSON, and the result has isError", () =>
     Effect.gen(function* () {
       const typed = Tools.layer(Typed, ({ size }) => Effect.succeed({ text: letters(size) }), {
         limits: { bytes: limit }
@@ -200,7 +200,7 @@ describe.each(everyVersion())("a result that is too large (%s)", (version) => {
     })
   )
 
-  it.effect("A caller at its limit loses its oldest result, and other callers lose none", () =>
+  it.effect("A caller over its limit loses only its own oldest result", () =>
     Effect.gen(function* () {
       const options = { ...all, callerBytes: 4000, totalBytes: 100_000 }
       const server = yield* serve({ features: big(letters), limits: { spill: options } })
@@ -222,7 +222,7 @@ describe.each(everyVersion())("a result that is too large (%s)", (version) => {
     })
   )
 
-  it.effect("If all callers together hold too much, the largest caller loses results", () =>
+  it.effect("The largest caller loses results when all callers exceed the total limit", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: big(letters), limits: { spill: { ...all, totalBytes: 7000 } } })
       const [first, other] = [
@@ -238,7 +238,7 @@ describe.each(everyVersion())("a result that is too large (%s)", (version) => {
     })
   )
 
-  it.effect("By default, results are kept if the server offers resources and the revision has links", () =>
+  it.effect("Results are kept by default if the server has resources and the revision has links", () =>
     Effect.gen(function* () {
       const spills = (
         features: Layer.Layer<never, never, McpServer.Registries>,
@@ -266,7 +266,7 @@ describe.each(everyVersion())("a result that is too large (%s)", (version) => {
   )
 })
 
-it.effect("Any text is unchanged after it is kept and read in ranges of any size", () =>
+it.effect("Ranges of any size join to the original text", () =>
   Effect.gen(function* () {
     const checked = yield* Arbitrary.checkEffect(
       Arbitrary.all({
@@ -294,7 +294,7 @@ it.effect("Any text is unchanged after it is kept and read in ranges of any size
 
 describe.each(everyVersion())("embedded resources (%s)", (version) => {
   it.effect(
-    "A server that embeds resources without declaring them logs that once per tool",
+    "Embedding resources without declaring them is logged once per tool",
     () =>
       Effect.gen(function* () {
         const logged: Array<string> = []

@@ -51,7 +51,7 @@ for (const version of everyVersion()) {
   describe(`Template variables in ${version}`, () => {
     for (const attack of attacks) {
       it.effect(
-        `A template variable in ${version} is never ${attack} in a read, subscription or completion`,
+        `A template variable in ${version} never matches ${attack} in a read, subscription or completion`,
         () =>
           Effect.gen(function* () {
             const { layer, seen } = noting("file:///documents/{name}/{other}")

@@ -45,7 +45,7 @@ describe("Inbound message hooks", () => {
       })
     )
 
-    it.effect(`An inbound hook can answer an unknown method, with progress only before the answer (${version})`, () =>
+    it.effect(`An inbound hook can answer an unknown method and report progress (${version})`, () =>
       Effect.gen(function* () {
         let late: (() => void) | undefined
         const relay = Middleware.inbound(({ message, outbound }, next) =>
@@ -76,7 +76,7 @@ describe("Inbound message hooks", () => {
       })
     )
 
-    it.effect(`An inbound hook rejects with its own error, or with -32603 on a defect (${version})`, () =>
+    it.effect(`An inbound hook fails a request with its own error, or -32603 on a defect (${version})`, () =>
       Effect.gen(function* () {
         const guard = Middleware.inbound(({ message }, next) =>
           message.method === "tools/call"
@@ -169,7 +169,7 @@ describe("Inbound message hooks", () => {
   }
 
   for (const version of versions()) {
-    it.effect(`A waiting inbound hook keeps notifications in order and does not block requests (${version})`, () =>
+    it.effect(`A waiting inbound hook delays later notifications, but no requests (${version})`, () =>
       Effect.gen(function* () {
         const go = yield* Latch.make()
         const seen: Array<unknown> = []
@@ -234,7 +234,7 @@ describe("Inbound message hooks", () => {
     )
   }
 
-  it.effect("An inbound hook sees the session, and nothing after its layer closes", () =>
+  it.effect("An inbound hook sees the session until its layer closes", () =>
     Effect.gen(function* () {
       const seen: Array<string | undefined> = []
       const context = yield* Effect.context<never>()

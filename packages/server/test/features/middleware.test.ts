@@ -62,7 +62,7 @@ describe("Observers", () => {
       })
     )
 
-    it.effect(`An observer distinguishes a failed tool from a rejected call (${version})`, () =>
+    it.effect(`An observer distinguishes a tool's failure from a rejected call (${version})`, () =>
       Effect.gen(function* () {
         const { layer, take } = yield* observed
         const tool = Tools.layer(Tool.make("t", { description: "" }), () =>
@@ -99,7 +99,7 @@ describe("Observers", () => {
   for (const version of everyVersion("2025-06-18")) {
     const rounds = version === "2026-07-28"
     it.effect(
-      `An observer sees a request with a question as ${rounds ? "asked, then answered" : "answered"} (${version})`,
+      `An observer sees a question as ${rounds ? "an asked round, then an answered one" : "part of one answered request"} (${version})`,
       () =>
         Effect.gen(function* () {
           const { layer, take } = yield* observed
@@ -119,21 +119,19 @@ describe("Observers", () => {
     )
   }
 
-  it.effect(
-    "An observer sees a round as cancelled if it is cancelled while waiting for a slow sibling (2026-07-28)",
-    () =>
-      Effect.gen(function* () {
-        const { layer, take } = yield* observed
-        const waiting = yield* Latch.make()
-        const handler = Effect.andThen(waiting.open, Effect.never)
-        const client = yield* session(Layer.merge(everyKind(handler), layer), { version: "2026-07-28" })
-        take()
-        const call = yield* Effect.forkChild(client.call("t"), { startImmediately: true })
-        yield* waiting.await
-        yield* Fiber.interrupt(call)
-        yield* quiesce
-        assert.deepStrictEqual(take(), ["tools/call Cancelled"])
-      })
+  it.effect("An observer sees a waiting 2026-07-28 round as cancelled when its call is interrupted", () =>
+    Effect.gen(function* () {
+      const { layer, take } = yield* observed
+      const waiting = yield* Latch.make()
+      const handler = Effect.andThen(waiting.open, Effect.never)
+      const client = yield* session(Layer.merge(everyKind(handler), layer), { version: "2026-07-28" })
+      take()
+      const call = yield* Effect.forkChild(client.call("t"), { startImmediately: true })
+      yield* waiting.await
+      yield* Fiber.interrupt(call)
+      yield* quiesce
+      assert.deepStrictEqual(take(), ["tools/call Cancelled"])
+    })
   )
 
   it.effect("An observer outside middleware sees its rejections and questions (2026-07-28)", () =>
@@ -211,7 +209,7 @@ describe("Changing a request", () => {
     )
   }
 
-  it.effect("Middleware that changes every round the same way keeps the state valid (2026-07-28)", () =>
+  it.effect("Middleware can change every round of a request without breaking its state (2026-07-28)", () =>
     Effect.gen(function* () {
       const asking = Tools.layer(Tool.make("ask", { description: "", input: Said }), ({ said }) =>
         Effect.map(Effect.orDie(Elicitation.form(said, Name)), ({ name }) => `${said} ${name}`)
@@ -256,7 +254,7 @@ describe("Middleware for one method", () => {
     )
   }
 
-  it.effect("Middleware for one method wraps no other method, and nothing after its layer closes", () =>
+  it.effect("Middleware for one method wraps no other method and ends with its layer", () =>
     Effect.gen(function* () {
       const { context, middleware } = yield* MiddlewareRegistry.make
       const request = { method: "tools/call", params: { name: "t" } } as const
@@ -273,7 +271,7 @@ describe("Middleware for one method", () => {
     })
   )
 
-  it.effect("Conditional middleware only sees matching requests, as changed by outer middleware", () =>
+  it.effect("Conditional middleware sees only matching requests, after outer middleware changed them", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const named = ({ method, params }: Middleware.Request, name: string) =>

@@ -101,7 +101,7 @@ describe("Callers authenticated by the host", () => {
   })
   const as = (token: string) => ({ authorization: `Bearer ${token}` })
 
-  it.live("The host's principal reaches handlers in both eras, and unknown callers are rejected", () =>
+  it.live("Handlers see the host's principal in both eras, and unknown callers are rejected", () =>
     Effect.gen(function* () {
       const client = yield* protectedServer
       for (const [token, user] of [
@@ -129,7 +129,7 @@ describe("Callers authenticated by the host", () => {
 })
 
 describe("Host middleware in front of the listener", () => {
-  it.live("A request whose body the host already read fails and does not count as in flight", () =>
+  it.live("A request whose body the host already read fails and is not counted", () =>
     Effect.gen(function* () {
       const parsing: Handler = (request, _, next) => void request.on("end", () => setImmediate(next)).resume()
       const client = yield* mount({ inFlight: 1 }, (listener) => [
@@ -145,7 +145,7 @@ describe("Host middleware in front of the listener", () => {
     })
   )
 
-  it.live("A request forwarded after its client left does not count as in flight", () =>
+  it.live("A request forwarded after its client disconnected is not counted", () =>
     Effect.gen(function* () {
       const arrived = yield* Queue.unbounded<void>()
       const handed = yield* Queue.unbounded<void>()

@@ -39,7 +39,7 @@ describe.each(everyVersion())("the content of a structured result (%s)", (versio
     ["several blocks", [Content.text("a"), Content.text("b")], [Content.text("a"), Content.text("b")]],
     ["no block", [], []]
   ] as ReadonlyArray<readonly [string, Tool.ToolContent & { readonly length?: number }, ReadonlyArray<object>]>)(
-    "The tool's own content replaces the JSON, and receives the decoded value: %s",
+    "The tool's own content replaces the default JSON: %s",
     ([, own, sent]) =>
       Effect.gen(function* () {
         const seen: Array<unknown> = []
@@ -77,7 +77,7 @@ describe.each(everyVersion())("the content of a structured result (%s)", (versio
     })
   )
 
-  it.effect("A size limit counts both the tool's own content and the structured content", () =>
+  it.effect("A size limit counts the tool's own content plus the structured content", () =>
     Effect.gen(function* () {
       const own = (limit: number) =>
         Effect.flatMap(
@@ -117,28 +117,30 @@ describe("hand-written blocks", () => {
 
   for (const version of everyVersion()) {
     for (const later of [false, true]) {
-      it.effect(`A tool never sends a block that the specification forbids${later ? ", later" : ""} (${version})`, () =>
-        Effect.gen(function* () {
-          let output: Tool.ToolOutput = ""
-          const shows = Tools.layer(Shows, () =>
-            later ? Effect.map(Effect.yieldNow, () => output) : Effect.succeed(output)
-          )
-          const client = yield* session(shows, { version })
-          for (const [what, block] of wrong) {
-            output = block
-            const { code } = yield* client.refused("tools/call", { name: "shows" })
-            assert.strictEqual(code, McpError.InternalError, what)
-          }
-          for (const block of right) {
-            output = block
-            assert.notProperty(yield* client.call("shows"), "isError")
-          }
-        })
+      it.effect(
+        `A tool never sends a block that the specification forbids${later ? " when it answers later" : ""} (${version})`,
+        () =>
+          Effect.gen(function* () {
+            let output: Tool.ToolOutput = ""
+            const shows = Tools.layer(Shows, () =>
+              later ? Effect.map(Effect.yieldNow, () => output) : Effect.succeed(output)
+            )
+            const client = yield* session(shows, { version })
+            for (const [what, block] of wrong) {
+              output = block
+              const { code } = yield* client.refused("tools/call", { name: "shows" })
+              assert.strictEqual(code, McpError.InternalError, what)
+            }
+            for (const block of right) {
+              output = block
+              assert.notProperty(yield* client.call("shows"), "isError")
+            }
+          })
       )
     }
   }
 
-  it.effect.each(everyVersion())("Prompts, resources and lists never send one either (%s)", (version) =>
+  it.effect.each(everyVersion())("Prompts, resources and lists never send a forbidden block (%s)", (version) =>
     Effect.gen(function* () {
       const image = { type: "image", data: "A", mimeType: "image/png" } as const
       const member = { uri: "x:1", name: "x", annotations: { priority: 2 } }
@@ -163,7 +165,7 @@ describe("hand-written blocks", () => {
     })
   )
 
-  it.effect("A changed copy of a constructor's block is checked", () =>
+  it.effect("A modified copy of a constructor's block is validated again", () =>
     Effect.gen(function* () {
       const made = Content.image(new Uint8Array(300), "image/png")
       let output: Tool.ToolOutput = made

@@ -79,7 +79,7 @@ describe("Pagination", () => {
   )
 
   it.effect.prop(
-    "Pagination neither skips nor repeats an unchanged item while others come and go",
+    "Pagination returns unchanged items once while others are added and removed",
     [
       Schema.UniqueArray(Schema.String).check(Schema.isMinLength(6), Schema.isMaxLength(20)),
       between(1, 4),
@@ -108,7 +108,7 @@ describe("Pagination", () => {
 describe("Cursors", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `A cursor not issued by the server fails with -32602 in ${version} and does no harm`,
+      `A cursor that the server did not issue fails with -32602 in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version }, { pageSize: 3 })

@@ -89,7 +89,7 @@ describe("Tools that some host cannot use", () => {
     })
   )
 
-  it.effect("A tool that cannot be projected is logged once, with the location, the hosts and the fix", () =>
+  it.effect("A tool that cannot be projected is logged once, with the location and the fix", () =>
     Effect.gen(function* () {
       const { layer, messages } = collected()
       const program = Effect.gen(function* () {

@@ -102,7 +102,7 @@ describe("prompts/get", () => {
     )
 
     it.effect(
-      `prompts/get passes the client's text and the handler's answer through unchanged (${version})`,
+      `prompts/get does not change the client's text or the handler's answer (${version})`,
       () =>
         Effect.gen(function* () {
           const hostile = [
@@ -180,7 +180,7 @@ describe("prompts/get", () => {
     )
   }
 
-  it.effect("A prompts/get handler can return a string, one or more messages, or a whole result", () =>
+  it.effect("A prompts/get handler can return a string, messages or a whole result", () =>
     Effect.gen(function* () {
       const say = (name: string, output: Prompts.PromptOutput) =>
         Prompts.layer(Prompt.make(name), () => Effect.succeed(output))
@@ -324,7 +324,7 @@ describe("completion/complete", () => {
     )
 
     it.effect(
-      `completion/complete rejects invalid inputs in ${version} with -32602`,
+      `completion/complete fails with -32602 for invalid input in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version })

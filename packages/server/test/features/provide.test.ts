@@ -275,28 +275,26 @@ describe("Request services", () => {
 
   for (const version of everyVersion("2025-06-18")) {
     const rounds = version === "2026-07-28" ? 2 : 1
-    it.effect(
-      `A request service is created once per round of a request that asks its client: ${rounds} (${version})`,
-      () =>
-        Effect.gen(function* () {
-          const { make, take } = users()
-          const asking = Tools.layer(Tool.make("ask", { description: "" }), () =>
-            Effect.andThen(
-              say,
-              Effect.map(Elicitation.form("Who?", Schema.Struct({ name: Schema.String })), ({ name }) => name)
-            )
+    it.effect(`A request service is created once in each round of a request: ${rounds} (${version})`, () =>
+      Effect.gen(function* () {
+        const { make, take } = users()
+        const asking = Tools.layer(Tool.make("ask", { description: "" }), () =>
+          Effect.andThen(
+            say,
+            Effect.map(Elicitation.form("Who?", Schema.Struct({ name: Schema.String })), ({ name }) => name)
           )
-          const client = yield* session(Layer.provide(asking, Middleware.provide(User, make)), {
-            version,
-            capabilities: { elicitation: {} },
-            answer: () => Effect.succeed({ action: "accept", content: { name: "Ada" } })
-          })
-          assert.strictEqual((yield* client.call("ask")).content[0].text, "Ada")
-          assert.lengthOf(
-            take().filter((line) => line.startsWith("made")),
-            rounds
-          )
+        )
+        const client = yield* session(Layer.provide(asking, Middleware.provide(User, make)), {
+          version,
+          capabilities: { elicitation: {} },
+          answer: () => Effect.succeed({ action: "accept", content: { name: "Ada" } })
         })
+        assert.strictEqual((yield* client.call("ask")).content[0].text, "Ada")
+        assert.lengthOf(
+          take().filter((line) => line.startsWith("made")),
+          rounds
+        )
+      })
     )
 
     it.effect(`A request service can ask the client (${version})`, () =>
@@ -315,7 +313,7 @@ describe("Request services", () => {
     )
   }
 
-  it.effect("A request service is shared by a request's fibers and by features with the same layer", () =>
+  it.effect("A request's fibers and features share its request services", () =>
     Effect.gen(function* () {
       const { make, take } = users()
       const listing = (scheme: string) =>

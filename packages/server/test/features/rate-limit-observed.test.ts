@@ -61,7 +61,7 @@ const answers = Effect.fnUntraced(function* (
 
 for (const version of everyVersion()) {
   it.effect.prop(
-    `An observed server limits requests like an unobserved one, even delayed requests (${version})`,
+    `An observed server limits requests exactly like an unobserved one (${version})`,
     [History],
     ([history]) =>
       Effect.gen(function* () {

@@ -36,7 +36,7 @@ const admitted = Effect.fnUntraced(function* (client: Client, calls: number) {
 
 describe("Rate limits shared between nodes", () => {
   for (const version of everyVersion()) {
-    it.effect(`Nodes sharing rate limits admit one node's calls, plus one share per extra node (${version})`, () =>
+    it.effect(`Nodes sharing rate limits admit one budget plus one call per extra node (${version})`, () =>
       Effect.gen(function* () {
         const [a, b, c] = yield* nodes(3, version, 20, makeMemory())
         assert.strictEqual(yield* admitted(a!, 100), 40)
@@ -54,7 +54,7 @@ describe("Rate limits shared between nodes", () => {
   }
 
   it.effect.prop(
-    "Nodes sharing rate limits admit one budget per second, wherever calls arrive",
+    "Nodes sharing rate limits admit one budget per second in total",
     { turns: Schema.Array(Schema.Literals([0, 1, 2])).check(Schema.isMinLength(50), Schema.isMaxLength(80)) },
     ({ turns }) =>
       Effect.gen(function* () {
@@ -117,7 +117,7 @@ describe("Rate limits shared between nodes", () => {
     })
   )
 
-  it.effect("Nodes keep a bucket until it is settled, so that a statement names it only once", () =>
+  it.effect("Nodes keep a bucket until its usage is settled", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const settling = yield* BucketSync.make({ settle: () => Effect.never }, "server", () =>

@@ -92,7 +92,7 @@ describe("Callers", () => {
     })
   )
 
-  it.effect("Sessionless callers are told apart by principal and address, and otherwise count together", () =>
+  it.effect("Sessionless callers count by principal and address, or together if unknown", () =>
     Effect.gen(function* () {
       const server = yield* serve(options)
       const accepted = (who: { readonly principal?: any; readonly address?: string }) =>
@@ -111,7 +111,7 @@ describe("Callers", () => {
     })
   )
 
-  it.effect("Callers with a full budget are forgotten, and others are kept", () =>
+  it.effect("Only callers with a full budget are forgotten", () =>
     Effect.gen(function* () {
       const server = yield* serve(options)
       for (let n = 0; n < 10; n++) yield* post(server, { address: "busy" })
@@ -141,7 +141,7 @@ describe("Requests that ask their client in rounds (2026-07-28)", () => {
     })
   )
 
-  it.effect("A request that asks has a limited number of later rounds, with any state (2026-07-28)", () =>
+  it.effect("A rate limit also bounds later rounds, whatever their state (2026-07-28)", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: asking, rateLimit: { "tools/call": 1 } })
       const client = yield* connect(server, { version: "2026-07-28", capabilities })

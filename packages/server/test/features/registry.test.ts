@@ -148,7 +148,7 @@ describe("Lifetimes", () => {
     })
   )
 
-  it.effect("A call interrupted at any step leaves no entry behind", () =>
+  it.effect("An interrupted call does not keep its registry entry", () =>
     Effect.gen(function* () {
       let scheduler: StepScheduler
       let steps = 0
@@ -173,7 +173,7 @@ describe("Lifetimes", () => {
     })
   )
 
-  it.effect("A tool removed while middleware waits is not called", () =>
+  it.effect("A tool removed while middleware waits does not run", () =>
     Effect.gen(function* () {
       const asked = yield* Latch.make()
       const go = yield* Latch.make()
@@ -224,7 +224,7 @@ describe("Handler services", () => {
   class Ambient extends Context.Service<Ambient, string>()("Ambient") {}
   class Own extends Context.Service<Own, string>()("Own") {}
 
-  it.effect("Handler services come from the layer and the request, never from the calling or connecting code", () =>
+  it.effect("Handler services come from the layer and the request, not the calling code", () =>
     Effect.gen(function* () {
       const probe = Effect.map(
         Effect.context<never>(),
@@ -288,7 +288,7 @@ describe("Handler services", () => {
     )
   }
 
-  it.effect("Handler services end with the request, whose Scope closes before the answer", () =>
+  it.effect("Closing a request's Scope ends its services before the answer is sent", () =>
     Effect.gen(function* () {
       const events: Array<string> = []
       let count = 0
@@ -360,7 +360,7 @@ describe("Mounted sources", () => {
   const mount = (tools: Tools.ToolSource, options?: { readonly prefix?: string }) =>
     Layer.effectDiscard(Effect.flatMap(Tools.ToolRegistry, (registry) => registry.mount(tools, options)))
 
-  it.effect("Mounted sources add to the server's tools, which take precedence, and leave with their layer", () =>
+  it.effect("Mounted tools are listed with the server's own tools, which take precedence", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       const one = yield* source("a", "b")
@@ -379,7 +379,7 @@ describe("Mounted sources", () => {
     })
   )
 
-  it.effect("A tool registry can require a task only while a source or tool does", () =>
+  it.effect("A tool registry may need tasks only while a source or tool requires them", () =>
     Effect.gen(function* () {
       const { add, context } = yield* open
       const { mayNeedTask } = Context.get(context, Tools.ToolRegistry)
@@ -398,7 +398,7 @@ describe("Mounted sources", () => {
     })
   )
 
-  it.effect("A mounted source answers for a local tool hidden from the caller", () =>
+  it.effect("A mounted source serves a tool whose local namesake is hidden from the caller", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       yield* add(mount((yield* source("a")).source))
@@ -411,7 +411,7 @@ describe("Mounted sources", () => {
     })
   )
 
-  it.effect("Mounted prompt and resource sources combine the same way and support subscriptions", () =>
+  it.effect("Mounted prompts and resources also combine, and support subscriptions", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       const updates = yield* PubSub.unbounded<string>()
@@ -466,7 +466,7 @@ describe("Mounted sources", () => {
     })
   )
 
-  it.effect("A mounted source reports a missing resource by the caller's URI, including the prefix", () =>
+  it.effect("A mounted source reports a missing resource under its prefixed URI", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       const resources: Resources.ResourceSource = {
@@ -490,7 +490,7 @@ describe("Mounted sources", () => {
   )
 
   it.effect.each(everyVersion())(
-    "A mounted source reports an unknown URI with the code of %s, whichever code it uses itself",
+    "A mounted source reports an unknown URI as %s, whichever code it uses itself",
     (version) =>
       Effect.gen(function* () {
         const { add, server } = yield* open

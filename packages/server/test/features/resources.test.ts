@@ -303,7 +303,7 @@ describe("Subscriptions", () => {
     )
   }
 
-  it.effect("All sessions share one watcher, from the first subscriber to the last", () =>
+  it.effect("All sessions share one watcher of a resource", () =>
     Effect.gen(function* () {
       const { change, counts, stream } = yield* counted
       const server = yield* serve({ features: Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(""), stream) })
@@ -355,7 +355,7 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect("An update reaches earlier subscriptions, but not those added by its listeners", () =>
+  it.effect("An update does not reach subscriptions that its listeners add", () =>
     Effect.gen(function* () {
       const updates = yield* Queue.unbounded<number>()
       const { context, resources } = yield* ResourceRegistry.make
@@ -379,7 +379,7 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect("A subscription to a template member follows that member's watcher", () =>
+  it.effect("A subscription to a template member uses that member's watcher", () =>
     Effect.gen(function* () {
       const watched: Array<unknown> = []
       const client = yield* session(
@@ -404,7 +404,7 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect("A subscription with throwing `changes` fails, and a later one restarts the watcher", () =>
+  it.effect("A subscription fails if `changes` throws, and the next one restarts the watcher", () =>
     Effect.gen(function* () {
       let made = 0
       const updates = yield* Queue.unbounded<string>()
@@ -484,7 +484,7 @@ describe("Subscriptions", () => {
     })
   )
 
-  it.effect("A removed resource stops its watcher before releasing its services, and its successor is watched", () =>
+  it.effect("A removed resource stops its watcher before releasing its services", () =>
     Effect.gen(function* () {
       const events: Array<string> = []
       const registry = yield* Deferred.make<Resources.ResourceRegistry["Service"]>()

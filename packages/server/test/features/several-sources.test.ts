@@ -50,7 +50,7 @@ describe.each(everyVersion())("Sources mounted without a prefix, %s", (version) 
     })
   )
 
-  it.effect("Source lists are read once for many calls, and again after a list changes", () =>
+  it.effect("Source lists are cached until a list changes", () =>
     Effect.gen(function* () {
       let names: ReadonlyArray<string> = ["a"]
       const first = toolSource("first", () => names)
@@ -68,7 +68,7 @@ describe.each(everyVersion())("Sources mounted without a prefix, %s", (version) 
     })
   )
 
-  it.effect("A source with an unreadable list does not affect calls to other sources", () =>
+  it.effect("A source with an unreadable list does not affect other sources", () =>
     Effect.gen(function* () {
       const first = toolSource("first", () => ["a"])
       const second = toolSource("second", () => ["b"])
@@ -116,7 +116,7 @@ describe.each(everyVersion())("Sources mounted without a prefix, %s", (version) 
     })
   )
 
-  it.effect("A cancelled lookup leaves its list read to other lookups", () =>
+  it.effect("A cancelled lookup does not cancel a list read that other lookups share", () =>
     Effect.gen(function* () {
       const first = toolSource("first", () => ["a"])
       const second = toolSource("second", () => ["b"])
@@ -193,7 +193,7 @@ describe.each(everyVersion())("Sources mounted without a prefix, %s", (version) 
     })
   )
 
-  it.effect("A resource comes from the source that lists or matches it, and updates come from every source", () =>
+  it.effect("A resource comes from the source that lists or matches its URI", () =>
     Effect.gen(function* () {
       const source = (title: string, uri: string, uriTemplate: string) => {
         const updates = Effect.runSync(PubSub.unbounded<string>())

@@ -27,7 +27,7 @@ const make = (size: number) => {
 }
 
 describe("Owners of mounted names", () => {
-  it.effect("One list read resolves the owner of every name that matches a template", () =>
+  it.effect("One list read finds the owner of every name that matches a template", () =>
     Effect.gen(function* () {
       const { find, state } = make(0)
       for (let n = 0; n < 1000; n++) assert.strictEqual(yield* find(`b:${n}`, user("one")), "b")
@@ -53,7 +53,7 @@ describe("Owners of mounted names", () => {
     })
   )
 
-  it.effect("Owners are evicted when all callers' lists together exceed the limit", () =>
+  it.effect("The lists of all callers share one limit", () =>
     Effect.gen(function* () {
       const { find, state } = make(60_000)
       const read = Effect.fnUntraced(function* (caller: Principal["Service"]) {

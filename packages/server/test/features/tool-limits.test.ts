@@ -30,85 +30,81 @@ describe("A tool's time limit", () => {
     for (const wrapped of [false, true]) {
       const how = `${version}${wrapped ? ", with middleware" : ""}`
 
-      it.effect(
-        `A tool's time limit stops a call, runs its finalizers and tells the model the tool and limit (${how})`,
-        () =>
-          Effect.gen(function* () {
-            const events: Array<string> = []
-            const started = yield* Latch.make()
-            const slow = Tools.layer(
-              Plain,
-              () =>
-                Effect.andThen(started.open, Effect.never).pipe(
-                  Effect.onInterrupt(() => Effect.sync(() => events.push("finalizer")))
-                ),
-              { limits: { time: "90 seconds" } }
+      it.effect(`A tool's time limit interrupts a call and tells the model the limit (${how})`, () =>
+        Effect.gen(function* () {
+          const events: Array<string> = []
+          const started = yield* Latch.make()
+          const slow = Tools.layer(
+            Plain,
+            () =>
+              Effect.andThen(started.open, Effect.never).pipe(
+                Effect.onInterrupt(() => Effect.sync(() => events.push("finalizer")))
+              ),
+            { limits: { time: "90 seconds" } }
+          )
+          const client = yield* session(wrapped ? Layer.merge(slow, around) : slow, { version })
+          for (const _ of ["first", "second"]) {
+            const call = yield* Effect.forkChild(client.call("plain"), { startImmediately: true })
+            yield* started.await
+            yield* started.close
+            yield* TestClock.adjust("89 seconds")
+            assert.isUndefined(call.pollUnsafe())
+            yield* TestClock.adjust("1 second")
+            const result = yield* Fiber.join(call)
+            assert.isTrue(result.isError)
+            assert.strictEqual(
+              result.content[0].text,
+              'The tool "plain" was stopped because it exceeded its time limit of 1m 30s.'
             )
-            const client = yield* session(wrapped ? Layer.merge(slow, around) : slow, { version })
-            for (const _ of ["first", "second"]) {
-              const call = yield* Effect.forkChild(client.call("plain"), { startImmediately: true })
-              yield* started.await
-              yield* started.close
-              yield* TestClock.adjust("89 seconds")
-              assert.isUndefined(call.pollUnsafe())
-              yield* TestClock.adjust("1 second")
-              const result = yield* Fiber.join(call)
-              assert.isTrue(result.isError)
-              assert.strictEqual(
-                result.content[0].text,
-                'The tool "plain" was stopped because it exceeded its time limit of 1m 30s.'
-              )
-            }
-            assert.deepStrictEqual(events, ["finalizer", "finalizer"])
-          })
+          }
+          assert.deepStrictEqual(events, ["finalizer", "finalizer"])
+        })
       )
 
-      it.effect(
-        `A tool's time limit does not affect calls that finish, fail, die or are cancelled in time (${how})`,
-        () =>
-          Effect.gen(function* () {
-            const waiting = yield* Latch.make()
-            const Ends = Tool.make("ends", { description: "", input: { how: Schema.String } })
-            const ends = Tools.layer(
-              Ends,
-              ({ how }) =>
-                Effect.andThen(
-                  Effect.sleep("10 seconds"),
-                  how === "fails"
-                    ? Effect.fail(McpError.invalidParams("no"))
-                    : how === "dies"
-                      ? Effect.die(new Error("bug"))
-                      : how === "hangs"
-                        ? Effect.onInterrupt(Effect.andThen(waiting.open, Effect.never), () => waiting.close)
-                        : Effect.succeed("done")
-                ),
-              { limits: { time: "11 seconds" } }
-            )
-            const client = yield* session(wrapped ? Layer.merge(ends, around) : ends, { version })
-            const run = (how: string) =>
-              Effect.gen(function* () {
-                const call = yield* Effect.forkChild(Effect.flip(client.call("ends", { how })), {
-                  startImmediately: true
-                })
-                yield* quiesce
-                yield* TestClock.adjust("10 seconds")
-                return call
+      it.effect(`A tool's time limit does not change the outcome of a call that ends in time (${how})`, () =>
+        Effect.gen(function* () {
+          const waiting = yield* Latch.make()
+          const Ends = Tool.make("ends", { description: "", input: { how: Schema.String } })
+          const ends = Tools.layer(
+            Ends,
+            ({ how }) =>
+              Effect.andThen(
+                Effect.sleep("10 seconds"),
+                how === "fails"
+                  ? Effect.fail(McpError.invalidParams("no"))
+                  : how === "dies"
+                    ? Effect.die(new Error("bug"))
+                    : how === "hangs"
+                      ? Effect.onInterrupt(Effect.andThen(waiting.open, Effect.never), () => waiting.close)
+                      : Effect.succeed("done")
+              ),
+            { limits: { time: "11 seconds" } }
+          )
+          const client = yield* session(wrapped ? Layer.merge(ends, around) : ends, { version })
+          const run = (how: string) =>
+            Effect.gen(function* () {
+              const call = yield* Effect.forkChild(Effect.flip(client.call("ends", { how })), {
+                startImmediately: true
               })
-            const code = (call: Effect.Success<ReturnType<typeof run>>) =>
-              Effect.map(Fiber.join(call), (error) => (error instanceof McpError.McpError ? error.code : error._tag))
-            assert.strictEqual(yield* code(yield* run("fails")), McpError.InvalidParams)
-            assert.strictEqual(yield* code(yield* run("dies")), McpError.InternalError)
-            const call = yield* run("hangs")
-            yield* waiting.await
-            yield* Fiber.interrupt(call)
-            yield* quiesce
-            assert.isFalse(waiting.isOpen())
-            const done = yield* Effect.forkChild(client.call("ends", { how: "well" }), { startImmediately: true })
-            yield* quiesce
-            yield* TestClock.adjust("10 seconds")
-            assert.strictEqual((yield* Fiber.join(done)).content[0].text, "done")
-            yield* TestClock.adjust("1 hour")
-          })
+              yield* quiesce
+              yield* TestClock.adjust("10 seconds")
+              return call
+            })
+          const code = (call: Effect.Success<ReturnType<typeof run>>) =>
+            Effect.map(Fiber.join(call), (error) => (error instanceof McpError.McpError ? error.code : error._tag))
+          assert.strictEqual(yield* code(yield* run("fails")), McpError.InvalidParams)
+          assert.strictEqual(yield* code(yield* run("dies")), McpError.InternalError)
+          const call = yield* run("hangs")
+          yield* waiting.await
+          yield* Fiber.interrupt(call)
+          yield* quiesce
+          assert.isFalse(waiting.isOpen())
+          const done = yield* Effect.forkChild(client.call("ends", { how: "well" }), { startImmediately: true })
+          yield* quiesce
+          yield* TestClock.adjust("10 seconds")
+          assert.strictEqual((yield* Fiber.join(done)).content[0].text, "done")
+          yield* TestClock.adjust("1 hour")
+        })
       )
     }
 
@@ -146,7 +142,7 @@ describe("A tool's time limit", () => {
     )
   }
 
-  it.effect("A tool's time limit pauses while a round asks and restarts with the answer (2026-07-28)", () =>
+  it.effect("A tool's time limit restarts after each answered question (2026-07-28)", () =>
     Effect.gen(function* () {
       const reply = yield* Latch.make()
       const answered = yield* Latch.make()
@@ -197,7 +193,7 @@ describe("A tool's size limit", () => {
         ["at once", Effect.void],
         ["later", Effect.yieldNow]
       ] as const) {
-        it.effect(`A tool's size limit keeps ${kind} that fits and explains the omission, ${how} (${version})`, () =>
+        it.effect(`A tool's size limit accepts ${kind} that fits and reports larger output, ${how} (${version})`, () =>
           Effect.gen(function* () {
             const Sized = Tool.make("sized", { description: "", input: { size: Schema.Int } })
             const tool = Tools.layer(
@@ -220,7 +216,7 @@ describe("A tool's size limit", () => {
       }
     }
 
-    it.effect(`A tool's size limit counts structured output both as structured content and as text (${version})`, () =>
+    it.effect(`A tool's size limit counts structured output twice: as content and as text (${version})`, () =>
       Effect.gen(function* () {
         const Typed = Tool.make("typed", {
           description: "",

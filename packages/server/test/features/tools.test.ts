@@ -31,7 +31,7 @@ describe("tools/list", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `tools/list sends ${version} exactly the fields it defines`,
+      `tools/list sends only the fields that ${version} defines`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(rich, { version })
@@ -186,7 +186,7 @@ describe("Arguments", () => {
     )
 
     it.effect(
-      `Calls with an unknown or missing name, or a list of arguments, fail with -32602 in ${version}`,
+      `Calls without a known name or with an array of arguments fail with -32602 in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(add, { version })
@@ -316,7 +316,7 @@ describe("Failures", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `Declared failures are results with isError, and are also in _meta in ${version}`,
+      `Declared failures in ${version} are results with isError and details in _meta`,
       () =>
         Effect.gen(function* () {
           const failWith = (error: Full | Timeout) => Tools.layer(Book, () => Effect.fail(error))
@@ -338,7 +338,7 @@ describe("Failures", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `Failures meant for the model are results with isError (${version})`,
+      `Failures written for the model are results with isError (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -408,7 +408,7 @@ describe("Raw tools", () => {
   const outputSchema = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const
 
   for (const version of everyVersion()) {
-    it.effect(`Raw tools advertise foreign schemas unchanged and validate against them in ${version}`, () =>
+    it.effect(`Raw tools advertise their JSON Schemas unchanged and validate against them in ${version}`, () =>
       Effect.gen(function* () {
         const client = yield* session(
           Tools.layer(Tool.raw("raw", { description: "", inputSchema, outputSchema }), ({ n }) =>

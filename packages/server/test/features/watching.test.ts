@@ -33,36 +33,34 @@ const source = Effect.gen(function* () {
 
 for (const version of everyVersion()) {
   describe(`Subscriptions in ${version}`, () => {
-    it.effect(
-      `A subscription in ${version} to a hidden resource's URI follows the resource visible to the caller`,
-      () =>
-        Effect.gen(function* () {
-          const [secret, open] = [yield* source, yield* source]
-          const server = yield* serve({
-            features: Layer.merge(
-              Resources.layer({ uri: "x://a", name: "s", visible: onlyAnn }, text("secret"), secret.changes),
-              Resources.layerTemplate(
-                { uriTemplate: "x://{id}", name: "t" },
-                () => text("open"),
-                () => open.changes
-              )
+    it.effect(`A subscription in ${version} follows the resource that its caller can see at the URI`, () =>
+      Effect.gen(function* () {
+        const [secret, open] = [yield* source, yield* source]
+        const server = yield* serve({
+          features: Layer.merge(
+            Resources.layer({ uri: "x://a", name: "s", visible: onlyAnn }, text("secret"), secret.changes),
+            Resources.layerTemplate(
+              { uriTemplate: "x://{id}", name: "t" },
+              () => text("open"),
+              () => open.changes
             )
-          })
-          const ann = yield* connect(server, { version, principal: principal("ann") })
-          const bob = yield* connect(server, { version, principal: principal("bob") })
-          // The order must not matter: the second caller does not inherit the watcher of the first.
-          for (const client of [bob, ann]) assert.isDefined(yield* subscribe(client, version, "x://a"))
-          assert.deepStrictEqual([secret.count.running, open.count.running], [1, 1])
-          yield* secret.change
-          yield* until(() => updates(ann).length === 1)
-          yield* open.change
-          yield* until(() => updates(bob).length === 1)
-          assert.deepStrictEqual([updates(ann), updates(bob)], [["x://a"], ["x://a"]])
+          )
         })
+        const ann = yield* connect(server, { version, principal: principal("ann") })
+        const bob = yield* connect(server, { version, principal: principal("bob") })
+        // The order must not matter: the second caller does not inherit the watcher of the first.
+        for (const client of [bob, ann]) assert.isDefined(yield* subscribe(client, version, "x://a"))
+        assert.deepStrictEqual([secret.count.running, open.count.running], [1, 1])
+        yield* secret.change
+        yield* until(() => updates(ann).length === 1)
+        yield* open.change
+        yield* until(() => updates(bob).length === 1)
+        assert.deepStrictEqual([updates(ann), updates(bob)], [["x://a"], ["x://a"]])
+      })
     )
 
     it.effect(
-      `A subscription in ${version} to a hidden template member is rejected without listing, reading or watching anything`,
+      `A subscription in ${version} to a hidden template member is rejected without side effects`,
       () =>
         Effect.gen(function* () {
           const inbox = yield* source
@@ -98,7 +96,7 @@ for (const version of everyVersion()) {
       verifies("resources.security.access-control", "resources.security.permission-checked")
     )
 
-    it.effect(`A subscription in ${version} runs its watcher in the layer's context, not the first subscriber's`, () =>
+    it.effect(`A watcher in ${version} runs in the layer's context, not the first subscriber's`, () =>
       Effect.gen(function* () {
         const found: Array<boolean> = []
         const look = Stream.unwrap(

@@ -128,35 +128,33 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
       })
     )
 
-    it.effect(
-      `A folder treats every attack in ${version} as a missing file and neither suggests nor watches anything`,
-      () =>
-        Effect.gen(function* () {
-          const { folder } = yield* disk
-          const client = yield* session(features(folder), { version })
-          for (const attack of attacks) {
-            const error = yield* client.refused("resources/read", { uri: `${uri}/${attack}` })
-            assert.deepStrictEqual(
-              [error.code, error.message],
-              [version >= "2026-07-28" ? -32602 : -32002, `Resource not found: ${excerpt(`${uri}/${attack}`)}`]
-            )
-            const { completion } = yield* client.request("completion/complete", {
-              ref: { type: "ref/resource", uri: `${uri}/{+path}` },
-              argument: { name: "path", value: decodeURIComponent(attack) }
-            })
-            for (const value of completion.values)
-              assert.match(value, /^(?:a\.txt|empty|large\.txt|logo\.png|own\.xyz|sub\/)/)
-          }
-          const tooLarge = yield* client.refused("resources/read", { uri: `${uri}/large.txt` })
-          assert.strictEqual(tooLarge.code, McpError.LimitExceeded)
-          assert.include(tooLarge.message, `larger than ${maxBytes} bytes`)
-          assert.notInclude(JSON.stringify(client.received), secret)
-          // The platform's error contains the real path, which must not reach the client.
-          assert.notInclude(JSON.stringify(client.received), folder)
-        })
+    it.effect(`A folder treats every attack in ${version} as a missing file`, () =>
+      Effect.gen(function* () {
+        const { folder } = yield* disk
+        const client = yield* session(features(folder), { version })
+        for (const attack of attacks) {
+          const error = yield* client.refused("resources/read", { uri: `${uri}/${attack}` })
+          assert.deepStrictEqual(
+            [error.code, error.message],
+            [version >= "2026-07-28" ? -32602 : -32002, `Resource not found: ${excerpt(`${uri}/${attack}`)}`]
+          )
+          const { completion } = yield* client.request("completion/complete", {
+            ref: { type: "ref/resource", uri: `${uri}/{+path}` },
+            argument: { name: "path", value: decodeURIComponent(attack) }
+          })
+          for (const value of completion.values)
+            assert.match(value, /^(?:a\.txt|empty|large\.txt|logo\.png|own\.xyz|sub\/)/)
+        }
+        const tooLarge = yield* client.refused("resources/read", { uri: `${uri}/large.txt` })
+        assert.strictEqual(tooLarge.code, McpError.LimitExceeded)
+        assert.include(tooLarge.message, `larger than ${maxBytes} bytes`)
+        assert.notInclude(JSON.stringify(client.received), secret)
+        // The platform's error contains the real path, which must not reach the client.
+        assert.notInclude(JSON.stringify(client.received), folder)
+      })
     )
 
-    it.effect(`A folder notifies ${version} subscribers of changed files and all clients of new files`, () =>
+    it.effect(`A folder in ${version} announces changed and new files`, () =>
       Effect.gen(function* () {
         const { folder, write } = yield* disk
         const client = yield* session(features(folder), { version })
@@ -178,7 +176,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
     )
   }
 
-  it.effect("A folder includes hidden files only on request and lists up to the configured number of files", () =>
+  it.effect("A folder lists hidden files only on request, up to its file limit", () =>
     Effect.gen(function* () {
       const { folder } = yield* disk
       const open = yield* session(features(folder, { hidden: true, ignored: [] }))
@@ -204,7 +202,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
 
   for (const descriptors of [true, false]) {
     it.effect(
-      `A folder swapped for a link exposes nothing outside it, ${descriptors ? "and lists nothing by descriptors" : "also without descriptors"}`,
+      `A folder swapped for a link exposes nothing outside it ${descriptors ? "with file descriptors" : "without file descriptors"}`,
       () =>
         Effect.gen(function* () {
           const { folder, fs, path, top } = yield* disk

@@ -113,7 +113,7 @@ describe("Shutdown with open sessions", () => {
 })
 
 describe("Shutdown with `lameDuck`", () => {
-  it.effect("Everything is served until the time is up, then new requests are rejected", () =>
+  it.effect("Serves everything during `lameDuck`, then rejects new requests", () =>
     Effect.gen(function* () {
       const endpoint = yield* make(echo, { lameDuck: "5 seconds" })
       const opening = Effect.map(endpoint.ask({ body: initialize("2025-11-25") }), ({ status }) => status)

@@ -55,38 +55,36 @@ const stepsOf = (session: Opened, id: string | undefined) =>
     saidOf(events).map(({ params, result }) => params?.progress ?? result.content[0].text)
   )
 
-describe("Unreadable batch members", () => {
-  it.live(
-    "An unreadable member with a running request's id is answered in its own POST without affecting the request",
-    () =>
-      Effect.gen(function* () {
-        const puppet = yield* Puppet.make
-        const session = yield* openSession(yield* open(puppet.layer), "2025-03-26")
-        yield* puppet.tell("a", Progress.report(1))
-        const running = yield* session.follow("puppet", { name: "a" }, 1)
-        yield* running.event
-        const unreadable = { jsonrpc: "1.0", id: 1, method: "tools/call" }
-        const [error] = yield* (yield* session.post([unreadable])).json
-        assert.deepStrictEqual([error.id, error.error.code], [1, McpError.InvalidRequest])
-        // Also if both arrive together.
-        const both = yield* session.post([unreadable, callOf("puppet", { name: "b" }, 1)])
-        assert.strictEqual(both.status, 400)
-        yield* puppet.tell("b", Effect.asVoid(Roots.list))
-        const mixed = yield* session.post([callOf("puppet", { name: "b" }, 2), { ...unreadable, id: 2 }])
-        for (const reply of [running, mixed]) {
-          if (reply === running) yield* puppet.tell("a", Effect.asVoid(Roots.list))
-          const { data } = yield* Effect.repeat(reply.event, { until: ({ data }) => data?.method !== undefined })
-          assert.strictEqual(data.method, "roots/list")
-          yield* session.respond(data.id, { roots: [] })
-        }
-        for (const [reply, name] of [
-          [running, "a"],
-          [mixed, "b"]
-        ] as const) {
-          yield* puppet.tell(name, Puppet.answer(name))
-          assert.strictEqual(saidOf(yield* eventsOf(reply)).at(-1).result.content[0].text, name)
-        }
-      })
+describe("Batch members with a bad id", () => {
+  it.live("An unreadable batch member does not affect a running request with its id", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const session = yield* openSession(yield* open(puppet.layer), "2025-03-26")
+      yield* puppet.tell("a", Progress.report(1))
+      const running = yield* session.follow("puppet", { name: "a" }, 1)
+      yield* running.event
+      const unreadable = { jsonrpc: "1.0", id: 1, method: "tools/call" }
+      const [error] = yield* (yield* session.post([unreadable])).json
+      assert.deepStrictEqual([error.id, error.error.code], [1, McpError.InvalidRequest])
+      // Also if both arrive together.
+      const both = yield* session.post([unreadable, callOf("puppet", { name: "b" }, 1)])
+      assert.strictEqual(both.status, 400)
+      yield* puppet.tell("b", Effect.asVoid(Roots.list))
+      const mixed = yield* session.post([callOf("puppet", { name: "b" }, 2), { ...unreadable, id: 2 }])
+      for (const reply of [running, mixed]) {
+        if (reply === running) yield* puppet.tell("a", Effect.asVoid(Roots.list))
+        const { data } = yield* Effect.repeat(reply.event, { until: ({ data }) => data?.method !== undefined })
+        assert.strictEqual(data.method, "roots/list")
+        yield* session.respond(data.id, { roots: [] })
+      }
+      for (const [reply, name] of [
+        [running, "a"],
+        [mixed, "b"]
+      ] as const) {
+        yield* puppet.tell(name, Puppet.answer(name))
+        assert.strictEqual(saidOf(yield* eventsOf(reply)).at(-1).result.content[0].text, name)
+      }
+    })
   )
 })
 
@@ -106,7 +104,7 @@ describe("Faulty event stores", () => {
     })
   )
 
-  it.live("A stream with a lost event returns 410 before the gap and resumes after it", () =>
+  it.live("A stream with a lost event answers 410 before the gap and resumes after it", () =>
     Effect.gen(function* () {
       const store = storing((memory) => ({
         append: (key, events) => {
@@ -158,7 +156,7 @@ describe("Faulty event stores", () => {
     })
   )
 
-  it.live("An event store that reorders two resumptions takes no event from the newer connection", () =>
+  it.live("Concurrent resumptions of a stream lose no event, even if the store reorders them", () =>
     Effect.gen(function* () {
       const reads: Array<Latch.Latch> = []
       const asked = yield* Queue.unbounded<void>()
@@ -221,7 +219,7 @@ describe("Faulty event stores", () => {
 })
 
 describe("Hostile clients", () => {
-  it.live("A client that hangs up before its session opens leaves no session behind", () =>
+  it.live("A client that disconnects before its session opens leaves no session behind", () =>
     Effect.gen(function* () {
       const greeted = yield* Deferred.make<void>()
       const onInitialize = () => Effect.andThen(Deferred.succeed(greeted, undefined), Effect.never)
@@ -288,7 +286,7 @@ describe("Hostile clients", () => {
     })
   )
 
-  it.live("A client that hangs up during initialize leaves no asking handler behind", () =>
+  it.live("A client that disconnects during initialize leaves no handler behind", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer)
@@ -341,7 +339,7 @@ describe("Hostile clients", () => {
     })
   )
 
-  it.effect("The id of an abandoned batch request can be reused; only the rest of the batch is interrupted", () =>
+  it.effect("The id of an abandoned batch request can be reused", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { resume: false, sessions: { grace: "10 seconds" } })

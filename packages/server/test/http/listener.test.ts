@@ -99,7 +99,7 @@ describe("node:http listener", () => {
     })
   )
 
-  it.live("A request without a host or with an invalid URL is rejected", () =>
+  it.live("A request without a host or with an invalid URL gets 400", () =>
     Effect.gen(function* () {
       const port = yield* serve((listener) => listener)
       const reply = yield* Effect.callback<string>((resume) => {
@@ -145,7 +145,7 @@ describe("node:http listener", () => {
       })
   )
 
-  it.live("A request line in absolute form is served, and its host is checked", () =>
+  it.live("An absolute-form request line is served, and its host is checked", () =>
     Effect.gen(function* () {
       const port = yield* serve((listener) => listener, { path: "/mcp" })
       const statusOf = (target: string) =>
@@ -163,7 +163,7 @@ describe("node:http listener", () => {
     })
   )
 
-  it.live("A request with an already consumed body gets 500 immediately and stops counting", () =>
+  it.live("A request with a consumed body gets 500 at once and is no longer counted", () =>
     Effect.gen(function* () {
       const port = yield* serve(
         (listener) => (request, response) => {
@@ -258,7 +258,7 @@ describe("node:http listener", () => {
     })
   )
 
-  it.live("A stream ended by middleware is no longer written", () =>
+  it.live("A stream that middleware ended is not written again", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const port = yield* serve(
@@ -283,7 +283,7 @@ describe("node:http listener", () => {
     })
   )
 
-  it.live("A request abandoned before the listener runs is not counted", () =>
+  it.live("A request abandoned before the listener runs is not counted as in flight", () =>
     Effect.gen(function* () {
       const gone = yield* Deferred.make<() => void>()
       const port = yield* serve(
@@ -316,7 +316,7 @@ describe("node:http listener", () => {
     })
   )
 
-  it.live("A client counts against the limit until it has read its large answer", () =>
+  it.live("A client counts as in flight until it has read its large answer", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const port = yield* serve((listener) => listener, { inFlight: 1 }, Layer.merge(echo, puppet.layer))
@@ -332,7 +332,7 @@ describe("node:http listener", () => {
     })
   )
 
-  it.live("Pipelined requests on a lost connection end with a single event listener", () =>
+  it.live("Pipelined requests on one connection share one close listener", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       let listeners = (): number => 0

@@ -60,7 +60,7 @@ describe("Batches in 2025-03-26", () => {
     })
   )
 
-  it.live("A batch with progress gets a stream, with each answer as soon as it is ready", () =>
+  it.live("A batch with progress streams each answer as soon as it is ready", () =>
     Effect.gen(function* () {
       const { puppet, session } = yield* opened
       yield* puppet.tell("a", Progress.report(1))
@@ -141,7 +141,7 @@ describe.each(revisions)("Requests in %s", (version) => {
   )
 
   it.live(
-    "Cancelling a request ends its POST immediately, without a message",
+    "Cancelling a request closes its POST immediately without an answer",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -169,7 +169,7 @@ describe.each(revisions)("Requests in %s", (version) => {
   )
 
   it.live(
-    "A request over the limits gets 429 with Retry-After, while responses to questions are always accepted",
+    "A request over the limits gets 429 with Retry-After, but answers to questions do not",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make

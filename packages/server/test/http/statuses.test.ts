@@ -55,7 +55,7 @@ describe("POSTs in 2026-07-28", () => {
     })
   )
 
-  it.live("If middleware answers unknown methods, those it skips get 404 and its other errors get 200", () =>
+  it.live("Unknown methods that middleware does not answer get 404", () =>
     Effect.gen(function* () {
       const answers = Middleware.layer((request, next) => {
         const { method }: { readonly method: string } = request
@@ -186,7 +186,7 @@ describe("POSTs in 2026-07-28", () => {
     )
   )
 
-  it.live("An extension method is rejected if its name header is missing or differs from its params", () =>
+  it.live("An extension method is rejected if its name header does not match its params", () =>
     Effect.gen(function* () {
       const handled: Array<string> = []
       const Notes = Extension.make("com.example/notes", {
@@ -220,7 +220,7 @@ describe("POSTs in 2026-07-28", () => {
   )
 
   it.live(
-    "An unsupported version gets -32022, regardless of other headers and params",
+    "An unsupported version gets -32022 before other headers and params are checked",
     () =>
       Effect.gen(function* () {
         const { fetch, post } = yield* open(features)
@@ -292,7 +292,7 @@ describe("POSTs in 2026-07-28", () => {
   )
 
   it.live(
-    "Integers in headers are accepted only if JavaScript represents them exactly",
+    "An integer header must be exactly representable in JavaScript",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features)

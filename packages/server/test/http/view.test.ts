@@ -44,7 +44,7 @@ const answerOf = (reply: Reply) =>
 const gone = ({ requests }: McpServer.Server) => Effect.repeat(requests.list, { until: (rows) => rows.length === 0 })
 
 describe.each(ways)("Request view over HTTP: $title", (way) => {
-  it.live("A stuck call among many clients is interrupted, and its client gets the reason", () =>
+  it.live("Interrupting a stuck call among many clients answers its client with the reason", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, way.options)
@@ -103,7 +103,7 @@ describe.each(ways)("Request view over HTTP: $title", (way) => {
 })
 
 describe("Request view over HTTP", () => {
-  it.live("A 2026-07-28 call leaves the view when its client hangs up", () =>
+  it.live("A 2026-07-28 call leaves the view when its client disconnects", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer)
@@ -117,7 +117,7 @@ describe("Request view over HTTP", () => {
     })
   )
 
-  it.live("An uninterruptible 2026-07-28 call is shown as ending after its client hangs up", () =>
+  it.live("An uninterruptible 2026-07-28 call is shown as ending after its client disconnects", () =>
     Effect.gen(function* () {
       const [entered, go] = [yield* Latch.make(), yield* Latch.make()]
       const masked = Tools.layer(Tool.make("masked", { description: "" }), () =>
@@ -141,7 +141,7 @@ describe("Request view over HTTP", () => {
     })
   )
 
-  it.live("subscriptions/listen in 2026-07-28 is a row without a session, and ending it sends its result", () =>
+  it.live("subscriptions/listen in 2026-07-28 appears in the view without a session", () =>
     Effect.gen(function* () {
       const menu = Resources.layer({ uri: "menu://today", name: "menu" }, Effect.succeed("Soup"), Stream.never)
       const client = yield* open(menu)

@@ -47,7 +47,7 @@ describe("Arriving bodies", () => {
     assert.deepStrictEqual(cut, [second])
   })
 
-  it("A caller over its share is cut off, even if others hold as much", () => {
+  it("A caller over its share is cut off, even if others hold the same amount", () => {
     const { bodies, cut, enter } = opened({ total: 20_000, perCaller: 5000 })
     const others = ["a", "b"].map(enter)
     for (const body of others) bodies.received(body, 4800)

@@ -85,7 +85,7 @@ describe("Handler replay", () => {
     })
   )
 
-  it.effect("Siblings that ask one turn apart share a round", () =>
+  it.effect("Siblings that ask in consecutive turns share a round", () =>
     Effect.gen(function* () {
       // Each sibling asks one turn after the previous one.
       const turns = yield* Effect.forEach(["a", "b", "c", "d"], () => Deferred.make<void>())
@@ -138,7 +138,7 @@ describe("Handler replay", () => {
     })
   )
 
-  it.effect("A sibling that computes for several turns asks in the same round", () =>
+  it.effect("A sibling that computes for several turns still asks in the same round", () =>
     Effect.gen(function* () {
       const sibling = Effect.andThen(Effect.repeat(Effect.void, { times: 50_000 }), ask("b"))
       const both = Effect.all([ask("a"), sibling], { concurrency: "unbounded" })
@@ -282,7 +282,7 @@ describe("Handler replay", () => {
     })
   )
 
-  it.effect("A handler can catch the action chosen by the user", () =>
+  it.effect("A handler can catch a declined or cancelled answer", () =>
     Effect.gen(function* () {
       const handler = Effect.catchTag(ask("a"), "Declined", ({ action }) => Effect.succeed(action))
       const { exit } = yield* play(handler, () => ({ action: "decline" }))
@@ -290,7 +290,7 @@ describe("Handler replay", () => {
     })
   )
 
-  it.effect("An uninterruptible region can ask, and the code after the question waits for the answer", () =>
+  it.effect("An uninterruptible region can ask and waits for the answer", () =>
     Effect.gen(function* () {
       let after = 0
       const handler = Effect.uninterruptible(Effect.tap(ask("a"), () => Effect.sync(() => after++)))
@@ -300,7 +300,7 @@ describe("Handler replay", () => {
     })
   )
 
-  it.effect("Resources are released after every round, and suspension differs from cancellation", () =>
+  it.effect("Resources are released after every round", () =>
     Effect.gen(function* () {
       const events: Array<string> = []
       const handler = Effect.scoped(

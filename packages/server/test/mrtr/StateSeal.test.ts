@@ -37,7 +37,7 @@ describe("Sealed journals", () => {
     }).pipe(Effect.provide(StateSeal.layerRandom()))
   )
 
-  it.effect("A sealed journal reveals no answer to the client and never looks the same twice", () =>
+  it.effect("A sealed journal hides its answers and differs each time", () =>
     Effect.gen(function* () {
       const seal = yield* StateSeal.StateSeal
       const [one, two] = [yield* seal.seal(journal, binding), yield* seal.seal(journal, binding)]
@@ -135,7 +135,7 @@ describe("Sealed journals", () => {
 })
 
 describe("Replay guard", () => {
-  it.effect("The replay guard runs the first use and repeats its reply for the same retry", () =>
+  it.effect("The replay guard runs a state once and repeats the reply for the same retry", () =>
     Effect.gen(function* () {
       const guard = yield* ReplayGuard.ReplayGuard
       let runs = 0
@@ -164,7 +164,7 @@ describe("Replay guard", () => {
     }).pipe(Effect.provide(ReplayGuard.layerMemory({ capacity: 1 })))
   )
 
-  it.effect("The replay guard rejects a caller over its share with a retry time and still serves others", () =>
+  it.effect("The replay guard rejects only a caller over its share, with a retry time", () =>
     Effect.gen(function* () {
       const guard = yield* ReplayGuard.ReplayGuard
       for (const jti of ["a", "b"]) yield* guard.once(jti, 5000, Effect.void, "one")

@@ -145,7 +145,7 @@ describe("Questions in rounds", () => {
     })
   )
 
-  it.effect("A question repeated until its answer is valid is asked each time, with or without a key", () =>
+  it.effect("A question repeated until its answer is valid is asked each time", () =>
     Effect.gen(function* () {
       for (const key of [undefined, "name"]) {
         const handler = Effect.repeat(ask("A name of at least three letters?", key), {
@@ -189,7 +189,7 @@ describe("Questions in rounds", () => {
     })
   )
 
-  it.effect("A slow sibling's question joins the same round, even if another request's round is shorter", () =>
+  it.effect("Questions of slow siblings join the same round", () =>
     Effect.gen(function* () {
       const ended = yield* Latch.make()
       // Its round ends as soon as none of its fibers has been ready for a while.
@@ -304,7 +304,7 @@ describe("Questions in rounds", () => {
   )
 
   it.effect(
-    "A question declined or dismissed by the user fails in the handler, which can recover (2026-07-28)",
+    "A declined or dismissed question fails in the handler, which can recover (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(
@@ -323,7 +323,7 @@ describe("Questions in rounds", () => {
     verifies("elicitation.error.handled", "elicitation.error.not-assumed")
   )
 
-  it.effect("An asking handler has the services of its layer and request, not of the connecting code", () =>
+  it.effect("An asking handler keeps the services of its layer and request", () =>
     Effect.gen(function* () {
       class Secret extends Context.Service<Secret, string>()("test/Secret") {}
       const handler = Effect.gen(function* () {
@@ -388,7 +388,7 @@ describe("Answers", () => {
     verifies("mrtr.answers.unknown-ignored")
   )
 
-  it.effect("An early answer counts once if the handler named its question (2026-07-28)", () =>
+  it.effect("An early answer is accepted once its question was named (2026-07-28)", () =>
     Effect.gen(function* () {
       const client = yield* open(tool(Effect.all([ask("first", "who"), ask("second", "who")])))
       const reply = yield* client.request("tools/call", {
@@ -559,7 +559,7 @@ describe("Steps in rounds", () => {
     })
   )
 
-  it.effect("A step that fails alongside a question ends the request, as with questions on the wire", () =>
+  it.effect("A failed step ends its request even if a sibling asks", () =>
     Effect.gen(function* () {
       const failing = (sleep: boolean) =>
         Once.run(
@@ -677,7 +677,7 @@ describe("Round limits", () => {
 })
 
 describe("Requests that ask", () => {
-  it.effect("A request that asks reports progress in each round, and never afterwards", () =>
+  it.effect("A request that asks reports progress in every round, and never after its answer", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         yield* Progress.report(1, { total: 2 })
@@ -722,7 +722,7 @@ describe("Requests that ask", () => {
     verifies("stdio.cancel.nothing-more", "stdio.cancel.stops")
   )
 
-  it.effect("A session request asks on the wire, while a concurrent 2026-07-28 request gets questions as results", () =>
+  it.effect("One connection can mix wire questions of a session with 2026-07-28 rounds", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: tool(Effect.all([ask("a"), ask("b")])) })
       const wire = yield* connect(server, {
@@ -747,7 +747,7 @@ describe("Requests that ask", () => {
     })
   )
 
-  it.effect("A request's era is chosen only by its _meta, regardless of the session's declarations", () =>
+  it.effect("A request's era is chosen only by its _meta", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: tool(ask("a")) })
       const poor = yield* connect(server, { capabilities: {} })
@@ -809,7 +809,7 @@ describe("Requests that ask", () => {
     })
   )
 
-  it.effect("A request can stream its questions", () =>
+  it.effect("A handler can ask from a stream", () =>
     Effect.gen(function* () {
       const handler = Stream.make("a", "b", "c").pipe(
         Stream.mapEffect((n) => ask(n)),
@@ -823,7 +823,7 @@ describe("Requests that ask", () => {
   )
 })
 
-it.effect("After the first sealed request is interrupted at any step, the next is still sealed", () =>
+it.effect("A request is sealed even if the first sealing was interrupted", () =>
   Effect.gen(function* () {
     let scheduler: StepScheduler
     let steps = 1

@@ -96,7 +96,7 @@ describe("Tampered states", () => {
     })
   )
 
-  it.effect("A malformed state and one with a foreign seal are rejected the same way", () =>
+  it.effect("A malformed state and a forged state get the same error", () =>
     Effect.gen(function* () {
       const { features, runs } = counted()
       const client = yield* open(features)
@@ -262,7 +262,7 @@ describe("Multiple nodes", () => {
       return yield* join(yield* serve({ features, name }))
     }).pipe(Effect.provide(StateSeal.layer(keys)))
 
-  it.effect("Nodes that share a key accept each other's states, and a rotated key opens older ones", () =>
+  it.effect("Nodes that share a key accept each other's states, also after rotation", () =>
     Effect.gen(function* () {
       const one = yield* node([key("a", 1)])
       const two = yield* node([key("b", 2), key("a", 1)])
@@ -276,7 +276,7 @@ describe("Multiple nodes", () => {
     })
   )
 
-  it.effect("Another server's nodes reject a state even if they share the key", () =>
+  it.effect("Another server's nodes reject a state even with the same key", () =>
     Effect.gen(function* () {
       const one = yield* node([key("a", 1)], "one")
       const two = yield* node([key("a", 1)], "two")
@@ -284,7 +284,7 @@ describe("Multiple nodes", () => {
     })
   )
 
-  it.effect("Nodes need keys whose ids fit into a state", () =>
+  it.effect("Key ids that do not fit into a state are rejected", () =>
     Effect.gen(function* () {
       for (const id of ["", "a.b", "a b"]) {
         assert.strictEqual((yield* Effect.exit(node([key(id, 1)])))._tag, "Failure", id)
@@ -313,7 +313,7 @@ describe("Guarded states", () => {
   )
 
   it.effect(
-    "A guarded state can be used once, and every retry gets the same reply regardless of contents (2026-07-28)",
+    "A guarded state runs once, and every retry gets the same reply (2026-07-28)",
     () =>
       Effect.gen(function* () {
         let paid = 0
@@ -340,7 +340,7 @@ describe("Guarded states", () => {
     verifies("mrtr.state.single-use")
   )
 
-  it.effect("A guarded state can be used again if its first use was cut off", () =>
+  it.effect("A guarded state can be used again if its first use was interrupted", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       let runs = 0
@@ -397,7 +397,7 @@ describe("Guarded states", () => {
     )
   )
 
-  it.effect("A guarded state is rejected when too many are kept, and expired states make room", () =>
+  it.effect("New guarded states are rejected when too many are kept, until some expire", () =>
     Effect.gen(function* () {
       const { features } = counted()
       const client = yield* open(features)

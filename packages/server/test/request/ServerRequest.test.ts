@@ -53,7 +53,7 @@ describe("Server requests", () => {
     assert.strictEqual(request.provide(request.run(exit, new HandlerContext<Service>(captured))), exit)
   })
 
-  it("No handler starts before its effect runs", () => {
+  it("The handler starts only when the effect runs", () => {
     for (const eager of [true, false]) {
       const request = requestOf(eager)
       let ran = false
@@ -63,7 +63,7 @@ describe("Server requests", () => {
     }
   })
 
-  it.effect("A non-eager request uses the caller in the context, or falls back to the transport's caller", () =>
+  it.effect("A non-eager request prefers the caller in the context to the transport's caller", () =>
     Effect.gen(function* () {
       const request = requestOf()
       const other = { subject: "other", scopes: [], claims: {} }
@@ -91,7 +91,7 @@ describe("Server requests", () => {
       return { fiber, stop: () => stop(), released: () => released }
     }
 
-    it(`A stopped handler's request is answered after its finalizers run (eager: ${eager})`, () => {
+    it(`A stopped request is answered after its handler's finalizers (eager: ${eager})`, () => {
       const finalized = Latch.makeUnsafe(false)
       const { fiber, released, stop } = stopped(Effect.ensuring(Effect.never, finalized.await))
       stop()
@@ -101,7 +101,7 @@ describe("Server requests", () => {
       assert.strictEqual(released(), 1)
     })
 
-    it(`A request waits for a handler that masks its stop (eager: ${eager})`, () => {
+    it(`A stopped request waits for an uninterruptible handler (eager: ${eager})`, () => {
       const latch = Latch.makeUnsafe(false)
       const { fiber, stop } = stopped(Effect.uninterruptible(Effect.as(latch.await, result("done"))))
       stop()

@@ -89,20 +89,18 @@ describe("Forms", () => {
     )
 
     for (const action of ["decline", "cancel"] as const) {
-      it.effect(
-        `A form answered with ${action} fails with Declined in ${version}, which the model reads if uncaught`,
-        () =>
-          Effect.gen(function* () {
-            const client = yield* session(form, {
-              version,
-              capabilities: { elicitation: {} },
-              answer: answering({ action })
-            })
-            assert.deepInclude(yield* ask(client), { _tag: "Declined", action })
-            const result = yield* client.call("uncaught")
-            assert.isTrue(result.isError)
-            assert.match(result.content[0].text, action === "decline" ? /declined/ : /dismissed/)
+      it.effect(`A form answered with ${action} fails with Declined in ${version}, which the model can read`, () =>
+        Effect.gen(function* () {
+          const client = yield* session(form, {
+            version,
+            capabilities: { elicitation: {} },
+            answer: answering({ action })
           })
+          assert.deepInclude(yield* ask(client), { _tag: "Declined", action })
+          const result = yield* client.call("uncaught")
+          assert.isTrue(result.isError)
+          assert.match(result.content[0].text, action === "decline" ? /declined/ : /dismissed/)
+        })
       )
     }
   }
@@ -138,7 +136,7 @@ describe("Forms", () => {
 describe("Pages", () => {
   for (const version of everyVersion("2025-11-25")) {
     it.effect(
-      `A URL question has a mode, message, URL and id, and accepting it means consent (${version})`,
+      `A URL question needs consent and carries a message, a URL and an id (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(page, {
@@ -178,7 +176,7 @@ describe("Pages", () => {
   }
 
   it.effect(
-    "Requiring URLs up front fails with -32042 and lists them in URL mode",
+    "UrlElicitationRequired fails with -32042 and lists the URLs",
     () =>
       Effect.gen(function* () {
         const question = { message: "Log in", url: "https://example.com/login", elicitationId: "e1" }
@@ -421,7 +419,7 @@ describe("Roots", () => {
   }
 
   it.effect(
-    "Roots that the client cannot list in 2026-07-28 are requested until the rounds run out",
+    "A 2026-07-28 client that cannot list roots is asked until the rounds run out",
     () =>
       Effect.gen(function* () {
         const client = yield* session(asking(Roots.list), {
@@ -555,7 +553,7 @@ describe("Undeclared client capabilities", () => {
     }
   }
 
-  it.effect("A handler can use ifSupported to continue without a capability", () =>
+  it.effect("A handler can continue without a capability with ifSupported", () =>
     Effect.gen(function* () {
       const client = yield* session(
         asking(Elicitation.ifSupported(Elicitation.confirm("Sure?"), Effect.succeed("did not ask")))
@@ -620,7 +618,7 @@ describe("Question lifecycle", () => {
     })
   )
 
-  it.effect("A question fails with Closed as soon as the client leaves", () =>
+  it.effect("A question fails with Closed as soon as the client disconnects", () =>
     Effect.gen(function* () {
       const seen = yield* Queue.unbounded<string>()
       const features = Tools.layer(Tool.make("ask", { description: "" }), () =>
@@ -652,7 +650,7 @@ describe("Question lifecycle", () => {
     })
   )
 
-  it.effect("A question the user rejects (-1) fails with Declined, which a handler can catch", () =>
+  it.effect("A question the user rejects (-1) fails with a catchable Declined", () =>
     Effect.gen(function* () {
       const client = yield* session(model(), {
         capabilities: { sampling: {} },

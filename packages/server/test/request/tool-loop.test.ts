@@ -51,7 +51,7 @@ describe.each(versions)("a loop of tools (%s)", (version) => {
   })
 
   it.effect(
-    "Each of the model's tools runs once, and its result reaches the model with the model's earlier messages",
+    "The model receives the result of each tool it calls",
     () =>
       Effect.gen(function* () {
         const first = message(
@@ -123,7 +123,7 @@ describe.each(versions)("a loop of tools (%s)", (version) => {
     verifies("sampling.tools.iteration-limit")
   )
 
-  it.effect("A client whose model does not support tools is not asked", () =>
+  it.effect("A client whose model cannot use tools is not asked", () =>
     Effect.gen(function* () {
       const solve = Tools.layer(Solve, () =>
         ToolLoop.run<never>({ messages: [], maxTokens: 9 }, []).pipe(

@@ -6,7 +6,7 @@ import { Cause, Deferred, Effect, Exit } from "effect"
 describe("Change notifier", () => {
   for (const writable of [true, false]) {
     it.effect(
-      `A change notifier whose wire ${writable ? "has" : "has no"} room throws errors in a fiber of its owner`,
+      `A change notifier ${writable ? "with" : "without"} room on its wire reports errors in its owner's fiber`,
       () =>
         Effect.gen(function* () {
           const told = yield* Deferred.make<Effect.Effect<void>>()

@@ -177,20 +177,18 @@ for (const [name, where] of endpoints) {
       })
     )
 
-    it.live(
-      `An interrupted listener over ${name} answers in-flight requests, closes every connection, and is gone`,
-      () =>
-        Effect.gen(function* () {
-          const { server, serving, target } = yield* listening
-          const [one, two] = [yield* dial(target), yield* dial(target)]
-          yield* one.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call("hang", { name: "x" }) })
-          yield* one.request(2, "ping")
-          yield* Fiber.interrupt(serving)
-          assert.strictEqual((yield* Queue.take(one.messages)).error.code, McpError.Interrupted)
-          yield* one.closed
-          yield* two.closed
-          assert.deepStrictEqual(yield* server.sessions, [])
-        })
+    it.live(`An interrupted listener over ${name} answers in-flight requests and closes every connection`, () =>
+      Effect.gen(function* () {
+        const { server, serving, target } = yield* listening
+        const [one, two] = [yield* dial(target), yield* dial(target)]
+        yield* one.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call("hang", { name: "x" }) })
+        yield* one.request(2, "ping")
+        yield* Fiber.interrupt(serving)
+        assert.strictEqual((yield* Queue.take(one.messages)).error.code, McpError.Interrupted)
+        yield* one.closed
+        yield* two.closed
+        assert.deepStrictEqual(yield* server.sessions, [])
+      })
     )
   })
 }

@@ -110,7 +110,7 @@ const Conversation = Schema.Struct({
 })
 
 describe("Process streams", () => {
-  it.effect("Process streams behave like a stream and a sink, even with a tapped or replaced transport", () =>
+  it.effect("Process streams also work with a tapped or replaced transport", () =>
     Effect.gen(function* () {
       const talk = Effect.fnUntraced(function* (
         bytes: (stdin: PassThrough, stdout: Writable) => Duplex.Bytes,
@@ -181,7 +181,7 @@ describe("Process streams", () => {
     }).pipe(provided)
   )
 
-  it.effect("A long line ends before the next one starts, however slow stdout is", () =>
+  it.effect("Long lines are written whole, however slow stdout is", () =>
     Effect.gen(function* () {
       const { let1, session, stdin, writes } = yield* serve(ProcessStreams.bytes, output({ held: true }))
       const texts = ["a", "b"].map((letter) => letter.repeat(20_000))
@@ -210,7 +210,7 @@ describe("Process streams", () => {
     ["by callbacks", ProcessStreams.bytes],
     ["through a stream and a sink", generic]
   ] as const) {
-    it.effect(`A full stdout written ${name} is awaited in order, and waiting messages are limited`, () =>
+    it.effect(`Writing ${name} waits in order while stdout is full, up to a limit`, () =>
       Effect.gen(function* () {
         const { let1, scope, session, stdin, writes } = yield* serve(bytes, output({ held: true, highWaterMark: 1 }), {
           highWater: 1000
@@ -241,7 +241,7 @@ describe("Process streams", () => {
       }).pipe(provided)
     )
 
-    it.effect(`A stdout error when writing ${name} ends the connection with that error, even after stdout closes`, () =>
+    it.effect(`A stdout error while writing ${name} ends the connection with that error`, () =>
       Effect.gen(function* () {
         for (const closed of [false, true]) {
           const server = yield* serve(bytes, output({ held: true }))
@@ -270,7 +270,7 @@ describe("Process streams", () => {
       }).pipe(provided)
     )
 
-    it.effect(`Queued messages written ${name} are flushed before the scope closes, and no listener remains`, () =>
+    it.effect(`Queued messages written ${name} are flushed before the scope closes`, () =>
       Effect.gen(function* () {
         const { let1, scope, session, stdin, stream, writes } = yield* serve(
           bytes,

@@ -178,7 +178,7 @@ const accepts = (schema: JsonObject) => {
 
 describe("Schema diffs", () => {
   it.prop(
-    "A schema change is breaking unless one schema accepts every value of the other; equal text has no diff",
+    "A schema change is breaking unless one schema accepts every value of the other",
     [Arbitrary.schema(Small), Arbitrary.schema(Small)],
     ([one, two]) => {
       const [old, now] = [schemaOf(one), schemaOf(two)]

@@ -55,7 +55,7 @@ const contractOf = <E>(
 const text = readFileSync(join(import.meta.dirname, "contract.txt"), "utf8")
 
 describe("Server contracts", () => {
-  it.effect("A contract lists an extension's sorted _meta keys, or omits the field if there are none", () =>
+  it.effect("A contract lists an extension's _meta keys in order, if it has any", () =>
     Effect.gen(function* () {
       const Keys = Extension.make("com.example/keys", {
         meta: {
@@ -76,7 +76,7 @@ describe("Server contracts", () => {
     })
   )
 
-  it.effect("A contract's text omits empty lists, which are read back as empty", () =>
+  it.effect("A contract's text omits empty lists and is read back with them", () =>
     Effect.gen(function* () {
       const contract = yield* Contract.fromText(`{ "name": "s", "extensions": [] }`)
       assert.deepStrictEqual([contract.tools, contract.resourceTemplates], [[], []])
@@ -93,7 +93,7 @@ describe("Server contracts", () => {
     })
   )
 
-  it.effect("Two servers sharing a features value have equal contracts, even if built in another order", () =>
+  it.effect("Two servers with the same features have equal contracts, in any build order", () =>
     Effect.gen(function* () {
       const both = Layer.mergeAll(features, more)
       const first = yield* contractOf(both)
@@ -103,7 +103,7 @@ describe("Server contracts", () => {
     })
   )
 
-  it.effect("A principal's contract has the features it can see, and the default principal is anonymous", () =>
+  it.effect("A contract contains only the features its principal can see", () =>
     Effect.gen(function* () {
       const Secret = Extension.make("com.example/secret", { serverSettings: { who: Schema.String } })
       const server = yield* serve({
@@ -151,7 +151,7 @@ describe("Server contracts", () => {
     })
   )
 
-  it.effect("Building a contract runs no handler or middleware and includes features added later", () =>
+  it.effect("Building a contract runs no handlers and includes features added later", () =>
     Effect.gen(function* () {
       let registry: Prompts.PromptRegistry["Service"] | undefined
       const handled: Array<string> = []
@@ -178,7 +178,7 @@ describe("Server contracts", () => {
     })
   )
 
-  it.effect("A contract has the mounted tools visible to the principal, and fails if listing them does", () =>
+  it.effect("A contract includes mounted tools, and fails if they cannot be listed", () =>
     Effect.gen(function* () {
       let isDown = false
       const list = Effect.flatMap(Principal, ({ subject }) =>
@@ -202,7 +202,7 @@ describe("Server contracts", () => {
     })
   )
 
-  it.effect("A contract lock fails and explains why if a tool's input gains a required field", () =>
+  it.effect("A contract lock fails if a tool's input gains a required field", () =>
     Effect.gen(function* () {
       const locked = yield* Contract.fromText(Contract.toText(yield* contractOf(add())))
       assert.deepStrictEqual(Contract.diff(locked, yield* contractOf(add())), [])

@@ -35,14 +35,14 @@ const make = () => {
 }
 
 describe("Multiple observers", () => {
-  it.each(members)("%s is called on each observer even after one throws, and the first error is thrown", (member) => {
+  it.each(members)("%s reaches every observer even if one throws, and then throws the first error", (member) => {
     const { all, noted } = make()
     const call = all?.[member]
     assert.throws(() => void (call && Reflect.apply(call, undefined, [])), broken)
     assert.deepStrictEqual(noted, [member, member])
   })
 
-  it.effect("All observers start even if one fails, and the server is not built", () =>
+  it.effect("A failing observer does not keep others from starting, but fails the build", () =>
     Effect.gen(function* () {
       const { all, noted } = make()
       const exit = yield* Effect.exit(

@@ -165,7 +165,7 @@ const history = Effect.fnUntraced(function* (version: string, commands: Readonly
 
 describe.each(["2025-03-26", "2025-11-25", "2026-07-28"])("The %s request view in random histories", (version) => {
   it.live.prop(
-    "Each request in the view has a unique key that interrupts only that request",
+    "Each key in the view interrupts only its own request",
     { commands: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 }) },
     ({ commands }) => Effect.scoped(history(version, commands)),
     { timeout: 60_000, arbitrary: { runs: scaled(60, 2000), size: 40 } }

@@ -69,7 +69,7 @@ const isEmpty = (server: McpServer.Server) =>
 
 for (const version of everyVersion()) {
   describe(`${version} requests in the view`, () => {
-    it.effect("A stuck tool is found by name among many sessions, and its client gets the reason", () =>
+    it.effect("Interrupting a stuck tool among many sessions answers its client with the reason", () =>
       Effect.gen(function* () {
         const stuck = waiting("stuck")
         const other = waiting("other")
@@ -95,7 +95,7 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("A view row names tool, caller, client and revision, but no argument or claim", () =>
+    it.effect("A view row shows tool, caller, client and revision, but no arguments or claims", () =>
       Effect.gen(function* () {
         const { features, go } = waiting("wait")
         const server = yield* serve({ features })
@@ -133,7 +133,7 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("A view row shows the last progress sent, or none if the client wants none", () =>
+    it.effect("A view row shows the last progress sent, if the client wants progress", () =>
       Effect.gen(function* () {
         const go = Latch.makeUnsafe(false)
         const features = tool(
@@ -158,7 +158,7 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("One id in two sessions is two rows, and a key interrupts only its own row", () =>
+    it.effect("Requests with one id in two sessions have separate rows and keys", () =>
       Effect.gen(function* () {
         const { features, go } = waiting("wait")
         const server = yield* serve({ features })
@@ -202,7 +202,7 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("A request waiting for a permit is shown as pending, and never runs if interrupted", () =>
+    it.effect("A request waiting for a permit is shown as pending and can be interrupted", () =>
       Effect.gen(function* () {
         const { ended, features, go } = waiting("wait")
         const server = yield* serve({ features, limits: { inFlight: 1 } })
@@ -246,7 +246,7 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("The view is empty after cancellations and after the connection or the server ends", () =>
+    it.effect("The view is empty after requests, connections and the server end", () =>
       Effect.gen(function* () {
         const { ended, features } = waiting("wait")
         const scope = yield* Scope.make()
@@ -348,7 +348,7 @@ describe("Questions in the view", () => {
     )
   }
 
-  it.effect("A 2026-07-28 request counts its earlier rounds' questions but does not wait for them", () =>
+  it.effect("A 2026-07-28 request counts questions of earlier rounds", () =>
     Effect.gen(function* () {
       const go = Latch.makeUnsafe(false)
       const answered = Latch.makeUnsafe(false)
@@ -425,7 +425,7 @@ describe("Subscriptions in the view", () => {
 })
 
 describe("Hostile requests in the view", () => {
-  it.effect("Long client texts are truncated, and params of unknown methods are not shown as the target", () =>
+  it.effect("Long client texts are truncated in the view", () =>
     Effect.gen(function* () {
       const { features } = waiting("wait")
       const server = yield* serve({ features, limits: { inFlight: 1 } })

@@ -58,7 +58,7 @@ const requests: ReadonlyArray<readonly [method: string, params: object]> = [
 ]
 
 it.effect(
-  "clientInfo does not affect how a request is handled (2026-07-28)",
+  "A request is handled the same way whatever its clientInfo (2026-07-28)",
   () =>
     Effect.gen(function* () {
       const client = yield* open(features)
@@ -183,7 +183,7 @@ describe("Request declarations", () => {
   )
 
   it.effect(
-    "Rounds of a request can use different connections (2026-07-28)",
+    "A later round of a request can arrive on another connection (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const asks = Tools.layer(Tool.make("asks", { description: "" }), () =>
@@ -465,7 +465,7 @@ describe("Missing capabilities", () => {
       Resources.layer({ uri: "ask://it", name: "ask" }, Effect.as(question, "asked"))
     )
     it.effect(
-      `Asking without a capability (${name}) fails with -32021 and names it, unless the handler recovers (2026-07-28)`,
+      `Asking without a declared capability (${name}) fails with -32021, unless the handler recovers (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(asking, { capabilities: lacking[name] })
@@ -570,7 +570,7 @@ describe("Logging and progress", () => {
   const texts = (notes: ReadonlyArray<any>) => notes.map(({ params }) => params.level)
 
   it.effect(
-    "Log messages are sent only if the request sets a level (2026-07-28)",
+    "Log messages are sent only to a request that sets a level (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: logs })

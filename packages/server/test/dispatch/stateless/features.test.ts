@@ -143,7 +143,7 @@ describe("Caching hints", () => {
       })
   )
 
-  it.effect("A list is cached privately if a mounted source or template contributes to it (2026-07-28)", () =>
+  it.effect("A list is cached privately if a mounted source contributes to it (2026-07-28)", () =>
     Effect.gen(function* () {
       const cache = { timeToLive: 1000, scope: "public" } as const
       const caching = { tools: cache, prompts: cache, resources: cache, resourceTemplates: cache }
@@ -226,7 +226,7 @@ describe("Caching hints", () => {
 
 describe("Lists", () => {
   it.effect(
-    "Lists have the same order and members on every connection, regardless of earlier requests (2026-07-28)",
+    "Lists have the same order on every connection (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: Layer.mergeAll(many(20), prompt, resource(), template) })
@@ -332,7 +332,7 @@ describe("Lists", () => {
 })
 
 describe("Tool arguments", () => {
-  it.effect("Invalid tool arguments produce a result the model can read", () =>
+  it.effect("Invalid tool arguments return a result that the model can read", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Tools.layer(Tool.make("add", { description: "", input: { n: Schema.Int } }), ({ n }) =>
@@ -470,8 +470,8 @@ describe("Structured content", () => {
   }
 })
 
-describe("Both eras on one connection", () => {
-  it.effect("A dual-era server answers each request by its _meta, in any order, before and after initialize", () =>
+describe("Both protocol eras on one connection", () => {
+  it.effect("A dual-era server chooses each request's era by its _meta alone", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: Layer.mergeAll(tool("a"), resource()) })
       const wire = yield* connect(server, { handshake: false })
@@ -519,7 +519,7 @@ describe("Both eras on one connection", () => {
     })
   )
 
-  it.effect("A dual-era server cancels only the request with the given id, in either era", () =>
+  it.effect("A dual-era server cancels a request of either era by its id", () =>
     Effect.gen(function* () {
       const ended: Array<string> = []
       const waits = (name: string) =>

@@ -272,7 +272,7 @@ describe("subscriptions/listen", () => {
     )
   )
 
-  it.effect("subscriptions/listen takes no permit and does not block other requests or draining", () =>
+  it.effect("subscriptions/listen needs no permit and blocks neither requests nor draining", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: tool("a"), limits: { inFlight: 1, pending: 3 }, drain: "1 minute" })
       const serving = yield* Scope.make()
@@ -370,7 +370,7 @@ describe("subscriptions/listen", () => {
     verifies("subscriptions.acknowledged.nothing-before", "subscriptions.acknowledged.first")
   )
 
-  it.effect("subscriptions/listen misses no update after its acknowledgement, even if its watcher starts slowly", () =>
+  it.effect("subscriptions/listen misses no update after its acknowledgement, even with a slow watcher", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       const changes = Stream.unwrap(Effect.as(Deferred.succeed(started, undefined), Stream.make(1, 2, 3)))
@@ -419,7 +419,7 @@ describe("subscriptions/listen", () => {
     })
   )
 
-  it.effect("subscriptions/listen without a filter is rejected", () =>
+  it.effect("subscriptions/listen without a filter is rejected as invalid", () =>
     Effect.gen(function* () {
       const client = yield* open(tool("a"))
       for (const notifications of [undefined, null, [], { toolsListChanged: "yes" }, { resourceSubscriptions: "a" }]) {

@@ -54,7 +54,7 @@ describe("HTTP with SSE sessions", () => {
     verifies("sse.endpoints.two", "sse.endpoint-event.sent", "sse.message-event")
   )
 
-  it.live("An HTTP with SSE session can use any handshake revision, and no other", () =>
+  it.live("An HTTP with SSE session supports exactly the handshake revisions", () =>
     Effect.gen(function* () {
       const { connect } = yield* open(hello)
       for (const version of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) {
@@ -143,7 +143,7 @@ describe("HTTP with SSE POSTs", () => {
     })
   )
 
-  it.live("A slow body is cut off in favour of a complete one, even from another session", () =>
+  it.live("Slow bodies are cut off to make room for complete ones, across sessions", () =>
     Effect.gen(function* () {
       const { connect, port } = yield* open(hello, { inFlight: 2 })
       const client = yield* connect()
@@ -290,7 +290,7 @@ describe("HTTP with SSE admission", () => {
     })
   )
 
-  it.live("A principal that did not open the session gets 404, while the owner's rights can change", () =>
+  it.live("A POST from a principal that did not open the session gets 404", () =>
     Effect.gen(function* () {
       const around = (endpoint: Parameters<NonNullable<Parameters<typeof open>[1]>["around"] & object>[0]) =>
         Layer.provide(
@@ -321,7 +321,7 @@ describe("HTTP with SSE admission", () => {
     })
   )
 
-  it.live("A session over the limit gets 429 until another ends", () =>
+  it.live("A session over the limit gets 429 until another session ends", () =>
     Effect.gen(function* () {
       const { connect, fetch } = yield* open(hello, { sessions: 2, callerShare: 1 })
       const first = yield* connect()
@@ -334,7 +334,7 @@ describe("HTTP with SSE admission", () => {
     })
   )
 
-  it.live("A caller that used up its share of sessions gets 429, while another address can open one", () =>
+  it.live("A caller over its share of sessions gets 429, but another address does not", () =>
     Effect.gen(function* () {
       const { connect, fetch } = yield* open(hello, { sessions: 4 })
       const first = yield* connect()
@@ -352,7 +352,7 @@ describe("HTTP with SSE admission", () => {
     })
   )
 
-  it.live("A GET during shutdown gets 503, while open sessions still accept messages", () =>
+  it.live("A new GET during shutdown gets 503, but open sessions accept messages", () =>
     Effect.gen(function* () {
       const entered = yield* Deferred.make<void>()
       const go = yield* Deferred.make<void>()

@@ -64,7 +64,7 @@ describe("HTTP with SSE streams", () => {
     })
   )
 
-  it.live("Server questions arrive as events, and their answers are posted", () =>
+  it.live("Server questions are sent as events and answered by POST", () =>
     Effect.gen(function* () {
       const ask = Tools.layer(
         Tool.make("ask", { description: "Asks." }),
@@ -86,8 +86,8 @@ describe("HTTP with SSE streams", () => {
   )
 })
 
-describe("HTTP with SSE clients that hang up", () => {
-  it.live("A client that hangs up ends its session and requests, but no other session", () =>
+describe("HTTP with SSE clients that disconnect", () => {
+  it.live("A disconnecting client ends only its own session and requests", () =>
     Effect.gen(function* () {
       const { ended, entered, go, tool } = yield* waiting
       const { connect, server } = yield* open(tool)
@@ -104,7 +104,7 @@ describe("HTTP with SSE clients that hang up", () => {
     })
   )
 
-  it.live("A client that hangs up at any point leaves no session or handler behind", () =>
+  it.live("A client that disconnects at any point leaves no session or handler behind", () =>
     Effect.gen(function* () {
       const { ended, entered, tool } = yield* waiting
       const { connect, fetch, server } = yield* open(tool, { sessions: 1 })
@@ -126,7 +126,7 @@ describe("HTTP with SSE clients that hang up", () => {
 })
 
 describe("HTTP with SSE clients that stop reading", () => {
-  it.live("A stalled client suspends only its own handler and loses no event when it resumes", () =>
+  it.live("A stalled client suspends only its own handler and loses no event", () =>
     Effect.gen(function* () {
       const last = 1000
       const { state, tool } = flooding(last)
@@ -169,7 +169,7 @@ describe("HTTP with SSE clients that stop reading", () => {
     })
   )
 
-  it.live("A caller with too many unread answers loses its oldest session, and other callers lose none", () =>
+  it.live("A caller with too many unread answers loses only its own oldest session", () =>
     Effect.gen(function* () {
       const { connect, server } = yield* open(Layer.merge(big, quick), { answerBytes: 4_000_000 })
       const pausing = (client: Connected) => Effect.as(client.pause, client)

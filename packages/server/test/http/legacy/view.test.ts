@@ -6,7 +6,7 @@ import * as Puppet from "../support/puppet.ts"
 import { open, request } from "./support/sse.ts"
 
 describe("Request view over HTTP with SSE", () => {
-  it.live("A stuck call is found among two sessions, and its client gets the reason", () =>
+  it.live("Interrupting a stuck call answers its client with the reason", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const { connect, server } = yield* open(puppet.layer)

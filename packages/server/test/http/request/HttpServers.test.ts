@@ -31,7 +31,7 @@ const busyFor = (turns: number) => {
 }
 
 describe("HTTP servers that stop listening", () => {
-  it.live("A server closes after the first event loop turn without a new connection", () =>
+  it.live("A server stops listening after an event loop turn without new connections", () =>
     Effect.gen(function* () {
       const { ended, server, state } = busyFor(3)
       const servers = new HttpServers()
@@ -49,13 +49,13 @@ describe("HTTP servers that stop listening", () => {
     })
   )
 
-  it.live("An unknown server is reported as still listening", () =>
+  it.live("Stopping an unknown server reports that it still listens", () =>
     Effect.gen(function* () {
       assert.isFalse(yield* new HttpServers().stop)
     })
   )
 
-  it.live("A request after the server stopped listening is served on its open connection", () =>
+  it.live("An open connection is still served after the server stopped listening", () =>
     Effect.gen(function* () {
       const server = McpServer.layer({ name: "test", version: "1", features: Layer.empty })
       const { close, listener } = McpServer.toNodeListener(server, { sessions: false })

@@ -42,7 +42,7 @@ const callerOf = Effect.fnUntraced(function* (client: Client, version: string, u
 })
 
 describe.each([...revisions, "2026-07-28"])("Requests in %s", (version) => {
-  it.live("A caller over its share of requests gets 429, while another is answered", () =>
+  it.live("A caller over its share of requests gets 429, but another caller does not", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(Layer.merge(puppet.layer, echo), { around, inFlight: 4 })
@@ -67,7 +67,7 @@ describe.each([...revisions, "2026-07-28"])("Requests in %s", (version) => {
 })
 
 describe.each(revisions)("Sessions in %s", (version) => {
-  it.live("Requests that outlive their client count only against its caller", () =>
+  it.live("Requests that outlive their client count only against that caller", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(Layer.merge(puppet.layer, echo), { around, inFlight: 4, resume: false })
@@ -86,7 +86,7 @@ describe.each(revisions)("Sessions in %s", (version) => {
 })
 
 describe("Subscriptions in 2026-07-28", () => {
-  it.live("A caller over its share of subscriptions gets 429, while another gets one", () =>
+  it.live("A caller over its share of subscriptions gets 429, but another caller does not", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { around, subscriptions: 4 })
       const listen = (user: string) => client.post("subscriptions/listen", { notifications: {} }, { "x-user": user })
@@ -182,7 +182,7 @@ describe("Bytes of arriving bodies", () => {
 })
 
 describe.each([...revisions, "2026-07-28"])("Bytes of running %s requests", (version) => {
-  it.live("A caller whose requests use up its share of bytes gets 429, while another is answered", () =>
+  it.live("A caller over its share of request bytes gets 429, but another caller does not", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(Layer.merge(puppet.layer, echo), { around, bodyBytes: 200_000 })
@@ -222,7 +222,7 @@ describe.each(revisions)("Bytes of abandoned %s requests", (version) => {
 })
 
 describe.each([...revisions, "2026-07-28"])("Other methods alongside %s requests", (version) => {
-  it.live("Any number of requests with other methods take no slot from the limited ones", () =>
+  it.live("Requests with other HTTP methods take no request slots", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { inFlight: 3, callerShare: 1 })
       const { echo: ask } = yield* callerOf(client, version, "a")
@@ -242,7 +242,7 @@ describe.each([...revisions, "2026-07-28"])("Other methods alongside %s requests
 })
 
 describe("Slow bodies", () => {
-  it.effect("An unfinished body is cut off after its time limit and takes no slot (2025-11-25)", () =>
+  it.effect("An unfinished body is cut off after its time limit and frees its slot (2025-11-25)", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { inFlight: 4, bodyTimeout: "30 seconds" })
       const closed = yield* Queue.unbounded<void>()

@@ -83,7 +83,7 @@ describe("Inbound message hooks over HTTP", () => {
     })
   )
 
-  it.live("A waiting hook is interrupted when the 2026-07-28 client hangs up", () =>
+  it.live("A waiting hook is interrupted when the 2026-07-28 client disconnects", () =>
     Effect.gen(function* () {
       const started = yield* Latch.make()
       const ended = yield* Deferred.make<void>()

@@ -47,7 +47,7 @@ const optionsOf = (version: string) => (version === "2026-07-28" ? {} : ({ sessi
 const ada: Principal["Service"] = { subject: "ada", scopes: [], claims: {} }
 
 describe.each([...revisions, "2026-07-28"])("Sessionless notifications (%s)", (version) => {
-  it.live("A sessionless notification reaches hooks and handler with its caller and HTTP request, and gets 202", () =>
+  it.live("A sessionless notification gets 202 and reaches hooks and its handler", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const hook = Middleware.inbound(({ envelope, message, session }, next) => {
@@ -72,7 +72,7 @@ describe.each([...revisions, "2026-07-28"])("Sessionless notifications (%s)", (v
     })
   )
 
-  it.effect("A sessionless notification waits only for earlier notifications from the same caller", () =>
+  it.effect("A sessionless notification waits only for the same caller's earlier ones", () =>
     Effect.gen(function* () {
       const heard: Array<string> = []
       const release = yield* Deferred.make<void>()
@@ -154,7 +154,7 @@ describe.each([...revisions, "2026-07-28"])("Sessionless notifications (%s)", (v
   )
 })
 
-it.effect("A notification in a sessionless batch reaches its handler, which outlasts the batch", () =>
+it.effect("A notification handler can outlast its sessionless batch", () =>
   Effect.gen(function* () {
     const heard: Array<number> = []
     const release = yield* Deferred.make<void>()

@@ -53,7 +53,7 @@ const callsIn = (version: string, client: Client): Effect.Effect<Calls> =>
 
 for (const version of [...revisions, "2026-07-28"]) {
   describe(`Errors with a custom status (${version})`, () => {
-    it.live("A custom status error sets the status and challenge, with the JSON-RPC error as body", () =>
+    it.live("A custom status error sets the status, the challenge and a JSON-RPC body", () =>
       Effect.gen(function* () {
         const client = yield* open(features)
         const calls = yield* callsIn(version, client)
@@ -110,7 +110,7 @@ for (const version of [...revisions, "2026-07-28"]) {
 }
 
 describe("Batches (2025-03-26)", () => {
-  it.live("A batch does not take the status of one of its answers", () =>
+  it.live("A batch keeps status 200 if one of its answers has a custom status", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       const { post } = yield* openSession(client, "2025-03-26")

@@ -90,7 +90,7 @@ describe.each(["the router", "the listener"] as const)("Unread answers in %s", (
   it.live.each([
     { form: "JSON", token: undefined },
     { form: "events", token: 1 }
-  ])("The caller with too many unread bytes loses the connection of its oldest answer: $form", ({ token }) =>
+  ])("A caller with too many unread bytes loses its oldest connections: $form", ({ token }) =>
     Effect.gen(function* () {
       const port = yield* servers[name]
       const size = 15 * mib
@@ -105,7 +105,7 @@ describe.each(["the router", "the listener"] as const)("Unread answers in %s", (
     })
   )
 
-  it.live("A caller's only answer is sent in full, even if it exceeds the caller's share", () =>
+  it.live("A caller's only answer is sent in full, even above the caller's share", () =>
     Effect.gen(function* () {
       const port = yield* servers[name]
       const size = 40 * mib

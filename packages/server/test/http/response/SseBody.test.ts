@@ -43,7 +43,7 @@ const making = Effect.fnUntraced(function* (write: (text: string) => unknown, ev
 })
 
 describe("SSE response bodies", () => {
-  it.effect("A body resumes when there is room, even if that is reported just before it writes", () =>
+  it.effect("A body resumes even if room was reported just before its write", () =>
     Effect.gen(function* () {
       const written: Array<string> = []
       let room = true
@@ -65,7 +65,7 @@ describe("SSE response bodies", () => {
     })
   )
 
-  it.effect("A body continues if middleware replaced the response's write and it returns nothing", () =>
+  it.effect("A body continues if a replaced `write` returns nothing", () =>
     Effect.gen(function* () {
       const written: Array<string> = []
       const { source } = yield* making((text) => void written.push(text))
@@ -75,7 +75,7 @@ describe("SSE response bodies", () => {
     })
   )
 
-  it.effect("A response with a throwing write is cut off, and the error is reported", () =>
+  it.effect("A body whose `write` throws is cut off, and the error is reported", () =>
     Effect.gen(function* () {
       const broken = new Error("not open")
       const { done, source } = yield* making(() => {
@@ -110,7 +110,7 @@ describe("SSE response bodies", () => {
     })
   )
 
-  it.effect("A body writes its prefix, the source's text, then its suffix, and ends", () =>
+  it.effect("A body writes a prefix, the source's text and a suffix", () =>
     Effect.gen(function* () {
       const written: Array<string> = []
       const { done, source } = yield* making((text) => void written.push(text))

@@ -80,7 +80,7 @@ describe("Event streams on Effect's Node server", () => {
     })
   )
 
-  it.live("A stream has the headers added by middleware, which sees them and the end of the response", () =>
+  it.live("A stream has the headers that middleware added, and middleware sees its end", () =>
     Effect.gen(function* () {
       const seen = yield* Queue.unbounded<readonly [number, string | undefined, boolean]>()
       let ended = false
@@ -154,8 +154,8 @@ describe("Event streams on Effect's Node server", () => {
   )
 
   it.live.each([
-    ["has a certain length", HttpServerResponse.setHeader("content-length", "5"), undefined],
-    ["is none", HttpServerResponse.setStatus(101), 500]
+    ["has a fixed length", HttpServerResponse.setHeader("content-length", "5"), undefined],
+    ["is informational", HttpServerResponse.setStatus(101), 500]
   ] as const)("A stream that middleware turned into a response that %s is written by the server", ([, way, status]) =>
     Effect.gen(function* () {
       const opened = yield* serve((answer) => Effect.map(answer, way))
@@ -167,7 +167,7 @@ describe("Event streams on Effect's Node server", () => {
     })
   )
 
-  it.live("A client that hangs up interrupts its stream's request", () =>
+  it.live("Disconnecting interrupts the stream's request", () =>
     Effect.gen(function* () {
       const ended = yield* Queue.unbounded<string>()
       const opened = yield* serve(asIs, (app) =>

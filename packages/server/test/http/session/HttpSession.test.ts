@@ -59,7 +59,7 @@ describe.each(revisions)("Sessions in %s", (version) => {
     })
   )
 
-  it.effect("A client that hangs up while its stream is being read stops counting", () =>
+  it.effect("A client that disconnects while its stream is read is no longer counted", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const reading = yield* Queue.unbounded<void>()
@@ -95,7 +95,7 @@ describe.each(revisions)("Sessions in %s", (version) => {
     })
   )
 
-  it.effect("Anonymous callers over their address's share of sessions get 429, and others do not", () =>
+  it.effect("Anonymous callers over their address's session share get 429", () =>
     Effect.gen(function* () {
       const endpoint = yield* make(echo, { sessions: { perAddress: 2 } })
       const body = initialize(version)
@@ -141,7 +141,7 @@ describe.each(revisions)("Sessions in %s", (version) => {
 })
 
 describe("Sessions in 2025-11-25", () => {
-  it.effect("The lifetime of one connection does not cut short the next", () =>
+  it.effect("The lifetime of a connection starts anew with each connection", () =>
     Effect.gen(function* () {
       const endpoint = yield* make(echo, { resume: { lifetime: "10 minutes" } })
       const session = yield* open(endpoint, "2025-11-25")
@@ -205,7 +205,7 @@ describe("The standalone session stream", () => {
 })
 
 describe("Session POSTs", () => {
-  it.effect("A POST that settles late does not end a newer one with the same id", () =>
+  it.effect("A POST that settles late does not end a newer POST with the same id", () =>
     Effect.gen(function* () {
       const config = yield* configOf()
       const { sink } = new HttpSession("id", anonymous, undefined, config)

@@ -23,7 +23,7 @@ const session = (unwritten = new Shares(boundsOf(Infinity, 1)), id = "s") => ({
 })
 
 describe("Event stores that fall behind", () => {
-  it.effect("Bytes waiting for a slow store are limited; excess events leave a gap, and later ones are kept", () =>
+  it.effect("A slow store loses excess events, but keeps later ones", () =>
     Effect.gen(function* () {
       const gate = Latch.makeUnsafe(false)
       const memory = makeMemory({ maxBytesPerStream: 64 * megabyte })
@@ -53,7 +53,7 @@ describe("Event stores that fall behind", () => {
     })
   )
 
-  it.effect("Waiting bytes are limited across a caller's sessions and released when a session ends", () =>
+  it.effect("Bytes waiting for a slow store are limited per caller", () =>
     Effect.gen(function* () {
       const unwritten = new Shares(boundsOf(megabyte, 0.5))
       const store = { ...makeMemory(), append: () => Effect.never }
@@ -76,7 +76,7 @@ describe("Event stores that fall behind", () => {
     })
   )
 
-  it.effect("Reads and session ends wait for a slow store only for a limited time", () =>
+  it.effect("Reads and session ends wait a limited time for a slow store", () =>
     Effect.gen(function* () {
       const log = new SessionLog({ ...makeMemory(), append: () => Effect.never }, session())
       const stream = log.of("1")
@@ -96,7 +96,7 @@ describe("Event stores that fall behind", () => {
     })
   )
 
-  it.effect("Streams awaiting deletion in a slow store are limited, and deletion resumes once it catches up", () =>
+  it.effect("Streams waiting for deletion in a slow store are limited", () =>
     Effect.gen(function* () {
       const gate = Latch.makeUnsafe(false)
       let forgotten = 0
@@ -130,7 +130,7 @@ const Command = Schema.Union([
 
 describe("Session logs", () => {
   it.effect.prop(
-    "Events are stored one by one as written, even if sent together or to a busy store",
+    "Events are stored in order as written, however they are grouped",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 }) },
     ({ script }) =>
       Effect.gen(function* () {

@@ -30,7 +30,7 @@ const managed = Effect.gen(function* () {
 })
 
 describe("Endpoints with shared sessions", () => {
-  it.effect("The endpoint lets the manager open a session and answers its requests itself", () =>
+  it.effect("The manager opens sessions, and the endpoint answers their requests", () =>
     Effect.gen(function* () {
       const { asked, endpoint } = yield* managed
       const opened = yield* endpoint.ask({ body: initialize("2025-11-25") })

@@ -69,7 +69,7 @@ it.effect("An address may have 5000 sessions, and callers from unknown addresses
   })
 )
 
-it.effect("A full table evicts the largest caller's longest-idle session for a caller with fewer", () =>
+it.effect("A full table evicts the longest-idle session of the largest caller", () =>
   Effect.gen(function* () {
     const { endpoint, sessions } = yield* tableOf({ capacity: 7 })
     const ids = () => sessions.all().map(({ id }) => id)
@@ -89,7 +89,7 @@ it.effect("A full table evicts the largest caller's longest-idle session for a c
   })
 )
 
-it.effect("A full table keeps sessions with running requests", () =>
+it.effect("A full table never evicts a session with running requests", () =>
   Effect.gen(function* () {
     const { endpoint, sessions } = yield* tableOf({ capacity: 3 })
     for (const id of ["1", "2"]) sessions.add(entry(id, "ann", { isRunning: true }))
@@ -99,7 +99,7 @@ it.effect("A full table keeps sessions with running requests", () =>
   })
 )
 
-it.effect("A closing session closes completely, even if its endpoint shuts down meanwhile", () =>
+it.effect("A session closes completely even if its endpoint shuts down meanwhile", () =>
   Effect.gen(function* () {
     const { endpoint, sessions } = yield* table
     const closing = yield* Latch.make()
@@ -121,7 +121,7 @@ it.effect("A closing session closes completely, even if its endpoint shuts down 
   })
 )
 
-it.effect("A session expires after being idle too long, but not while in use", () =>
+it.effect("A session expires after being idle, but not while in use", () =>
   Effect.gen(function* () {
     const { endpoint, sessions } = yield* table
     const reasons: Array<string> = []

@@ -61,7 +61,7 @@ describe.each(revisions)("A connecting %s session", (version) => {
       })
     )
 
-    it.effect(`A client that hangs up while its session is connecting ${where} ends the session`, () =>
+    it.effect(`A client that disconnects while connecting ${where} ends the session`, () =>
       Effect.gen(function* () {
         const interrupted = yield* Deferred.make<void>()
         const waiting = Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))

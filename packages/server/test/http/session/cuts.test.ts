@@ -66,7 +66,7 @@ const Last = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 20 }))
 
 describe.each(revisions)("%s calls with randomly cut connections", (version) => {
   it.live.prop(
-    "Each call runs once and gets one answer and every progress event once, in order",
+    "Each call runs once and delivers every event once, in order",
     {
       sessions: Arbitrary.array(
         Arbitrary.array(
@@ -122,7 +122,7 @@ describe("Absent clients", () => {
       })
     )
 
-  it.live("An absent client suspends only its own handler and receives every event on return", () =>
+  it.live("A disconnected client suspends only its own handler and loses no event", () =>
     Effect.gen(function* () {
       const last = 1200
       const reported = { steps: 0 }

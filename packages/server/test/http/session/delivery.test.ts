@@ -135,7 +135,7 @@ describe.each(revisions)("Responses in %s", (version) => {
 
 describe.each(revisions)("The standalone GET stream in %s", (version) => {
   it.live(
-    "The GET stream carries messages that belong to no request, once per session",
+    "The GET stream carries messages that belong to no request, only once",
     () =>
       Effect.gen(function* () {
         const client = yield* open(growing)
@@ -156,7 +156,7 @@ describe.each(revisions)("The standalone GET stream in %s", (version) => {
     verifies("http.get.sse-or-405", "http.get.unrelated", "http.streams.no-broadcast", "http.endpoint.single")
   )
 
-  it.live("Changes while no client reads the GET stream are announced on it once", () =>
+  it.live("Changes made without a GET stream are announced once when it opens", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(growing), version)
       for (let i = 0; i < 3; i++) yield* session.call("grow")
@@ -168,7 +168,7 @@ describe.each(revisions)("The standalone GET stream in %s", (version) => {
     })
   )
 
-  it.live("The GET stream carries questions that belong to no request, which fail immediately without it", () =>
+  it.live("A question that belongs to no request is sent on the GET stream, or fails without one", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const session = yield* openSession(client, version)
@@ -186,7 +186,7 @@ describe.each(revisions)("The standalone GET stream in %s", (version) => {
     })
   )
 
-  it.live("A newer connection takes over the GET stream and ends the older one", () =>
+  it.live("A newer GET stream replaces and ends the older one", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(growing), version)
       const older = yield* session.get()

@@ -96,7 +96,7 @@ describe.each(revisions)("Session transport in %s", (version) => {
     })
   )
 
-  it.effect("A dropped request from a client that hangs up counts until it times out, and its session expires", () =>
+  it.effect("A dropped request counts as in flight until it times out", () =>
     Effect.gen(function* () {
       const { endpoint, headers, post } = yield* open(
         version,

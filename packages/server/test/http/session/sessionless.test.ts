@@ -131,7 +131,7 @@ describe.each(revisions)("Sessionless endpoints in %s", (version) => {
     })
   )
 
-  it.live("GET and DELETE get 405, a response gets 400, and a session id gets 404", () =>
+  it.live("GET and DELETE get 405, responses get 400 and session ids get 404", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { sessions: false })
       for (const method of ["GET", "DELETE"]) {
@@ -156,7 +156,7 @@ describe.each(revisions)("Sessionless endpoints in %s", (version) => {
     })
   )
 
-  it.live("Hanging up interrupts a call, since no notification could cancel it", () =>
+  it.live("Disconnecting interrupts a sessionless call", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { sessions: false })

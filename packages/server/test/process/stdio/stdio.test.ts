@@ -99,7 +99,7 @@ describe("Framing", () => {
     verifies("stdio.framing.newline", "transport.encoding.utf-8", "json-rpc.message.conformant")
   )
 
-  it.effect("Non-JSON lines get -32700, other invalid lines -32600, and later lines are read", () =>
+  it.effect("Invalid lines are answered with an error, and later lines are read", () =>
     Effect.gen(function* () {
       const server = yield* start(echo)
       yield* server.feed(...handshake.map(line))
@@ -123,7 +123,7 @@ describe("Framing", () => {
     })
   )
 
-  it.effect("A line that is too long fails only its own request, and the next line is read", () =>
+  it.effect("A line over the size limit fails only its own request", () =>
     Effect.gen(function* () {
       const server = yield* start(echo, { maxMessageBytes: 500 })
       yield* server.feed(...handshake.map(line))
@@ -322,7 +322,7 @@ describe.each([
     verifies("stdio.stdout.only-messages")
   )
 
-  it.live("The process ends with an error if its stdout's reader closes it", () =>
+  it.live("The process exits with an error when the client closes its stdout", () =>
     Effect.gen(function* () {
       const server = yield* run(args)
       yield* server.send(...handshake, call(1, "stray"))
@@ -337,7 +337,7 @@ describe.each([
     })
   )
 
-  it.live("On SIGTERM, the process answers in-flight requests and runs its finalizers before it exits", () =>
+  it.live("On SIGTERM, the process answers in-flight requests and runs its finalizers", () =>
     Effect.gen(function* () {
       const server = yield* run(args)
       yield* server.send(...handshake, call(1, "hang"))
