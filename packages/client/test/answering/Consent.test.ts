@@ -90,7 +90,7 @@ describe("Consent that edits", () => {
     verifies("sampling.ui.edit", "sampling.ui.response-review")
   )
 
-  it.effect.each(all)("An edited prompt or answer that is invalid is not sent (%s)", (version) =>
+  it.effect.each(all)("An invalid edited prompt or answer is not sent (%s)", (version) =>
     Effect.gen(function* () {
       const failed = (policy: Partial<Consent.Policy>) =>
         codeOf(version, "sampling/createMessage", sampling).pipe(

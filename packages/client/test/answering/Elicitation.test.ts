@@ -9,7 +9,7 @@ import { asked, both, codeOf, declared, form, page } from "../support/questions.
 
 const forms = Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name: "Ada" } }) })
 
-describe.each(until("2025-03-26"))("Elicitation in %s, which lacks it", (version) => {
+describe.each(until("2025-03-26"))("Elicitation in %s, which does not support it", (version) => {
   it.effect("Elicitation is neither declared nor answered", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* declared(version), {})

@@ -30,7 +30,7 @@ describe.each(versions)("Progress while answering a question, %s", (version) => 
     message === undefined || !withMessages ? report : { ...report, message }
   )
 
-  it.effect("Progress reaches the server before the answer, with messages if the revision has them", () =>
+  it.effect("Progress is sent before the answer, with messages if the revision has them", () =>
     Effect.gen(function* () {
       const asked: Array<unknown> = []
       const { server } = yield* connected({ version }).pipe(Effect.provide(reporting(asked)))

@@ -39,7 +39,7 @@ describe.each(since("2025-11-25"))("Question kinds in %s", (version) => {
   )
 
   it.effect(
-    "The user sees the full URL and the unchanged id, and only the consent is sent",
+    "The user sees the full URL, and only the consent is sent",
     () =>
       Effect.gen(function* () {
         const shown: Array<ElicitParams> = []
@@ -72,7 +72,7 @@ describe.each(since("2025-11-25"))("Question kinds in %s", (version) => {
     verifies("elicitation.url.handled-carefully")
   )
 
-  it.effect("A page has an id only if the revision announces completions by id", () =>
+  it.effect("A URL question has an id only if the revision announces completions", () =>
     Effect.gen(function* () {
       const { elicitationId: _, ...rest } = page
       if (version === "2025-11-25") assert.strictEqual(yield* codeOf(version, "elicitation/create", rest), -32602)
@@ -102,7 +102,7 @@ describe.each(since("2025-11-25"))("Question kinds in %s", (version) => {
     verifies("sampling.tools.capability-declared", "sampling.tools.undeclared-error")
   )
 
-  it.effect("A model without declared context answers a context request without it", () =>
+  it.effect("A context request is answered without context if the model declares none", () =>
     Effect.gen(function* () {
       const able = model({ context: true })
       const question = { ...sampling, includeContext: "thisServer" }

@@ -24,7 +24,7 @@ describe("QuestionLimits", () => {
   ] as const
   for (const [limit, method, params, revisions] of kinds) {
     it.effect.each(revisions)(
-      `A server may ask for ${limit} at its rate and not beyond (%s)`,
+      `A server may ask for ${limit} up to its rate (%s)`,
       (version) =>
         Effect.gen(function* () {
           const { ask } = yield* asker(version)
@@ -48,7 +48,7 @@ describe("QuestionLimits", () => {
       verifies(limit === "sampling" ? "sampling.security.rate-limited" : "elicitation.client.rate-limited")
     )
 
-    it.effect(`A server in a loop is stopped by default, unless the limit of ${limit} is off`, () =>
+    it.effect(`A server that asks in a loop is stopped by default, unless the limit of ${limit} is off`, () =>
       Effect.gen(function* () {
         const asks = (options: QuestionLimits.Options, count: number) => {
           const { elicitation, sampling } = QuestionLimits.make(options)
@@ -76,7 +76,7 @@ describe("QuestionLimits", () => {
   })
 
   it.effect.each(since("2025-11-25"))(
-    "A conversation with the model may use tools only so often (%s)",
+    "A conversation with the model may use tools only a limited number of times (%s)",
     (version) =>
       Effect.gen(function* () {
         const { ask } = yield* asker(version)

@@ -177,7 +177,7 @@ describe.each(all)("Clients of %s", (version) => {
 })
 
 describe.each(versions)("Client sessions in %s", (version) => {
-  it.effect("A question arriving with the end of the handshake is answered", () =>
+  it.effect("A question received while the handshake ends is answered", () =>
     Effect.gen(function* () {
       const answered: Array<unknown> = []
       yield* connected({

@@ -50,7 +50,7 @@ describe("RootFolders", () => {
     verifies("roots.client.accessibility-validated")
   )
 
-  it.effect("A folder that does not answer counts as unreachable after the configured time", () =>
+  it.effect("A folder that does not respond counts as unreachable after the configured time", () =>
     Effect.gen(function* () {
       const listed = yield* Effect.forkChild(
         Effect.provide(Roots.list, Layer.provide(RootFolders.layer(["/slow", "/srv"]), disk(new Set(["/srv"])))),
@@ -63,7 +63,7 @@ describe("RootFolders", () => {
     })
   )
 
-  it.effect("A folder that does not answer is not checked again until it does", () =>
+  it.effect("A folder that does not respond is not checked again until it does", () =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<void>()
       let checks = 0
@@ -96,7 +96,7 @@ describe("RootFolders", () => {
   )
 
   it.effect.each(versions)(
-    "A server is told when a folder disappears or comes back, and only then (%s)",
+    "A server is notified only when a folder disappears or reappears (%s)",
     (version) =>
       Effect.gen(function* () {
         const folders = new Set(["/srv/a"])

@@ -41,8 +41,8 @@ const refusing = (error: McpError.McpError, times = 1) => {
   return () => (left-- > 0 ? Effect.fail(error) : { content: [], contents: [], messages: [] })
 }
 
-describe.each(["2025-11-25"] as const)("%s requests that require visiting pages first", (version) => {
-  it.effect("A request is retried once the user has agreed and the server has completed every page", () =>
+describe.each(["2025-11-25"] as const)("%s requests that require visiting URLs first", (version) => {
+  it.effect("A request is retried once the user agrees and the server completes every URL", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client, server } = yield* connected({
@@ -67,7 +67,7 @@ describe.each(["2025-11-25"] as const)("%s requests that require visiting pages 
     })
   )
 
-  it.effect("A read or a prompt is retried as well", () =>
+  it.effect("A read or a prompt request is retried too", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client, server } = yield* connected({
@@ -87,7 +87,7 @@ describe.each(["2025-11-25"] as const)("%s requests that require visiting pages 
     })
   )
 
-  it.effect("A request that is rejected again keeps its error", () =>
+  it.effect("A request that fails again after its retry keeps the error", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client, server } = yield* connected({
@@ -118,7 +118,7 @@ describe.each(["2025-11-25"] as const)("%s requests that require visiting pages 
     })
   )
 
-  it.effect("A request keeps its error if the pages are not completed in time", () =>
+  it.effect("A request keeps its error if the URLs are not completed in time", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client } = yield* connected(
@@ -134,7 +134,7 @@ describe.each(["2025-11-25"] as const)("%s requests that require visiting pages 
     })
   )
 
-  it.effect("A request keeps its error if its list of pages is malformed", () =>
+  it.effect("A request keeps its error if its list of URLs is malformed", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const bad = [{ elicitations: "none" }, { elicitations: [page("a", "javascript:alert(1)")] }, undefined]
@@ -157,7 +157,7 @@ describe.each(["2025-11-25"] as const)("%s requests that require visiting pages 
   )
 
   it.effect(
-    "An interaction's completion is announced once, and only for known ids",
+    "The completion of a URL is announced once, and only for known ids",
     () =>
       Effect.gen(function* () {
         const ada = yield* user

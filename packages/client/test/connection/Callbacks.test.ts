@@ -89,7 +89,7 @@ describe.each(all)("Client callbacks in %s", (version) => {
   it.effect.each([
     ["throws", hostile],
     ["returns nonsense", () => 5 as any]
-  ] as const)("A consent check that %s sends nothing, and the client carries on", ([, ask]) =>
+  ] as const)("A consent check that %s sends nothing and does not stop the client", ([, ask]) =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({
         version,
@@ -102,7 +102,7 @@ describe.each(all)("Client callbacks in %s", (version) => {
     }).pipe(Effect.provide(Consent.layer({ ask })))
   )
 
-  it.effect("Consent that resolves to anything but true denies", () =>
+  it.effect("Consent that resolves to anything but true is a denial", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const error = yield* Effect.flip(client.callToolByName("a"))
@@ -187,7 +187,7 @@ describe.each(versions.filter((version) => version >= "2025-06-18"))("Answer lay
     }).pipe(Effect.provide(answering(call)))
   )
 
-  it.effect("A function that never ends delays no other request, and is interrupted with its question or client", () =>
+  it.effect("A function that never ends delays no other request and can be interrupted", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       let open = 0

@@ -50,7 +50,7 @@ describe.each(all)("Client middleware in %s", (version) => {
     })
   )
 
-  it.effect("Middleware runs in the given order, outer layers first, with its layer's services", () =>
+  it.effect("Middleware runs in the given order, outer layers first", () =>
     Effect.gen(function* () {
       const journal: Array<string> = []
       const note = (name: string): ClientMiddleware.Middleware<Journal> => ({
@@ -92,7 +92,7 @@ describe.each(all)("Client middleware in %s", (version) => {
     })
   )
 
-  it.effect("Middleware can answer, resend and reject with typed errors", () =>
+  it.effect("Middleware can answer and resend a request, or reject it with a typed error", () =>
     Effect.gen(function* () {
       let tries = 0
       const failing: Scripted.Answer = () =>
@@ -117,7 +117,7 @@ describe.each(all)("Client middleware in %s", (version) => {
     })
   )
 
-  it.effect("Waiting middleware is interrupted with its call, which is cancelled if it was sent", () =>
+  it.effect("Interrupting a call interrupts its waiting middleware, and cancels the call if sent", () =>
     Effect.gen(function* () {
       const started = yield* Latch.make()
       const ends: Array<string> = []
@@ -149,7 +149,7 @@ describe.each(all)("Client middleware in %s", (version) => {
     })
   )
 
-  it.effect("Middleware cannot make the client retry a possibly processed request on another connection", () =>
+  it.effect("Middleware cannot make the client repeat a request that may have run", () =>
     Effect.gen(function* () {
       const retrying: ClientMiddleware.Middleware = {
         request: ({ method }, next) => (method === "tools/call" ? Effect.retry(next(), { times: 1 }) : next())

@@ -71,7 +71,7 @@ it.effect("A client without tasks does not declare them", () =>
   })
 )
 
-describe.each(versions)("Clients that offered the newest revision to a %s server", (version) => {
+describe.each(versions)("Clients that offer the newest revision to a %s server", (version) => {
   const answers = {
     "completion/complete": () => ({ completion: { values: [] } }),
     "tools/list": () => ({ tools: [] })

@@ -23,7 +23,7 @@ const connecting = (server: Scripted.Scripted, options?: McpClient.Options) =>
 
 describe("Servers of 2026-07-28", () => {
   it.effect(
-    "A stateless server is found by a probe and needs no handshake",
+    "A stateless server is detected by a probe and gets no handshake",
     () =>
       Effect.gen(function* () {
         const clientInfo = { name: "tester", version: "2.0.0" }
@@ -46,7 +46,7 @@ describe("Servers of 2026-07-28", () => {
     verifies("stdio.compatibility.probes", "stdio.compatibility.probes-modern")
   )
 
-  it.effect("A stateless server can omit its name and version when answering the probe", () =>
+  it.effect("A stateless server can omit its name and version in its probe answer", () =>
     Effect.gen(function* () {
       const { _meta: _, ...anonymous } = Modern.discovered() as { readonly _meta?: unknown }
       const { client } = yield* Modern.connected({ answers: { "server/discover": () => anonymous } })
@@ -66,7 +66,7 @@ describe("Servers of 2026-07-28", () => {
     })
   )
 
-  it.effect("A slow server gets both probe and handshake, and its probe answer wins", () =>
+  it.effect("A slow server gets the probe and the handshake, and its probe answer wins", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       const server = yield* Modern.make({
@@ -86,7 +86,7 @@ describe("Servers of 2026-07-28", () => {
     })
   )
 
-  it.effect("If a slow dual-era server answers the handshake first, the probe still wins", () =>
+  it.effect("The probe wins even if a slow dual-era server answers the handshake first", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.as(Effect.sleep("3100 millis"), Modern.discovered()))
       const fiber = yield* connecting(server)
@@ -98,7 +98,7 @@ describe("Servers of 2026-07-28", () => {
     })
   )
 
-  it.effect("A server that answers only the handshake does not hold the client up for long", () =>
+  it.effect("A server that answers only the handshake is not delayed for long", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.never)
       const fiber = yield* connecting(server)
@@ -182,7 +182,7 @@ describe("Servers of 2026-07-28", () => {
   )
 
   it.effect(
-    "A stateless client answers no server request, not even a ping before the probe answer",
+    "A stateless client answers no server request, not even an early ping",
     () =>
       Effect.gen(function* () {
         const server = yield* legacy((_, { peer }) =>

@@ -17,7 +17,7 @@ const without = (params: JsonRpc.Params | undefined) => {
 
 describe("2026-07-28 requests answered with questions", () => {
   it.effect(
-    "A request is resent with all answers, from the services that answer any server",
+    "A request is resent with the answers of the same services as in a session",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected(
@@ -64,7 +64,7 @@ describe("2026-07-28 requests answered with questions", () => {
     }).pipe(Effect.provide(host))
   )
 
-  it.effect("Questions in a round are answered concurrently", () =>
+  it.effect("Questions of one round are answered concurrently", () =>
     Effect.gen(function* () {
       const met = yield* Deferred.make<void>()
       const waiting = Elicitation.layer({
@@ -112,7 +112,7 @@ describe("2026-07-28 requests answered with questions", () => {
   )
 
   it.effect(
-    "No state is sent if the round had none, not even an earlier one",
+    "A request whose round has no state is resent without state",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected(
@@ -132,7 +132,7 @@ describe("2026-07-28 requests answered with questions", () => {
   )
 
   it.effect(
-    "Answers and state are sent with no other request",
+    "Answers and state are sent only with their own request",
     () =>
       Effect.gen(function* () {
         const asked = yield* Deferred.make<void>()
@@ -196,7 +196,7 @@ describe("2026-07-28 requests answered with questions", () => {
   )
 })
 
-it.effect("Progress in 2026-07-28 only increases, even though each round starts over", () =>
+it.effect("Progress in 2026-07-28 never decreases, even though each round starts over", () =>
   Effect.gen(function* () {
     let round = 0
     const { client, server } = yield* Modern.connected({

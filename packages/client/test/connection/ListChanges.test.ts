@@ -10,7 +10,7 @@ import { following } from "../support/watching.ts"
 describe("List changes over 2026-07-28", () => {
   const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
 
-  it.effect("The first change stream to run opens a single subscription", () =>
+  it.effect("The first change stream opens a single subscription for all streams", () =>
     Effect.gen(function* () {
       const { client, next, opened, server } = yield* Modern.listening()
       yield* quiesce

@@ -10,7 +10,7 @@ import * as Modern from "../support/modern.ts"
 import { endOf, following, updated } from "../support/watching.ts"
 
 describe("Watches over 2026-07-28", () => {
-  it.effect("A watch is a subscription for as long as it has watchers, and then cancelled", () =>
+  it.effect("A watch holds a subscription while it has watchers", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
       const watch = yield* following(client.watchResource("file:///a"))
@@ -82,7 +82,7 @@ describe("Watches over 2026-07-28", () => {
   )
 
   it.effect(
-    "Subscription ids are compared exactly, so that no similar id matches",
+    "Subscription ids are compared exactly, including their type",
     () =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ granting: false })
@@ -201,7 +201,7 @@ describe("Watches over 2026-07-28", () => {
     ["with both, the cancellation first", ({ end, id }, cancel) => (cancel(id), end())]
   ]
   it.effect.each(ends)(
-    "Without reconnection, a watch ends with Closed when the server ends it %s",
+    "Without reconnection, a watch fails with Closed when the server ends it %s",
     ([, end]) =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ reconnect: false })
@@ -258,7 +258,7 @@ describe("Watches over 2026-07-28", () => {
     })
   )
 
-  it.effect("A watcher that leaves before the acknowledgement cancels its subscription", () =>
+  it.effect("Leaving a watch before the acknowledgement cancels its subscription", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watchResource("a:b"))

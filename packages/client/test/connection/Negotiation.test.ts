@@ -26,7 +26,7 @@ describe("Default client revisions", () => {
 
 describe.each(versions)("Handshake with a %s server", (version) => {
   it.effect(
-    "A client offers the newest revision with its name and version, and accepts the server's choice",
+    "A client offers the newest revision and accepts the server's choice",
     () =>
       Effect.gen(function* () {
         const clientInfo = { name: "tester", version: "2.0.0" }
@@ -53,7 +53,7 @@ describe.each(versions)("Handshake with a %s server", (version) => {
   )
 
   it.effect(
-    "initialized is sent after the answer, and nothing before it",
+    "The initialized notification is the first message after the handshake answer",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({ version })

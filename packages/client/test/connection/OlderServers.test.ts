@@ -62,8 +62,8 @@ describe("Legacy-era servers", () => {
     verifies("stdio.compatibility.any-error", "versioning.era.remembered")
   )
 
-  it.effect.each(answers.filter(([name]) => !name.includes("versions of its own")))(
-    "A 2026-07-28-only client clearly rejects a legacy server that %s",
+  it.effect.each(answers.filter(([name]) => !name.includes("has its own versions")))(
+    "A 2026-07-28-only client reports a legacy server that %s",
     ([, answer]) =>
       Effect.gen(function* () {
         const server = yield* legacy(answer)
@@ -73,7 +73,7 @@ describe("Legacy-era servers", () => {
       })
   )
 
-  it.effect("A silent legacy server gets the handshake after a while, and the probe is cancelled", () =>
+  it.effect("A silent legacy server gets the handshake after a delay, and the probe is cancelled", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.never)
       const connected = yield* Deferred.make<McpClient.McpClient["Service"]>()
@@ -108,7 +108,7 @@ describe("Legacy-era servers", () => {
     })
   )
 
-  it.effect("A legacy server that rejects the probe late keeps the running handshake", () =>
+  it.effect("A late rejection of the probe does not affect the running handshake", () =>
     Effect.gen(function* () {
       const server = yield* legacy(
         () => Effect.andThen(Effect.sleep("4 seconds"), Effect.fail(McpError.methodNotFound("x"))),
@@ -148,7 +148,7 @@ describe("Legacy-era servers", () => {
     })
   )
 
-  it.effect("A server that never answers is abandoned, with nothing left open", () =>
+  it.effect("A client gives up on a server that never answers and leaves nothing open", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.never, { answers: { initialize: () => Effect.never } })
       const fiber = yield* Effect.forkChild(Effect.flip(Effect.scoped(McpClient.connect(server.transport))))

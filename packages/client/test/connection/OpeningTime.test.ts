@@ -20,7 +20,7 @@ const allowed: ReadonlyArray<readonly [name: string, revisions: ReadonlyArray<Re
 
 describe.each(allowed)("%s clients of a silent server", (_, revisions, method) => {
   for (const timeout of ["1 second", "4 seconds", "20 seconds"] as const) {
-    it.effect(`A client gives up on a silent server after ${timeout} in total and reports a clear error`, () =>
+    it.effect(`A client gives up on a silent server after ${timeout} in total with a clear error`, () =>
       Effect.gen(function* () {
         const [transport] = yield* Memory.pair()
         const connecting = yield* Effect.forkChild(
@@ -122,24 +122,22 @@ describe("Programs that are not MCP servers", () => {
     )
   )
 
-  it.live(
-    "The error for a program that exits immediately includes its command line, exit code and last stderr output",
-    () =>
-      withProcesses(
-        Effect.gen(function* () {
-          const { message } = yield* Effect.flip(
-            Effect.scoped(start(script("console.error('no such file'); process.exit(3)")))
-          )
-          assert.strictEqual(
-            message,
-            `${process.execPath} -e console.error('no such file'); process.exit(3) exited with code 3; ` +
-              "the end of its stderr:\nno such file"
-          )
-        })
-      )
+  it.live("The error for a program that exits includes command, exit code and stderr", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const { message } = yield* Effect.flip(
+          Effect.scoped(start(script("console.error('no such file'); process.exit(3)")))
+        )
+        assert.strictEqual(
+          message,
+          `${process.execPath} -e console.error('no such file'); process.exit(3) exited with code 3; ` +
+            "the end of its stderr:\nno such file"
+        )
+      })
+    )
   )
 
-  it.live("The error for a program that floods stderr quotes a limited tail without terminal control characters", () =>
+  it.live("The error for a program that floods stderr quotes a limited, sanitized tail", () =>
     withProcesses(
       Effect.gen(function* () {
         const flood =

@@ -138,7 +138,7 @@ describe("Requests in 2026-07-28", () => {
     })
   )
 
-  it.effect("A request relayed by a gateway declares the gateway, not its caller", () =>
+  it.effect("A request relayed by a gateway declares the gateway's capabilities, not the caller's", () =>
     Effect.gen(function* () {
       const caller = yield* Declaration.entries("2026-07-28", {
         clientInfo: { name: "caller", version: "1.0.0" },
@@ -188,7 +188,7 @@ describe("Requests in 2026-07-28", () => {
     })
   )
 
-  it.effect("A request is not sent if the server did not declare the feature or the revision lacks it", () =>
+  it.effect("A request for an undeclared or unsupported feature is not sent", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({ capabilities: {} })
       const missing = [
@@ -225,7 +225,7 @@ describe("Requests in 2026-07-28", () => {
     })
   )
 
-  it.effect("A stateless connection is kept alive by discovery and closed if nothing is answered", () =>
+  it.effect("A stateless connection is kept alive by discovery and closed without an answer", () =>
     Effect.gen(function* () {
       let alive = true
       const { client, server } = yield* Modern.connected(

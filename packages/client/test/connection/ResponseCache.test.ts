@@ -28,7 +28,7 @@ const reading = (answer: Scripted.Answer, options?: McpClient.Options) =>
 
 describe("The response cache in 2026-07-28", () => {
   it.effect.each(["private", "public"])(
-    "A cached answer is fresh for its time to live and then refetched on demand: %s",
+    "A cached answer is used for its time to live, then fetched again: %s",
     (scope) =>
       Effect.gen(function* () {
         const { asked, client } = yield* reading(read(1000, scope))
@@ -256,7 +256,7 @@ describe("Response cache invalidation in 2026-07-28", () => {
   )
 
   it.effect(
-    "A rejected cursor invalidates the earlier pages, which belong to another list",
+    "A rejected cursor invalidates the list's earlier pages",
     () =>
       Effect.gen(function* () {
         let cursors = 0

@@ -63,7 +63,7 @@ describe("Results in 2026-07-28", () => {
   )
 
   it.effect.each([-32000, -32001, -32010, -32019])(
-    "A legacy-range error has no special meaning: %i",
+    "A legacy-range error is an ordinary error: %i",
     (code) =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected({
@@ -98,7 +98,7 @@ describe("Results in 2026-07-28", () => {
 
 describe("2026-07-28 servers", () => {
   it.effect(
-    "A server request that the stateless era forbids gets no answer, not even a ping",
+    "A server request in the stateless era gets no answer, not even a ping",
     () =>
       Effect.gen(function* () {
         const dropped: Array<string> = []

@@ -38,7 +38,7 @@ describe.each(Connected.all)("A list with malformed items in %s", (version) => {
     })
   )
 
-  it.effect("Is an invalid result if no item is left", () =>
+  it.effect("Is an invalid result if every item is malformed", () =>
     Effect.gen(function* () {
       const { client } = yield* Connected.connected(listed(version, [wrong]))
       const error = yield* Effect.flip(Connected.collect(client.listTools))

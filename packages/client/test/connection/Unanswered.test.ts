@@ -84,7 +84,7 @@ describe("2026-07-28 questions that must not be asked", () => {
 })
 
 describe("Unanswered questions in 2026-07-28", () => {
-  it.effect("A question rejected by the model's user fails the request and stops the other questions", () =>
+  it.effect("A user who rejects a question fails the request and stops the other questions", () =>
     Effect.gen(function* () {
       const stopped = yield* Deferred.make<void>()
       const never = Elicitation.layer({
@@ -123,7 +123,7 @@ describe("Unanswered questions in 2026-07-28", () => {
     return { ...connected, asked, stopped }
   })
 
-  it.effect("A question ends when its caller leaves, without sending anything", () =>
+  it.effect("A question ends without an answer when its caller leaves", () =>
     Effect.gen(function* () {
       const { asked, client, server, stopped } = yield* patient
       const call = yield* Effect.forkChild(client.callToolByName("t"), { startImmediately: true })
@@ -150,7 +150,7 @@ describe("Unanswered questions in 2026-07-28", () => {
     })
   )
 
-  it.effect("A retry after a round is cancelled like any request", () =>
+  it.effect("A retry after a round can be cancelled like any request", () =>
     Effect.gen(function* () {
       const reached = yield* Deferred.make<void>()
       const { client, server } = yield* Modern.connected({

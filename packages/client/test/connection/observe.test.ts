@@ -45,7 +45,7 @@ describe("Multiple client observers", () => {
     })
   )
 
-  it.effect("Every observer is called when a connection ends, even if another throws as it opens", () =>
+  it.effect("Every observer is called when a connection ends, even if another one threw", () =>
     Effect.gen(function* () {
       const noted: Array<string> = []
       const failing: ClientObserver.ClientObserver = {

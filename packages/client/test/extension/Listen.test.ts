@@ -23,7 +23,7 @@ const listening = (granting = true) =>
   })
 
 describe("Extension subscriptions", () => {
-  it.effect("An extension subscription emits its grant and then only its own notifications", () =>
+  it.effect("An extension subscription emits its grant, then only its own notifications", () =>
     Effect.gen(function* () {
       const { listen, next, server } = yield* listening()
       const first = yield* listen([1, 2])
@@ -64,7 +64,7 @@ describe("Extension subscriptions", () => {
     })
   )
 
-  it.effect("An extension subscription is cancelled once, with its stream", () =>
+  it.effect("Ending the stream cancels an extension subscription once", () =>
     Effect.gen(function* () {
       const { listen, next, server } = yield* listening()
       const events = yield* listen([1])
@@ -80,23 +80,21 @@ describe("Extension subscriptions", () => {
     })
   )
 
-  it.effect(
-    "An extension subscription fails with CapabilityMissing and is cancelled if the server grants another",
-    () =>
-      Effect.gen(function* () {
-        for (const granted of [{}, { toolsListChanged: true }, JSON.parse(`{"__proto__":{"${key}":[1]}}`)]) {
-          const { listen, next, server } = yield* listening(false)
-          const events = yield* listen([1])
-          const { acknowledge } = yield* next
-          acknowledge(granted)
-          assert.deepInclude(yield* endOf(events), { _tag: "CapabilityMissing", capability: key })
-          yield* cancellation(server)
-          assert.strictEqual(yield* events.waiting, 0)
-        }
-      })
+  it.effect("An extension subscription fails with CapabilityMissing if the server grants a different one", () =>
+    Effect.gen(function* () {
+      for (const granted of [{}, { toolsListChanged: true }, JSON.parse(`{"__proto__":{"${key}":[1]}}`)]) {
+        const { listen, next, server } = yield* listening(false)
+        const events = yield* listen([1])
+        const { acknowledge } = yield* next
+        acknowledge(granted)
+        assert.deepInclude(yield* endOf(events), { _tag: "CapabilityMissing", capability: key })
+        yield* cancellation(server)
+        assert.strictEqual(yield* events.waiting, 0)
+      }
+    })
   )
 
-  it.effect("An extension subscription fails with InvalidResult if its grant has the wrong shape", () =>
+  it.effect("An extension subscription fails with InvalidResult if its grant is malformed", () =>
     Effect.gen(function* () {
       const { listen, next } = yield* listening(false)
       const events = yield* listen([1])
@@ -106,7 +104,7 @@ describe("Extension subscriptions", () => {
     })
   )
 
-  it.effect("An extension subscription is reopened on the next connection and reports it", () =>
+  it.effect("An extension subscription is reopened on the next connection and emits the new grant", () =>
     Effect.gen(function* () {
       const granted = yield* Modern.subscriptions(true)
       const { client, server } = yield* recovering({
@@ -161,7 +159,7 @@ describe.each(versions)("Extension subscriptions in %s", (version) => {
   )
 })
 
-it.effect.each(all)("An extension subscription that one side did not declare in %s fails", (version) =>
+it.effect.each(all)("An extension subscription fails in %s unless both sides declared it", (version) =>
   Effect.gen(function* () {
     const { client } = yield* noted({ version })
     const undeclared = yield* declared({ version, capabilities: {} })

@@ -18,7 +18,7 @@ const tell = (peer: Peer.Peer, ids: Iterable<unknown>): void => {
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
 
 describe.each(all)("Extension notifications in %s", (version) => {
-  it.effect("Extension notifications are handled one at a time, in order, outside the reader", () =>
+  it.effect("Extension notifications are handled one at a time, in order", () =>
     Effect.gen(function* () {
       const handled: Array<string> = []
       const gate = yield* Deferred.make<void>()
@@ -45,7 +45,7 @@ describe.each(all)("Extension notifications in %s", (version) => {
     })
   )
 
-  it.effect("An extension notification reaches every stream and its handler, but not under another method", () =>
+  it.effect("An extension notification reaches every stream and handler of its method only", () =>
     Effect.gen(function* () {
       const handled: Array<number> = []
       const layer = ClientExtension.layer(Notes, {
@@ -106,7 +106,7 @@ describe.each(all)("Extension notifications in %s", (version) => {
     })
   )
 
-  it.effect("A notification that is malformed or crashes its handler is reported and skipped", () =>
+  it.effect("A malformed notification or one that crashes its handler is reported and skipped", () =>
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const handled: Array<number> = []
@@ -192,7 +192,7 @@ describe.each(all)("Extension notifications in %s", (version) => {
     })
   )
 
-  it.effect("A client notification is sent, including its declaration if there is no session", () =>
+  it.effect("A client notification includes the extension's declaration if there is no session", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({ version })
       yield* client.notify(seen, { id: 7 })
@@ -215,7 +215,7 @@ describe.each(all)("Extension notifications in %s", (version) => {
     })
   )
 
-  it.effect("A client notification waits while the transport is full and is sent on the next connection", () =>
+  it.effect("A client notification waits while the transport is full or reconnects", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -286,7 +286,7 @@ describe.each(all)("Undescribed methods in %s", (version) => {
   )
 })
 
-it.effect("Questions in an undescribed result are answered, or returned if the caller wants them", () =>
+it.effect("Questions in an undescribed result are answered, or returned on request", () =>
   Effect.gen(function* () {
     const { version } = Modern
     const asking = { resultType: "input_required", requestState: "s" }
@@ -299,7 +299,7 @@ it.effect("Questions in an undescribed result are answered, or returned if the c
   })
 )
 
-it.effect("Notifications of two extensions do not wait for each other's handlers", () =>
+it.effect("A slow notification handler does not delay another extension's notifications", () =>
   Effect.gen(function* () {
     const version = "2025-11-25"
     const Other = Extension.make("com.example/other", {

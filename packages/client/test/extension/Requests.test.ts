@@ -36,7 +36,7 @@ describe.each(all)("Extension requests in %s", (version) => {
   )
 
   it.effect(
-    "An extension is declared with its settings, alongside other extensions and the options' declarations",
+    "An extension is declared with its settings, in addition to other declarations",
     () =>
       Effect.gen(function* () {
         const plain = { "com.example/plain": { a: 1 } }
@@ -97,7 +97,7 @@ describe.each(all)("Extension requests in %s", (version) => {
     })
   )
 
-  it.effect("An extension request fails with its declared failure, or with any other error unchanged", () =>
+  it.effect("An extension request fails with its declared failure or the server's error", () =>
     Effect.gen(function* () {
       const errorOf = (code: number, data?: unknown) =>
         Effect.flatMap(declared({ version, answers: failing(code, data) }), ({ client }) =>
@@ -125,7 +125,7 @@ describe.each(all)("Extension requests in %s", (version) => {
     })
   )
 
-  it.effect("An extension request reports progress, and requests it if it may be long-running", () =>
+  it.effect("An extension request reports progress on request, or if it may be long-running", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({
         version,
@@ -169,7 +169,7 @@ describe.each(all)("Extension requests in %s", (version) => {
     })
   )
 
-  it.effect("A read-only extension request is retried on another connection, and others fail with Closed", () =>
+  it.effect("Only a read-only extension request is retried on another connection", () =>
     Effect.gen(function* () {
       const hanging = { [find]: () => Effect.never, [Write.method]: () => Effect.never }
       const answers = { ...found, [Write.method]: () => result({}) }
@@ -217,7 +217,7 @@ describe.each(all)("Extension requests in %s", (version) => {
     })
   )
 
-  it.effect("Extensions are not found on the prototype: a server declaring __proto__ declares no extension", () =>
+  it.effect("A server that declares __proto__ declares no extension", () =>
     Effect.gen(function* () {
       const capabilities = JSON.parse(`{"${member}":{"__proto__":{"com.example/notes":{"shelf":"x"}}}}`)
       const { client } = yield* declared({ version, capabilities })
@@ -253,7 +253,7 @@ describe("Extension requests in 2026-07-28", () => {
   )
 
   it.effect(
-    "An extension result with an undeclared type is invalid, and one without a type is complete",
+    "An extension result may omit its type, but not have an undeclared one",
     () =>
       Effect.gen(function* () {
         let type: unknown = "task"

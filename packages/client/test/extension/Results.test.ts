@@ -69,7 +69,7 @@ const jobs = (version: Version, script: Scripted.Script["answers"] = {}) => {
 describe.each(all)("Custom result types in %s", (version) => {
   const expected = version >= "2025-06-18" ? { sum: 3 } : undefined
 
-  it.effect("A custom result is resolved by its extension to the final result, which is decoded as usual", () =>
+  it.effect("A custom result is resolved by its extension to the final result", () =>
     Effect.gen(function* () {
       const { client, server } = yield* noted(jobs(version))
       const events: Array<number> = []
@@ -86,7 +86,7 @@ describe.each(all)("Custom result types in %s", (version) => {
     }).pipe(Effect.provide(handled()))
   )
 
-  it.effect("A custom result is resolved for an extension request, but not for an undescribed method", () =>
+  it.effect("A custom result resolves an extension request, but no undescribed method", () =>
     Effect.gen(function* () {
       const { client } = yield* noted(
         jobs(version, {
@@ -100,7 +100,7 @@ describe.each(all)("Custom result types in %s", (version) => {
   )
 
   it.effect(
-    "A custom result is invalid unless the client has the extension and the server declared it",
+    "A custom result is invalid unless both sides declared the extension",
     () =>
       Effect.gen(function* () {
         const errorOf = (layer: Layer.Layer<never>, capabilities?: object) =>
@@ -116,7 +116,7 @@ describe.each(all)("Custom result types in %s", (version) => {
     verifies("json-rpc.result.type-set")
   )
 
-  it.effect("A custom result that resolves to another type or an invalid result is invalid", () =>
+  it.effect("A custom result that does not resolve to a valid result is invalid", () =>
     Effect.gen(function* () {
       for (const final of [job(version), { content: 1 }, undefined, []]) {
         const { client } = yield* Effect.provide(noted(jobs(version)), handled({ follow: () => Effect.succeed(final) }))
@@ -144,7 +144,7 @@ describe.each(all)("Custom result types in %s", (version) => {
     )
   )
 
-  it.effect("Resolving a custom result takes as long as needed and is interrupted with its caller", () =>
+  it.effect("Resolving a custom result has no time limit and is interrupted with its caller", () =>
     Effect.gen(function* () {
       const reached = yield* Deferred.make<void>()
       const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
@@ -167,7 +167,7 @@ describe.each(all)("Custom result types in %s", (version) => {
     })
   )
 
-  it.effect("Resolving a custom result continues on the next connection if the first is lost", () =>
+  it.effect("Resolving a custom result continues on the next connection", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,

@@ -62,7 +62,7 @@ describe.each(all)("Endless lists in %s", (version) => {
       })
     )
 
-    it.effect(`An endless list can be partially read by ${method}, at the cost of those pages`, () =>
+    it.effect(`An endless list can be read in part by ${method}`, () =>
       Effect.gen(function* () {
         const { client, server } = yield* endless(10_500)
         for (const _ of [1, 2, 3]) yield* Stream.runDrain(Stream.take(read(client), 5))
@@ -114,7 +114,7 @@ describe("Cached answers", () => {
     assert.deepStrictEqual(kept(cache, ["a", "b", "c", "d"]), ["b", "c", "d"])
   })
 
-  it("A replaced, stale or invalidated answer takes no room", () => {
+  it("A replaced, stale or invalidated answer frees its room", () => {
     const cache = new ResponseCache(100, 3500)
     for (let round = 0; round < 10; round++) cache.put("resources/read", { uri: "a" }, answer(fat), 0, 0)
     for (const uri of ["b", "c"]) cache.put("resources/read", { uri }, answer(fat), 0, 0)
@@ -127,7 +127,7 @@ describe("Cached answers", () => {
     assert.deepStrictEqual(kept(cache, ["e", "f", "g"]), ["e", "f", "g"])
   })
 
-  it("A cached answer is not evicted for an answer over the limit", () => {
+  it("An answer over the limit evicts no cached answer", () => {
     const cache = new ResponseCache(100, 3500)
     cache.put("resources/read", { uri: "a" }, answer(fat), 0, 0)
     cache.put("resources/read", { uri: "b" }, answer(fat.repeat(10)), 0, 0)
@@ -150,7 +150,7 @@ describe("Known tools", () => {
     )
   })
 
-  it("Evicted tools take no room", () => {
+  it("Evicted tools free their room", () => {
     const tools = catalog()
     for (let round = 0; round < 3; round++) {
       tools.forget()
@@ -161,7 +161,7 @@ describe("Known tools", () => {
 })
 
 describe("Subscriptions that send an update and end immediately", () => {
-  it.effect("A subscription that ends after each update is reopened with growing delays and never abandoned", () =>
+  it.effect("A subscription that ends after each update is reopened with growing delays", () =>
     Effect.gen(function* () {
       const backoff = new Backoff({ delay: 100, attempts: 3 })
       const lasted: Array<boolean> = []

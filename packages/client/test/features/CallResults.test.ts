@@ -53,7 +53,7 @@ describe.each(since("2025-06-18"))("Listed tool results over %s", (version) => {
     verifies("tools.result.structured-validated", "tools.security.result-validated")
   )
 
-  it.effect("A result is not checked if the tool failed or was never listed, or if checking is off", () =>
+  it.effect("A result is not checked if the tool failed, was never listed, or checks are off", () =>
     Effect.gen(function* () {
       const failed = { content: [], isError: true }
       const { client } = yield* calling(() => failed, { version, tools: [{ ...listed, outputSchema }] })
@@ -102,7 +102,7 @@ describe.each(since("2025-06-18"))("Listed tool results over %s", (version) => {
 
 describe.each(since("2024-11-05"))("Any tool's results over %s", (version) => {
   it.effect(
-    "A result with content missing from the revision fails the call and reaches no caller",
+    "A result with content missing from the revision fails the call",
     () =>
       Effect.gen(function* () {
         const wrong = [text(1 as never), "text", [{ type: "film" }], [{ type: "image", data: "AA==" }]]
@@ -119,7 +119,7 @@ describe.each(since("2024-11-05"))("Any tool's results over %s", (version) => {
 const Search = Tool.make("search", { description: "Searches", output: Schema.Array(Schema.String) })
 
 describe.each(since("2024-11-05"))("Output without structured content over %s", (version) => {
-  it.effect("A typed output falls back to JSON text, as sent by servers behind a gateway", () =>
+  it.effect("A typed output is read from JSON text if there is no structured content", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text(`{"reference":"R1"}`) }), { version })
       assert.deepStrictEqual(yield* client.callTool(Book, { guests: 1 }), { reference: "R1" })
@@ -128,7 +128,7 @@ describe.each(since("2024-11-05"))("Output without structured content over %s", 
     })
   )
 
-  it.effect("A typed output found in neither place fails with a clear error", () =>
+  it.effect("A typed output that is in neither place fails with a clear error", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text("R1") }), { version })
       const error = yield* Effect.flip(client.callTool(Book, { guests: 1 }))
@@ -138,7 +138,7 @@ describe.each(since("2024-11-05"))("Output without structured content over %s", 
   )
 })
 
-it.effect("A call with a name instead of a Tool value points to the function that accepts names", () =>
+it.effect("A call with a name instead of a Tool fails and names the right function", () =>
   Effect.gen(function* () {
     const { client } = yield* calling(() => ({ content: [] }))
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript may give

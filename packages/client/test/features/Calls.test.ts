@@ -139,7 +139,7 @@ describe.each(all)("Tool calls over %s", (version) => {
     })
   )
 
-  it.effect("An answer that is not a result is reported", () =>
+  it.effect("A call whose answer is not a result fails", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: "hello" }), { version })
       assert.strictEqual((yield* Effect.flip(client.callToolByName("x")))._tag, "InvalidResult")
@@ -181,7 +181,7 @@ describe.each(all)("Tool calls over %s", (version) => {
     verifies("progress.token.type", "progress.token.unique")
   )
 
-  it.effect("A call as a stream emits progress first and its result last", () =>
+  it.effect("A call as a stream emits progress, then its result", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(
         (_, exchange) => {
@@ -288,7 +288,7 @@ describe.each(all)("Tool calls over %s", (version) => {
 })
 
 describe("Progress callbacks", () => {
-  it("The onProgress type rejects a function returning an Effect, which would not run", () => {
+  it("The onProgress type rejects a function that returns an Effect", () => {
     const events: Array<unknown> = []
     const told: (event: { readonly progress: number }) => void = (event) => events.push(event)
     const plain: ReadonlyArray<McpClient.CallOptions["onProgress"]> = [

@@ -17,7 +17,7 @@ const paged =
 
 describe.each(all)("Lists over %s", (version) => {
   it.effect(
-    "A list fetches its pages automatically, with any kind of cursor",
+    "A list fetches its pages automatically, whatever the cursors",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({
@@ -84,7 +84,7 @@ describe.each(all)("Lists over %s", (version) => {
   )
 
   it.effect(
-    "A list starts over on each run without keeping a cursor",
+    "A list starts at its first page on every run",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({

@@ -45,7 +45,7 @@ describe.each(Revision.all)("suggestions over $version", ({ version }) => {
   const values = (asked: ReadonlyArray<any>) => asked.map(({ argument }) => argument.value)
 
   it.effect(
-    "The server is asked only for the value at which the user pauses",
+    "Suggestions are requested only for the value at which the user pauses",
     () =>
       Effect.gen(function* () {
         const { asked, fiber, pause, shown, type } = yield* opened()

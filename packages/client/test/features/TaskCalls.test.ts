@@ -46,7 +46,7 @@ describe.each(generations)("Calls answered with a task in %s", (version) => {
   )
 
   it.effect(
-    "A task is polled at the server's interval until it ends",
+    "A task is polled at the server's interval until it is done",
     () =>
       Effect.gen(function* () {
         const states = [
@@ -129,7 +129,7 @@ describe.each(generations)("Calls answered with a task in %s", (version) => {
   )
 
   it.effect(
-    "A call reports its request's progress, in a session until its task ends",
+    "A call reports its request's progress, and in a session its task's progress",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* serving({
@@ -172,7 +172,7 @@ describe.each(generations)("Calls answered with a task in %s", (version) => {
   )
 
   it.effect(
-    "Interrupting a call cancels its task with a request",
+    "Interrupting a call sends a cancellation of its task",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* serving({ version, states: [working] })
@@ -194,7 +194,7 @@ describe.each(generations)("Calls answered with a task in %s", (version) => {
     verifies(version === "2025-11-25" ? "tasks.cancel.not-by-notification" : "tasks-extension.cancel.by-request")
   )
 
-  it.effect("An interrupted call ends within five seconds even if the server does not answer the cancellation", () =>
+  it.effect("An interrupted call ends within five seconds, even without an answer to its cancellation", () =>
     Effect.gen(function* () {
       const { client, seen } = yield* serving({
         version,
@@ -272,7 +272,7 @@ describe.each(generations)("Calls answered with a task in %s", (version) => {
     })
   )
 
-  it.effect("A rate-limited task read is retried when the server allows it", () =>
+  it.effect("A rate-limited task read is retried after the server's delay", () =>
     Effect.gen(function* () {
       const tooMany = McpError.limitExceeded("Too many requests", { retryAfterMs: 3000 })
       let reads = 0
@@ -301,7 +301,7 @@ describe.each(generations)("Calls answered with a task in %s", (version) => {
     })
   )
 
-  it.effect("A call fails if its task read exceeds another limit", () =>
+  it.effect("A call fails if reading its task exceeds any other limit", () =>
     Effect.gen(function* () {
       const full = McpError.limitExceeded("The server is full")
       const { client } = yield* serving({ version, answers: { "tasks/get": () => Effect.fail(full) } })

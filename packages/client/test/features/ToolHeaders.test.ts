@@ -58,7 +58,7 @@ const params = ({ headers }: Raw.Hit) =>
 
 describe("Middleware headers", () => {
   test(
-    "Middleware headers are sent with every request, including the handshake, alongside the call's own",
+    "Middleware headers are sent with every request, including the handshake",
     Effect.gen(function* () {
       const tenant = ClientMiddleware.layer({ request: (_, next) => next({ headers: { "x-tenant": "acme" } }) })
       const server = yield* Raw.open
@@ -111,7 +111,7 @@ describe("Argument headers", () => {
   )
 
   test(
-    "An argument header defined by the server's list is sent, fetching the list for unknown tools",
+    "An argument header defined by the server's list is sent",
     Effect.gen(function* () {
       const { client, server } = yield* open()
       const args = { region: "nord", place: { floor: -7, open: false }, other: "x" }
@@ -175,7 +175,7 @@ describe("Argument headers", () => {
     ["contract", (client: McpClient.McpClient["Service"]) => client.callTool(Route, { region: "nord" })]
   ] as const) {
     test(
-      `An argument header rejected in a call by ${by} is looked up and retried once`,
+      `An argument header that a call by ${by} got wrong is looked up and retried once`,
       Effect.gen(function* () {
         const { client, server } = yield* open()
         const listing = yield* fork(Stream.runDrain(client.listTools))
@@ -212,7 +212,7 @@ describe("Argument headers", () => {
   ]
 
   test(
-    "A tool with an invalid argument header is dropped from the list, with the reason in `dropped`",
+    "A tool with an invalid argument header is removed from the list and reported",
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const { client, server } = yield* open({ dropped: (reason) => void dropped.push(reason) })

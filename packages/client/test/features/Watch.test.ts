@@ -39,7 +39,7 @@ describe.each(versions)("Watches over %s", (version) => {
     })
   )
 
-  it.effect("Closing a watch waits for its unsubscribe to be answered", () =>
+  it.effect("Closing a watch waits for the answer to its unsubscribe", () =>
     Effect.gen(function* () {
       const told = yield* Deferred.make<void>()
       const unsubscribed = { "resources/unsubscribe": () => Effect.as(Deferred.await(told), {}) }
@@ -55,7 +55,7 @@ describe.each(versions)("Watches over %s", (version) => {
     })
   )
 
-  it.effect("Closing a watch waits at most a second for its unsubscribe to be answered", () =>
+  it.effect("Closing a watch waits at most a second for the answer", () =>
     Effect.gen(function* () {
       const mute = { "resources/unsubscribe": () => Effect.never }
       const { client } = yield* connected({ version, answers: { ...answers, ...mute } })
@@ -96,7 +96,7 @@ describe.each(versions)("Watches over %s", (version) => {
     })
   )
 
-  it.effect("A watch receives updates of a resource's parts, but not of other resources", () =>
+  it.effect("A watch receives updates of its resource and the resource's parts only", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const folder = yield* watching(client.watchResource("file:///a"))
@@ -151,7 +151,7 @@ describe.each(versions)("Watches over %s", (version) => {
     })
   )
 
-  it.effect("Subscribe and unsubscribe are also available as separate requests", () =>
+  it.effect("Subscribe and unsubscribe are also available as plain requests", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const first = yield* Effect.forkChild(Stream.runHead(client.resourceUpdates), { startImmediately: true })

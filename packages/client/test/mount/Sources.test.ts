@@ -49,7 +49,7 @@ const said = (request: JsonRpc.Request | undefined): Record<string, unknown> =>
   Declaration.without((request?.params?._meta ?? {}) as Record<string, unknown>)
 
 describe.each(all)("%s clients as sources", (version) => {
-  it.effect("A client source lists, calls, reads, gets and completes everything its server offers", () =>
+  it.effect("A client source offers everything its server does", () =>
     Effect.gen(function* () {
       const content = [{ type: "text" as const, text: "hello" }]
       const { run, server } = yield* mounted({

@@ -163,7 +163,7 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, versio
 
 describe("Random loss of the server", () => {
   it.effect.prop(
-    "A client that loses its server at random completes reads, repeats no calls and reopens watches",
+    "A client survives random connection losses: reads complete, no call is repeated, watches reopen",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 25 }), version: Schema.Literals(all) },
     ({ script, version }) => live(script, version),
     { arbitrary: { runs: 150, size: 30 } }

@@ -24,7 +24,7 @@ describe.each(all)("%s clients that lose their connection", (version) => {
     })
   )
 
-  it.effect("A client reconnects to a server that turns away clients when busy", () =>
+  it.effect("A client reconnects to a server that rejects clients while busy", () =>
     Effect.gen(function* () {
       const busy = new TransportError({ reason: "Status", status: 429, message: "Too many" })
       const { client, server, tries } = yield* recovering({ version, script: (n) => (n === 1 ? busy : {}) })
@@ -53,7 +53,7 @@ describe.each(all)("%s clients that lose their connection", (version) => {
     })
   )
 
-  it.effect("Reconnecting continues for other requests if a waiting one is interrupted", () =>
+  it.effect("Interrupting a waiting request does not stop the reconnection for others", () =>
     Effect.gen(function* () {
       const gate = Deferred.makeUnsafe<void>()
       const { client, server, tries } = yield* recovering({
@@ -131,7 +131,7 @@ describe.each(all)("%s clients that lose their connection", (version) => {
     })
   )
 
-  it.effect("Another connection is opened if the new one is lost before it is restored", () =>
+  it.effect("A connection that is lost before it is restored is replaced too", () =>
     Effect.gen(function* () {
       // The methods that restore the handshake and the log level in each era.
       const asked = version === Modern.version ? "server/discover" : "logging/setLevel"
@@ -159,32 +159,30 @@ describe.each(all)("%s clients that lose their connection", (version) => {
     })
   )
 
-  it.effect(
-    "Instructions and capabilities come from the latest server, and an earlier server's tools are forgotten",
-    () =>
-      Effect.gen(function* () {
-        const outputSchema = { type: "object", required: ["sum"], properties: { sum: { type: "number" } } }
-        const { client, server } = yield* recovering({
-          version,
-          script: (n) => ({
-            instructions: `I am ${n}`,
-            capabilities: n === 0 ? { tools: {} } : { tools: {}, prompts: {} },
-            answers: {
-              "tools/list": () => ({ ...empty, tools: [{ name: "x", inputSchema: { type: "object" }, outputSchema }] }),
-              "tools/call": () => tool
-            }
-          })
+  it.effect("Instructions, capabilities and tools come from the latest server only", () =>
+    Effect.gen(function* () {
+      const outputSchema = { type: "object", required: ["sum"], properties: { sum: { type: "number" } } }
+      const { client, server } = yield* recovering({
+        version,
+        script: (n) => ({
+          instructions: `I am ${n}`,
+          capabilities: n === 0 ? { tools: {} } : { tools: {}, prompts: {} },
+          answers: {
+            "tools/list": () => ({ ...empty, tools: [{ name: "x", inputSchema: { type: "object" }, outputSchema }] }),
+            "tools/call": () => tool
+          }
         })
-        yield* collect(client.listTools)
-        assert.strictEqual(client.instructions, "I am 0")
-        assert.isUndefined(client.serverCapabilities.prompts)
-        server(0).cut()
-        yield* quiesce
-        // The earlier list of tools no longer counts.
-        yield* client.callToolByName("x")
-        assert.strictEqual(client.instructions, "I am 1")
-        assert.isDefined(client.serverCapabilities.prompts)
       })
+      yield* collect(client.listTools)
+      assert.strictEqual(client.instructions, "I am 0")
+      assert.isUndefined(client.serverCapabilities.prompts)
+      server(0).cut()
+      yield* quiesce
+      // The earlier list of tools no longer counts.
+      yield* client.callToolByName("x")
+      assert.strictEqual(client.instructions, "I am 1")
+      assert.isDefined(client.serverCapabilities.prompts)
+    })
   )
 
   it.effect("A client is closed only after everything its connection acquired is released", () =>

@@ -26,7 +26,7 @@ const after = (silent: number, answer: object): Scripted.Answer => {
 }
 
 describe.each(all)("Failed %s exchanges", (version) => {
-  it.effect("An exchange is soon retried if the server has not seen it, whatever the request", () =>
+  it.effect("An exchange that the server has not seen is soon retried", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* recovering({
         version,
@@ -135,7 +135,7 @@ describe.each(all)("Failed %s exchanges", (version) => {
     })
   )
 
-  it.effect("Exchanges without a session open a single new session, and everything is resent", () =>
+  it.effect("Exchanges that lost their session open one new session and are resent", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* recovering({
         version,
@@ -153,7 +153,7 @@ describe.each(all)("Failed %s exchanges", (version) => {
     })
   )
 
-  it.effect("An exchange without a session leaves other requests time for their answers", () =>
+  it.effect("An exchange without a session leaves other requests time to be answered", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* recovering({
         version,
@@ -184,7 +184,7 @@ describe.each(all)("Failed %s exchanges", (version) => {
     })
   )
 
-  it.effect("An exchange that appears to have no session opens a single new one, whose answer is final", () =>
+  it.effect("An exchange whose session seems lost is repeated once, and that answer is final", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* recovering({
         version,
@@ -271,7 +271,7 @@ describe("Call rounds with answered questions", () => {
     })
   )
 
-  it.effect("A round fails immediately if the connection is lost meanwhile, without restarting its call", () =>
+  it.effect("A round fails immediately if its connection is lost", () =>
     Effect.gen(function* () {
       const { begun, client, server, tries } = yield* asking(1)
       const call = yield* fork(Effect.flip(client.callToolByName("pay")))

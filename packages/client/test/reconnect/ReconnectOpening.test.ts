@@ -56,7 +56,7 @@ describe("Connections that fail to open", () => {
     )
   }
 
-  it.effect("A failed first connection leaves nothing open while its caller continues", () =>
+  it.effect("A failed first connection leaves nothing open", () =>
     Effect.scoped(
       Effect.gen(function* () {
         let alive = 0

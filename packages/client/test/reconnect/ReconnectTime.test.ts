@@ -18,7 +18,7 @@ const deaf = (transport: Transport, method: string): Transport => {
 }
 
 describe.each(all)("Reconnect timing of %s clients", (version) => {
-  it.effect("A client backs off up to a maximum, then fails waiting requests with the reason and starts over", () =>
+  it.effect("A client backs off up to a maximum, then fails the waiting requests", () =>
     Effect.gen(function* () {
       const times: Array<number> = []
       const { client, server, tries } = yield* recovering({
@@ -52,7 +52,7 @@ describe.each(all)("Reconnect timing of %s clients", (version) => {
     })
   )
 
-  it.effect("A request waits for a connection no longer than its timeout", () =>
+  it.effect("A request waits for a connection at most for its timeout", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,

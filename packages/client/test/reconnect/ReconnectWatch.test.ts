@@ -17,7 +17,7 @@ describe.each(all)("Watches over a lost %s connection", (version) => {
   const tell = (server: Opened, uri = "a:b") => server.peer.notify(updated, { uri })
 
   it.effect(
-    "A watch reconnects, subscribes again, and requests a read for missed updates",
+    "A watch subscribes again on a new connection and asks for a fresh read",
     () =>
       Effect.gen(function* () {
         const { client, opened, server } = yield* watching()
@@ -38,7 +38,7 @@ describe.each(all)("Watches over a lost %s connection", (version) => {
     verifies("subscriptions.stdio.reopened")
   )
 
-  it.effect("A watch unsubscribes on its own connection and needs no other connection afterwards", () =>
+  it.effect("A watch unsubscribes on its own connection without opening another", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* watching()
       const watch = yield* following(client.watchResource("a:b"))
@@ -143,7 +143,7 @@ describe.each(all)("Watches over a lost %s connection", (version) => {
     })
   )
 
-  it.effect("A lost connection sends one event on each list-change stream, and the client listens again", () =>
+  it.effect("After a lost connection, each list-change stream emits one event and listens again", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* watching()
       const tools = yield* following(client.toolChanges)

@@ -115,7 +115,7 @@ describe("2026-07-28 watches ended by the server", () => {
   )
 })
 
-it.effect("Closing a client during a watch ends the watch without resubscribing", () =>
+it.effect("Closing a client ends its watches without resubscribing", () =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     const { client, tries } = yield* recovering({ script: () => ({ answers: subscribes }) }).pipe(Scope.provide(scope))
@@ -129,7 +129,7 @@ it.effect("Closing a client during a watch ends the watch without resubscribing"
   })
 )
 
-it.effect("A single-connection client resubscribes when the server ends the watch, unless the connection is gone", () =>
+it.effect("A single-connection client resubscribes while its connection lasts", () =>
   Effect.gen(function* () {
     const subscriptions = yield* Modern.subscriptions(true)
     const server = yield* Modern.make({ answers: { "subscriptions/listen": subscriptions.answer } })

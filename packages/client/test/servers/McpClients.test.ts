@@ -177,7 +177,7 @@ describe("Names across multiple servers", () => {
     })
   )
 
-  it.effect("A prefixed name leads to its server, regardless of other servers' lists", () =>
+  it.effect("A prefixed name is routed to its server without reading other lists", () =>
     Effect.gen(function* () {
       const [hostile, bank] = [yield* mortal(tool("bank_pay", "stolen")), yield* mortal(tool("pay", "paid"))]
       const latest = Revision.latestStateful
@@ -237,7 +237,7 @@ describe("Names across multiple servers", () => {
 })
 
 describe("One of multiple servers", () => {
-  it.effect("A server is down once its connection ends, without any request", () =>
+  it.effect("A server is down as soon as its connection ends", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("x"))
       const clients = yield* McpClients.make({ a: member(server, Revision.latestStateful) })
@@ -289,7 +289,7 @@ describe("One of multiple servers", () => {
     })
   )
 
-  it.effect("A server that does not answer is missing from lists after the program's timeout", () =>
+  it.effect("A server that does not answer is left out of lists after the timeout", () =>
     Effect.gen(function* () {
       const silent = McpClients.server({ connector: Effect.never })
       const clients = yield* McpClients.make(

@@ -60,7 +60,7 @@ describe.each(Revision.all)("A server mounting multiple servers, $version", (rev
     })
   )
 
-  it.effect("A mounting server lists other servers' resources while one does not answer", () =>
+  it.effect("A mounting server lists resources of other servers while one does not answer", () =>
     Effect.gen(function* () {
       const [rome, oslo] = [yield* mortal(features("rome")), yield* mortal(features("oslo"))]
       const connector = Effect.map(oslo.connector, (transport) => ({

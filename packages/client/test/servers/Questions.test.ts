@@ -53,7 +53,7 @@ describe.each(Revision.all)("Questions from multiple servers, $version", (revisi
     return yield* McpClients.make({ a: member(a, revision, user("own")), b: member(b, revision) })
   }).pipe(Effect.provide(user("shared")))
 
-  it.effect("A question reaches its server's roots and model, or falls back to the program's", () =>
+  it.effect("A question is answered from its server's roots and model, or the program's", () =>
     Effect.gen(function* () {
       const { callToolByName } = yield* clients
       assert.strictEqual(textOf(yield* callToolByName("a_look")), "file:///own/a")
@@ -64,7 +64,7 @@ describe.each(Revision.all)("Questions from multiple servers, $version", (revisi
   )
 
   it.effect(
-    "A question reaches the user with its server's configured name, even while another asks",
+    "A question shows the user its server's configured name, even among others",
     () =>
       Effect.gen(function* () {
         const { callToolByName } = yield* clients
@@ -76,7 +76,7 @@ describe.each(Revision.all)("Questions from multiple servers, $version", (revisi
     needs(revision.rules.elicitation.form, "the revision has no elicitation")
   )
 
-  it.effect("A consent check that sees the server's name can allow a question or call", () =>
+  it.effect("A consent check can decide by the server's name", () =>
     Effect.gen(function* () {
       const [a, b] = [yield* mortal(asking), yield* mortal(asking)]
       const seen: Array<string | undefined> = []
@@ -95,7 +95,7 @@ describe.each(Revision.all)("Questions from multiple servers, $version", (revisi
     })
   )
 
-  it.effect("A question passes through a mounting server to its own caller", () =>
+  it.effect("A question passes through a mounting server to the original caller", () =>
     Effect.gen(function* () {
       const features = Layer.effectDiscard(Effect.flatMap(clients, ({ mount }) => mount))
       const caller = yield* Effect.provide(McpTest.connect(features, revision), user("caller"), { local: true })

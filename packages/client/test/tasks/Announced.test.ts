@@ -25,7 +25,7 @@ describe("Announced tasks in 2026-07-28", () => {
     return { ...all, call, subscription: yield* next }
   })
 
-  it.effect("An announced task ends without a read, along with its subscription", () =>
+  it.effect("An announced task ends without a read and closes its subscription", () =>
     Effect.gen(function* () {
       const { call, seen, server, subscription } = yield* subscribed()
       assert.deepStrictEqual(subscription.filter, { taskIds: ["t1"] })
@@ -42,7 +42,7 @@ describe("Announced tasks in 2026-07-28", () => {
     })
   )
 
-  it.effect("An announced task is read once more after its interval, then once a minute", () =>
+  it.effect("An announced task is read after its interval, then once a minute", () =>
     Effect.gen(function* () {
       const { seen } = yield* subscribed()
       const reads = Effect.fnUntraced(function* (millis: number) {
@@ -93,7 +93,7 @@ describe("Announced tasks in 2025-11-25", () => {
   const version = "2025-11-25"
 
   it.effect(
-    "A session task is polled even if announced, and ends when its end is announced",
+    "A session task is polled, and its announced end ends the polling",
     () =>
       Effect.gen(function* () {
         const { client, seen, server } = yield* serving({ version, states: [working] })

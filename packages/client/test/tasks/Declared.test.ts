@@ -18,7 +18,7 @@ describe("Calls to a 2025-11-25 server", () => {
   const version = "2025-11-25"
 
   it.effect(
-    "A call requests a task if the tool's list entry or value requires one",
+    "A call requests a task if the tool requires one",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* serving({ version })
@@ -36,7 +36,7 @@ describe("Calls to a 2025-11-25 server", () => {
   )
 
   it.effect(
-    "A call requests no task if it is optional, forbidden or unspecified for the tool",
+    "A call requests no task if the tool does not require one",
     () =>
       Effect.gen(function* () {
         for (const support of ["optional", "forbidden", null] as const) {
@@ -49,7 +49,7 @@ describe("Calls to a 2025-11-25 server", () => {
   )
 
   it.effect(
-    "A call requests no task if the server did not declare task calls or the client disables them",
+    "A call requests no task if either side does not support tasks",
     () =>
       Effect.gen(function* () {
         for (const capabilities of [
@@ -92,7 +92,7 @@ describe("2026-07-28 clients", () => {
   const version = Modern.version
 
   it.effect(
-    "A client declares the tasks extension in each request and accepts either answer",
+    "A client declares the tasks extension in each request and accepts both kinds of answers",
     () =>
       Effect.gen(function* () {
         let calls = 0
@@ -113,7 +113,7 @@ describe("2026-07-28 clients", () => {
   )
 
   it.effect(
-    "A client rejects tasks for other requests, without the server's declaration, or if disabled",
+    "A client rejects a task that the request, the server or its options rule out",
     () =>
       Effect.gen(function* () {
         const task = () => created(version)

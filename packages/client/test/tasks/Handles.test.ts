@@ -67,7 +67,7 @@ describe.each(generations)("Background calls in %s", (version) => {
     version === "2025-11-25" ? verifies("tasks.audit.requestor", "tasks.audit.ids-tracked") : {}
   )
 
-  it.effect("A background call without a task has a result but no id, and fails immediately if rejected", () =>
+  it.effect("A background call that becomes no task has a result but no id", () =>
     Effect.gen(function* () {
       const inline = yield* serving({ version, answers: { "tools/call": () => answer(version, sum) } })
       const call = yield* inline.client.start(Add, { a: 1 })
@@ -112,7 +112,7 @@ describe.each(generations)("Background calls in %s", (version) => {
     version === "2025-11-25" ? verifies("tasks.cancel.not-retained") : {}
   )
 
-  it.effect("An unfollowed background call is left to the server, without answering or polling", () =>
+  it.effect("A background call that nobody follows is left to the server", () =>
     Effect.gen(function* () {
       const { client, server } = yield* serving({ version, states: [["input_required"]] })
       const call = yield* client.start(Add, { a: 1 }, { follow: false })
@@ -148,7 +148,7 @@ describe.each(generations)("Background calls in %s", (version) => {
   )
 
   it.effect(
-    "Interrupting a background call before its answer cancels the request or the task",
+    "Interrupting a background call before its answer cancels the request or task",
     () =>
       Effect.gen(function* () {
         const open = yield* Deferred.make<void>()
@@ -224,7 +224,7 @@ describe.each(generations)("Background calls in %s", (version) => {
     })
   )
 
-  it.effect("A background call can be found again by its id, even by another client", () =>
+  it.effect("A background call can be resumed by its id, even from another client", () =>
     Effect.gen(function* () {
       const { client, server } = yield* serving({ version, states: [working, completed] })
       const found = yield* client.task(Add, "t1")
@@ -273,7 +273,7 @@ describe.each(generations)("Background calls in %s", (version) => {
 describe("Background calls in 2025-11-25", () => {
   const version = "2025-11-25"
 
-  it.effect("A background call requests a task with a time to live only if the tool allows tasks", () =>
+  it.effect("A background call requests a task only if the tool allows tasks", () =>
     Effect.gen(function* () {
       for (const [support, task] of [
         ["optional", { ttl: 60_000 }],

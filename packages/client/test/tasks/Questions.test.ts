@@ -38,7 +38,7 @@ describe("2026-07-28 tasks that ask", () => {
   const version = Modern.version
 
   it.effect(
-    "A task that asks receives each answer once, in its own update, and is followed to its end",
+    "A task that asks receives each answer once, in a separate update",
     () => {
       const asked: Array<string> = []
       return Effect.gen(function* () {
@@ -60,7 +60,7 @@ describe("2026-07-28 tasks that ask", () => {
     )
   )
 
-  it.effect("At most sixteen of a task's questions are answered at once, and no withdrawn ones", () => {
+  it.effect("At most sixteen of a task's questions are answered at once", () => {
     const asked: Array<string> = []
     const one = Deferred.makeUnsafe<void>()
     const names = Array.from({ length: 40 }, (_, n) => `q${n}`)
@@ -81,7 +81,7 @@ describe("2026-07-28 tasks that ask", () => {
     }).pipe(user(asked, Deferred.await(one)))
   })
 
-  it.effect("A task receives an answer even if a delayed, older state lacks its question", () => {
+  it.effect("A delayed, older task state does not discard an answer", () => {
     const asked: Array<string> = []
     const one = Deferred.makeUnsafe<void>()
     const names = Array.from({ length: 20 }, (_, n) => `q${n}`)
@@ -104,7 +104,7 @@ describe("2026-07-28 tasks that ask", () => {
     }).pipe(user(asked, Deferred.await(one)))
   })
 
-  it.effect("A task is polled while its user thinks, and the question ends with the task", () => {
+  it.effect("A task is polled while its user thinks, and its end withdraws the question", () => {
     const asked: Array<string> = []
     return Effect.gen(function* () {
       const { client, seen, server } = yield* serving({ version, states: [asks("a"), asks("a"), asks("a"), completed] })
@@ -170,7 +170,7 @@ describe("2025-11-25 tasks that ask", () => {
   const related = { _meta: { "io.modelcontextprotocol/related-task": { taskId: "t1" } } }
 
   it.effect(
-    "A session task asks on its result request's stream, and the answer names the task",
+    "A session task asks on the stream of its result request",
     () => {
       const asked: Array<string> = []
       return Effect.gen(function* () {
@@ -202,7 +202,7 @@ describe("2025-11-25 tasks that ask", () => {
   )
 
   it.effect(
-    "A task's question is answered on any stream while the task is polled",
+    "A task's question can arrive on any stream while the task is polled",
     () => {
       const asked: Array<string> = []
       return Effect.gen(function* () {

@@ -56,7 +56,7 @@ describe.each(generations)("Task recovery in %s", (version) => {
     }).pipe(Effect.provide(Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: {} }) })))
   )
 
-  it.effect("A task is not created twice, and a call whose answer is lost fails", () =>
+  it.effect("A call whose answer is lost fails instead of creating a second task", () =>
     Effect.gen(function* () {
       const { client, server } = yield* lost({ "tools/call": hanging })
       const call = yield* fork(Effect.flip(client.callToolByName("add")))

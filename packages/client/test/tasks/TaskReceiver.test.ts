@@ -56,7 +56,7 @@ const receiving = Effect.fnUntraced(function* (options?: TaskReceiver.Options, c
   }
 })
 
-it.effect("A question cancelled while its task is being created leaves no endless task", () =>
+it.effect("A question cancelled while its task is created leaves no task behind", () =>
   Effect.gen(function* () {
     const interrupting = Logger.make(({ fiber, message }) => {
       if (String(message).includes("has started")) fiber.interruptUnsafe()
@@ -100,7 +100,7 @@ describe("Clients with a task receiver in 2025-11-25", () => {
   )
 
   it.effect(
-    "A question is answered immediately with a task, which can be read and fetched",
+    "A question is answered immediately with a task that can be read",
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(Date.UTC(2026, 0, 1))
@@ -171,7 +171,7 @@ describe("Clients with a task receiver in 2025-11-25", () => {
   )
 
   it.effect(
-    "Cancelling a task stops its question before confirming, and the task stays cancelled",
+    "Cancelling a task stops its question first, and the task stays cancelled",
     () =>
       Effect.gen(function* () {
         const { answer, codeOf, ended, idOf, request } = yield* receiving()
@@ -227,7 +227,7 @@ describe("Clients with a task receiver in 2025-11-25", () => {
   )
 
   it.effect(
-    "A task is kept as long as requested, within the client's limits, then its question is stopped",
+    "A task is kept as long as requested, within the client's limits",
     () =>
       Effect.gen(function* () {
         const { codeOf, created, ended, request } = yield* receiving({ maxTtl: "1 hour", ttl: "1 minute", maxOpen: 3 })
@@ -248,7 +248,7 @@ describe("Clients with a task receiver in 2025-11-25", () => {
     verifies("tasks.limits.ttl", "tasks.limits.concurrent", "tasks.limits.expired-removed")
   )
 
-  it.effect("A question without task params is answered directly, and an undeclared one with an error", () =>
+  it.effect("A question without task params is answered directly", () =>
     Effect.gen(function* () {
       const { answer, codeOf, request } = yield* receiving()
       yield* Deferred.succeed(answer, accepted)

@@ -22,7 +22,7 @@ const endless = () => {
 }
 
 describe("Clients over fetch", () => {
-  it.effect("layerFetch calls a tool through the given function, with every request's headers", () =>
+  it.effect("layerFetch calls a tool through the given function", () =>
     Effect.gen(function* () {
       const posted: Array<Headers> = []
       const client = McpClient.layerFetch({
@@ -58,7 +58,7 @@ describe("Clients over fetch", () => {
     })
   )
 
-  it.effect("A header without a value is not sent, and trace headers are sent only on demand", () =>
+  it.effect("A header without a value is not sent, and trace headers are sent on request", () =>
     Effect.gen(function* () {
       for (const traceHeaders of [true, false]) {
         const sent = Deferred.makeUnsafe<Headers>()
@@ -121,7 +121,7 @@ describe("Requests over fetch", () => {
     })
   )
 
-  it.effect("A skipped or partially read body is closed", () =>
+  it.effect("A body that is skipped or read in part is closed", () =>
     Effect.gen(function* () {
       const first = endless()
       yield* Effect.flatMap(FetchSender.make(async () => new Response(first.body))(request), (response) =>
@@ -135,7 +135,7 @@ describe("Requests over fetch", () => {
     })
   )
 
-  it.effect("A body longer than its declared length is not read beyond the limit, even if its encoding is hidden", () =>
+  it.effect("A body longer than its declared length is read only up to the limit", () =>
     Effect.gen(function* () {
       const long = (type: ResponseType) =>
         FetchSender.make(async () => {
@@ -159,7 +159,7 @@ describe("Requests over fetch", () => {
     })
   )
 
-  it.effect("A throwing or rejecting function, or a broken body, fails the request with the reason", () =>
+  it.effect("A broken fetch function or body fails the request with the reason", () =>
     Effect.gen(function* () {
       const reason = new TypeError("no network")
       const thrown = yield* Effect.flip(

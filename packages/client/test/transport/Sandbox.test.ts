@@ -8,7 +8,7 @@ const plan = (options: Sandbox.Options, tools: Partial<Sandbox.SandboxTools>, cw
   return { ...confinement, words: [command, ...args].join(" ") }
 }
 
-describe("plans of a sandbox", () => {
+describe("Sandbox plans", () => {
   it("Prefers bwrap, with a read-only system, no network and writable folders", () => {
     const { by, gaps, words } = plan({ write: ["/data"] }, { bwrap: true, node: "v24.0.0" })
     assert.deepStrictEqual([by, gaps], ["bwrap", ["read"]])
@@ -25,7 +25,7 @@ describe("plans of a sandbox", () => {
     assert.match(words, / --chdir \/home\/ada\/project -- node server\.js$/)
   })
 
-  it("Allows the network to a server that may use it, and keeps the files of a server in /tmp visible", () => {
+  it("Keeps network access if allowed, and the files of a server in /tmp", () => {
     const { gaps, words } = plan({ network: true }, { bwrap: true }, "/tmp/project")
     assert.notInclude(words, "--unshare-net")
     assert.include(words, "--tmpfs /tmp --ro-bind-try /tmp/project /tmp/project")
@@ -35,7 +35,7 @@ describe("plans of a sandbox", () => {
     assert.deepStrictEqual(plan({}, { bwrap: true }, "/tmp").gaps, ["read", "processes"])
   })
 
-  it("Uses Node's permissions without bwrap, and names their gaps", () => {
+  it("Uses Node's permissions without bwrap and reports what they do not cover", () => {
     const { by, gaps, words } = plan({ write: ["/data/"] }, { node: "v24.21.0" })
     assert.deepStrictEqual([by, gaps], ["node", ["read", "network", "escape"]])
     assert.strictEqual(words, "node --permission --allow-fs-read=* --allow-fs-write=/data/* server.js")

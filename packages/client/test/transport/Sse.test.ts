@@ -63,7 +63,7 @@ describe("Messages", () => {
   )
 
   it.live(
-    "A message arrives as an unnamed event or one named message, however the stream is split",
+    'A message arrives as an unnamed or "message" event, however the stream is split',
     () =>
       Effect.gen(function* () {
         const noise = [
@@ -98,7 +98,7 @@ describe("Messages", () => {
     verifies("sse.message-event")
   )
 
-  it.live("A question on the stream is answered even before the server has accepted the request", () =>
+  it.live("A question is answered even before the server accepts the request that caused it", () =>
     Effect.gen(function* () {
       // Accepts a message once it has handled it, as some servers do.
       let accept = () => {}
@@ -148,7 +148,7 @@ describe("Messages that are not accepted", () => {
     })
   )
 
-  it.live("A message to an unknown session ends the connection and can safely be resent", () =>
+  it.live("A message to an unknown session ends the connection and can be resent", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: ({ answer, message }) => answer(message.method === "lost" ? 404 : 202)
@@ -190,7 +190,7 @@ describe("Messages that are not accepted", () => {
 })
 
 describe("Scope closing over HTTP with SSE", () => {
-  it.live("Closing the scope hangs up once the last messages have been posted", () =>
+  it.live("Closing the scope closes the stream after the last messages are posted", () =>
     Effect.gen(function* () {
       // Records if the stream is open during the post: a server forgets the session with it.
       let standing: ReadonlyArray<number> = []
@@ -274,7 +274,7 @@ describe("Clients over HTTP with SSE", () => {
   )
 })
 
-it.effect("An HTTP client that interrupts itself fails its request over HTTP with SSE as well", () =>
+it.effect("An HTTP client that interrupts itself fails its request over HTTP with SSE", () =>
   Effect.gen(function* () {
     const server = yield* serving({})
     const interrupting = Effect.map(HttpClient.HttpClient, (http) =>

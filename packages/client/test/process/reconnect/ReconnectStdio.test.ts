@@ -33,7 +33,7 @@ describe.each([
     )
 
   it.live(
-    "A crashed server process is restarted once for the next request and stopped at the end",
+    "A crashed server process is restarted once for the next request",
     () =>
       Effect.gen(function* () {
         const pids = yield* withClient((client) =>
@@ -58,7 +58,7 @@ describe.each([
     verifies("stdio.client.restarts")
   )
 
-  it.live("A server process that crashes while watched is restarted and watched again", () =>
+  it.live("A watched server process that crashes is restarted and watched again", () =>
     withClient((client) =>
       Effect.gen(function* () {
         const events = yield* Queue.unbounded<McpClient.WatchEvent>()

@@ -66,7 +66,7 @@ const listening = Effect.acquireRelease(
 )
 
 describe("confined servers", () => {
-  it.live("A Node server can only write to the folders that it is given", () =>
+  it.live("A Node server can only write to the folders it is given", () =>
     Effect.gen(function* () {
       const { inside, outside, server } = yield* workplace
       const seen: Array<Sandbox.Confinement> = []
@@ -82,7 +82,7 @@ describe("confined servers", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("A server is started by bwrap if it works", () =>
+  it.live("A server is started with bwrap if it works", () =>
     Effect.gen(function* () {
       const { files, inside, outside, server } = yield* workplace
       const log = `${inside}/log`

@@ -20,7 +20,7 @@ describe("Child process servers", () => {
     ["2025-11-25", []],
     ["2026-07-28", ["modern"]]
   ] as const)(
-    "A %s child process is connected to and gone afterwards",
+    "A %s child process serves its client and is gone afterwards",
     ([version, flags]) =>
       withProcesses(
         Effect.gen(function* () {
@@ -93,7 +93,7 @@ describe("Child process servers", () => {
     )
   )
 
-  it.live("Noise from a child process is reported without breaking anything", () =>
+  it.live("Unexpected output of a child process is reported and ignored", () =>
     withProcesses(
       Effect.gen(function* () {
         const dropped: Array<string> = []
@@ -126,28 +126,26 @@ describe("Child process servers", () => {
 })
 
 describe("Servers that crash", () => {
-  it.live(
-    "A crashed server fails all pending requests immediately, with its exit code and the tail of its stderr",
-    () =>
-      withProcesses(
-        Effect.gen(function* () {
-          const { client } = yield* start(server())
-          const waiting = yield* Effect.forkChild(Effect.flip(client.callToolByName("hang")), {
-            startImmediately: true
-          })
-          const crash = yield* elapsed(Effect.flip(client.callToolByName("crash")))
-          const error = crash.value
-          assert.strictEqual(error._tag, "Closed")
-          if (error._tag !== "Closed") return
-          assert.strictEqual(error.cause?.reason, "Exited")
-          assert.strictEqual(error.cause?.exitCode, 7)
-          assert.strictEqual(error.cause?.stderr, "ready\nabout to crash")
-          assert.include(error.message, "about to crash")
-          assert.strictEqual((yield* Fiber.join(waiting))._tag, "Closed")
-          assert.strictEqual((yield* Effect.flip(client.awaitClosed)).exitCode, 7)
-          assert.strictEqual((yield* Effect.flip(client.ping))._tag, "Closed")
+  it.live("A crashed server fails all pending requests with its exit code and stderr tail", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const { client } = yield* start(server())
+        const waiting = yield* Effect.forkChild(Effect.flip(client.callToolByName("hang")), {
+          startImmediately: true
         })
-      )
+        const crash = yield* elapsed(Effect.flip(client.callToolByName("crash")))
+        const error = crash.value
+        assert.strictEqual(error._tag, "Closed")
+        if (error._tag !== "Closed") return
+        assert.strictEqual(error.cause?.reason, "Exited")
+        assert.strictEqual(error.cause?.exitCode, 7)
+        assert.strictEqual(error.cause?.stderr, "ready\nabout to crash")
+        assert.include(error.message, "about to crash")
+        assert.strictEqual((yield* Fiber.join(waiting))._tag, "Closed")
+        assert.strictEqual((yield* Effect.flip(client.awaitClosed)).exitCode, 7)
+        assert.strictEqual((yield* Effect.flip(client.ping))._tag, "Closed")
+      })
+    )
   )
 
   it.live("A server that crashes before it is initialized fails the connection", () =>
@@ -160,7 +158,7 @@ describe("Servers that crash", () => {
     )
   )
 
-  it.live("A server crash is noticed even if its child process holds its stdout", () =>
+  it.live("A server crash is noticed even if a child of the server holds its stdout", () =>
     withProcesses(
       Effect.gen(function* () {
         const { client } = yield* start({ ...server(), killTimeout: "100 millis" })

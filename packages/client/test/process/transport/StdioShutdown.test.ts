@@ -36,7 +36,7 @@ describe("Server process shutdown", () => {
     verifies("lifecycle.shutdown.stdio-close-stdin")
   )
 
-  it.live("Shutdown reads everything the server still writes", () =>
+  it.live("Shutdown reads all remaining output of the server", () =>
     withProcesses(
       Effect.gen(function* () {
         const { words } = yield* closing({ ...server("farewell", "verbose"), exitTimeout: "10 seconds" })
@@ -74,7 +74,7 @@ describe("Server process shutdown", () => {
     verifies("lifecycle.shutdown.stdio-sigkill", "lifecycle.error.shutdown-timeout")
   )
 
-  it.live("Shutdown keeps the same order when the client is interrupted", () =>
+  it.live("Shutdown takes the same steps when the client is interrupted", () =>
     withProcesses(
       Effect.gen(function* () {
         const words = yield* Queue.unbounded<string>()

@@ -123,7 +123,7 @@ describe("Requests that were never sent", () => {
     { code: "ERR_TLS_CERT_ALTNAME_INVALID" },
     { code: "ConnectionRefused" }
   ]) {
-    it(`An unsent request is told apart from one that may have arrived: ${JSON.stringify(fields)}`, () => {
+    it(`An unsent request is distinguished from one that may have arrived: ${JSON.stringify(fields)}`, () => {
       const { error, unsent } = refusalOf(caused(fields))
       assert.isTrue(unsent)
       assert.strictEqual(error.reason, "Open")

@@ -155,7 +155,7 @@ describe("Server detection by URL", () => {
 
 describe("2026-07-28 servers", () => {
   test(
-    "A stateless server that asks anyway gets no answer",
+    "A stateless server that sends a request gets no answer",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const dropped: Array<string> = []

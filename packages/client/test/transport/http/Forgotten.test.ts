@@ -38,7 +38,7 @@ const open = Effect.fnUntraced(function* (options?: { readonly id: null }, versi
 describe.each(sessions)("%s sessions lost with 400", (version) => {
   for (const [who, body] of sayings) {
     test(
-      `A 400 with the text of ${who} loses the session: requests are unsent and the connection ends`,
+      `A 400 with the text of ${who} ends the session, and its requests are unsent`,
       Effect.gen(function* () {
         const { peer, server } = yield* open(undefined, version)
         const calls = [yield* call(peer), yield* call(peer)]

@@ -29,7 +29,7 @@ const scene = Effect.gen(function* () {
 
 describe("Endless bodies", () => {
   test(
-    "An endless body reporting a lost session is not awaited",
+    "An endless body of a lost session's answer is not read to its end",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       yield* (yield* shakeHands(peer, server)).status(405)
@@ -56,7 +56,7 @@ describe("Endless bodies", () => {
   )
 
   test(
-    "An endless body does not keep the client from following its redirect",
+    "An endless body of a redirect is not read to its end",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       const asked = yield* ask(peer, "tools/list")
@@ -97,7 +97,7 @@ describe("The initialized notification", () => {
   )
 
   test(
-    "The initialized notification can be answered with the end of the session, leaving waiting requests unsent",
+    "A session that ends at the initialized notification leaves waiting requests unsent",
     Effect.gen(function* () {
       const { peer, server } = yield* begun
       const asked = yield* call(peer)
@@ -184,7 +184,7 @@ describe("Busy servers", () => {
   )
 
   test(
-    "A busy server gets no further request from a caller interrupted meanwhile",
+    "A caller interrupted while a server is busy sends no further request",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       const asked = yield* ask(peer, "tools/list")

@@ -51,7 +51,7 @@ const watching = Effect.fnUntraced(function* (version: (typeof sessions)[number]
 const updated = { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "a:b" } }
 
 describe.each(sessions)("The session stream in %s", (version) => {
-  it.live("A reopened session stream may have missed events: watchers and listeners are notified", () =>
+  it.live("Watchers and listeners are notified when a reopened session stream may have missed events", () =>
     Effect.gen(function* () {
       const { changed, get, leave, next, server } = yield* watching(version)
       yield* get.event({ data: updated })

@@ -48,7 +48,7 @@ const pages: ReadonlyArray<readonly [what: string, answer: () => Response, type:
 
 describe.each([undefined, ...Revision.all.map(({ version }) => [version])])("%s clients at a web page", (revisions) => {
   for (const [what, answer, type] of pages) {
-    it.effect(`${what} is reported as not an MCP endpoint, with hints on what to check`, () =>
+    it.effect(`${what} is reported as not an MCP endpoint, with hints`, () =>
       Effect.gen(function* () {
         const message = yield* messageOf(answer, revisions)
         const [, place, method, status, given] =

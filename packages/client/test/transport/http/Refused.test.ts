@@ -189,7 +189,7 @@ describe("HTTP with SSE clients", () => {
     })
   )
 
-  it.effect("A 403 over HTTP with SSE fails one request with Forbidden, and the next is sent", () =>
+  it.effect("A 403 over HTTP with SSE fails only its own request with Forbidden", () =>
     Effect.gen(function* () {
       const encoder = new TextEncoder()
       let say: (message: object) => void = () => {}

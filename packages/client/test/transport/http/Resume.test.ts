@@ -49,7 +49,7 @@ const about = (millis: number) => (slept: number) => slept >= millis / 2 && slep
 
 describe.each(sessions)("Request streams in %s", (version) => {
   test(
-    "A request stream is resumed with a GET after its last event, as often as it ends",
+    "A request stream is resumed after its last event, as often as it ends",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene(version)
       yield* get.stream()
@@ -149,7 +149,7 @@ describe.each(sessions)("Request streams in %s", (version) => {
 
 describe("Second handshakes", () => {
   test(
-    "A second handshake is not delayed by the previous session's standalone stream",
+    "A second handshake is not delayed by the previous session's stream",
     Effect.gen(function* () {
       const { get, peer, server } = yield* scene()
       const second = yield* shakeHands(peer, server, { id: "session-2" })
@@ -180,7 +180,7 @@ describe("Request streams", () => {
   )
 
   test(
-    "A request stream is resumed with growing delays, at least as long as the server asks, then abandoned",
+    "A request stream is resumed with growing delays, then abandoned",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.stream()
@@ -238,7 +238,7 @@ describe("Request streams", () => {
     )
 
   test(
-    "A request fails if no connection is made within `timeout`, even with attempts left",
+    "A request fails if no connection succeeds within `timeout`",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene("2025-11-25", "1 second")
       yield* get.stream()
@@ -258,7 +258,7 @@ describe("Request streams", () => {
   )
 
   test(
-    "Interrupting a request while its stream resumes hangs up and cancels it",
+    "Interrupting a request while its stream is resumed cancels it",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.stream()
@@ -340,7 +340,7 @@ describe("Session streams", () => {
   )
 
   test(
-    "A session stream is requested again if the server still has the broken one or is busy",
+    "A session stream is requested again if the server is busy or still has the old one",
     Effect.gen(function* () {
       const { get, server, wake } = yield* scene()
       yield* get.stream()

@@ -58,7 +58,7 @@ describe("Remembered server eras", () => {
   )
 
   test(
-    "The era of a failing server is not remembered, even if the legacy probe follows",
+    "The era of a failing server is not remembered",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const connected = yield* connecting(server)

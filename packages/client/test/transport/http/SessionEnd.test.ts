@@ -87,7 +87,7 @@ describe.each(cases)("$version sessions over $name", ({ layer, version }) => {
   )
 
   test(
-    "A 404 without a session only answers its request, and the connection stays open",
+    "A 404 without a session only fails its own request",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -122,7 +122,7 @@ describe("Ending a session", () => {
     }).pipe(Effect.scoped, Effect.provide(http))
   )
 
-  it.effect("A lost session waits a limited time for other requests that may have noticed its end", () =>
+  it.effect("A lost session waits a limited time for its other requests", () =>
     Effect.gen(function* () {
       const { end, peer, server, wake } = yield* timed
       const calls = yield* Effect.forEach([1, 2], () =>

@@ -84,7 +84,7 @@ describe.each(cases)("Stateful $version sessions over $name", ({ layer, version 
   )
 
   test(
-    "Messages that belong to no request arrive on the session stream and are answered by POST",
+    "Messages that belong to no request arrive on the session stream",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url }, ({ params }) => Effect.succeed({ roots: [params] }))
@@ -121,7 +121,7 @@ describe.each(cases)("Stateful $version sessions over $name", ({ layer, version 
   )
 
   test(
-    "No message overtakes a notification, unless it takes too long to be accepted",
+    "A notification is accepted before later messages are sent, up to a time limit",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -164,7 +164,7 @@ describe.each(cases)("Stateful $version sessions over $name", ({ layer, version 
   )
 
   test(
-    "Cancelling a request sends a notification and hangs up",
+    "Cancelling a request sends a notification and closes its POST",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -190,7 +190,7 @@ describe.each(cases)("Stateful $version sessions over $name", ({ layer, version 
 
 describe("Stateful sessions", () => {
   it.effect(
-    "A session id is sent to no other origin, wherever the server redirects",
+    "A session id is never sent to another origin",
     () =>
       Effect.gen(function* () {
         const server = yield* Raw.open

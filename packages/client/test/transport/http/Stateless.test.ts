@@ -180,7 +180,7 @@ describe.each(Raw.clients)("2026-07-28 requests over %s", (_, http) => {
   )
 
   test(
-    "A stateless request is cancelled by hanging up, without a POST",
+    "A stateless request is cancelled by closing its connection",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -201,7 +201,7 @@ describe.each(Raw.clients)("2026-07-28 requests over %s", (_, http) => {
   )
 
   test(
-    "Closing the scope hangs up on open requests and leaves no connection in use",
+    "Closing the scope closes the connections of open requests",
     Effect.gen(function* () {
       const server = yield* Raw.open
       yield* Effect.scoped(
