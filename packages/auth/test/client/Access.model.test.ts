@@ -330,7 +330,7 @@ const run = Effect.fnUntraced(function* (
 
 describe("Access model", () => {
   it.effect.prop(
-    "One server's tokens survive any history of expiry, revocation, failures, moves and processes",
+    "A server's tokens survive any history of expiry, revocation, failures and moves",
     [Schema.Array(Round).check(Schema.isMaxLength(8)), Metadata],
     ([history, metadata]) => {
       const model = new Model(metadata)

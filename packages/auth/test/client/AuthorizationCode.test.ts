@@ -55,7 +55,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
   )
 
   it.effect(
-    "A login names the resource in both requests, spelled as in its metadata",
+    "A login names the resource in both requests exactly as its metadata does",
     () =>
       Effect.gen(function* () {
         const resource = "https://MCP.example.com/mcp"
@@ -158,7 +158,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     )
 
   it.effect(
-    "OpenID metadata without PKCE is rejected",
+    "OpenID metadata without PKCE support is rejected",
     () =>
       Effect.gen(function* () {
         const openid = `${World.issuer}/.well-known/openid-configuration`
@@ -283,7 +283,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     })
   )
 
-  it.effect("An error shows the authorization server's reason on one printable line", () =>
+  it.effect("An error shows the authorization server's reason as one printable line", () =>
     Effect.gen(function* () {
       const error = yield* refused((answer) => {
         answer.set("error", "invalid_scope")

@@ -18,7 +18,7 @@ const signing = Effect.fnUntraced(function* (algorithm = "ES256") {
 })
 
 describe("Client identity", () => {
-  it("A client prefers its registered authentication method, then one supported by both sides", () => {
+  it("A client prefers its registered authentication method", () => {
     const method = ClientIdentity.methodOf
     assert.strictEqual(method(secret, metadata()), "client_secret_basic")
     assert.strictEqual(method(secret, metadata("client_secret_post", "client_secret_basic")), "client_secret_basic")
@@ -44,7 +44,7 @@ describe("Client identity", () => {
     })
   )
 
-  it.effect("A secret in the body is sent along with the client id", () =>
+  it.effect("A secret in the body is sent with the client id", () =>
     Effect.gen(function* () {
       const proof = yield* ClientIdentity.prove(secret, metadata("client_secret_post"))
       assert.deepStrictEqual(proof, { parameters: { client_id: "id", client_secret: "secret" }, headers: {} })

@@ -19,7 +19,7 @@ const proofs = (world: World.World, url: string) => world.at(url).map((hit) => h
 
 describe.each(World.revisions)("DPoP at %s", (revision) => {
   const newClient = World.clientAt(revision)
-  it.effect("A proof names method, URL without query, token and nonce, and is signed by the key it shows", () =>
+  it.effect("A proof names method, URL, token and nonce and is signed by its key", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_700_000_000_000)
       const key = yield* Dpop.generate("ES256")
@@ -47,7 +47,7 @@ describe.each(World.revisions)("DPoP at %s", (revision) => {
   )
 
   for (const algorithm of ["ES256", "EdDSA", "RS256"])
-    it.effect(`A stored ${algorithm} key makes the same proofs and does not reveal its private part`, () =>
+    it.effect(`A restored ${algorithm} key makes valid proofs and hides its private part`, () =>
       Effect.gen(function* () {
         const key = yield* Dpop.generate(algorithm)
         const again = yield* Dpop.restore(key.secret)
@@ -64,7 +64,7 @@ describe.each(World.revisions)("DPoP at %s", (revision) => {
     assert.strictEqual(Dpop.choose(["RS256", "ES256"]), "ES256")
   })
 
-  it("Authorization server and resource nonces are kept apart, and only valid ones are accepted", () => {
+  it("Nonces of the authorization server and the resource are kept apart", () => {
     const nonces = Dpop.nonces()
     const url = new URL(World.server)
     assert.isTrue(nonces.learn("issuer", url, { "dpop-nonce": "a" }))
@@ -127,7 +127,7 @@ describe.each(World.revisions)("DPoP at %s", (revision) => {
     })
   )
 
-  it.effect("A client gives up on a server that requires a new nonce every time", () =>
+  it.effect("A client gives up on a server that always requires another nonce", () =>
     Effect.gen(function* () {
       let count = 0
       const world = bound({
@@ -146,7 +146,7 @@ describe.each(World.revisions)("DPoP at %s", (revision) => {
     })
   )
 
-  it.effect("A rejected token is refreshed with its bound key", () =>
+  it.effect("A rejected token is refreshed with the key it is bound to", () =>
     Effect.gen(function* () {
       const world = bound({ accepts: (token) => token !== "at-1" })
       const first = yield* newClient(world, { dpop: "prefer" })
@@ -160,7 +160,7 @@ describe.each(World.revisions)("DPoP at %s", (revision) => {
     })
   )
 
-  it.effect("A token without a required key is rejected, whether new, refreshed or stored", () =>
+  it.effect("A token without a required key is rejected, wherever it comes from", () =>
     Effect.gen(function* () {
       const world = bound({ token: (body) => body })
       const careless = yield* newClient(world)
@@ -175,7 +175,7 @@ describe.each(World.revisions)("DPoP at %s", (revision) => {
     })
   )
 
-  it.effect("A server that starts requiring keys gets new key-bound tokens, and old tokens are not refreshed", () =>
+  it.effect("When a server starts requiring keys, its old tokens are replaced", () =>
     Effect.gen(function* () {
       const world = bound({ accepts: (_, { headers }) => headers["dpop"] !== undefined })
       const before = World.make()
@@ -203,7 +203,7 @@ describe.each(World.revisions)("DPoP at %s", (revision) => {
       return world.at(World.server).at(-1)?.headers["authorization"]?.split(" ")[0]
     })
 
-    it.effect("DPoP is used by default if the resource mentions it, whatever the authorization server supports", () =>
+    it.effect("DPoP is used by default if the resource asks for it", () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* used("auto"), "Bearer")
         assert.strictEqual(yield* used("auto", { dpop_signing_alg_values_supported: ["ES256"] }), "DPoP")

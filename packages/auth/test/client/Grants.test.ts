@@ -29,7 +29,7 @@ const keys = Effect.promise(async () => {
 describe("AuthorizationCode at our server", () => {
   for (const version of revisions)
     it.live(
-      `A client logs in, calls, and steps up when a tool requires it, in ${version}`,
+      `A client logs in, calls a tool and steps up when a tool requires it, in ${version}`,
       () =>
         Effect.gen(function* () {
           const { server, url } = yield* Live.open({ guard: { scopes: ["use"] } })
@@ -72,7 +72,7 @@ describe("AuthorizationCode at our server", () => {
   }
   // In real time, so one revision with sessions stands for all of them.
   for (const version of ["2025-11-25", "2026-07-28"] as const)
-    it.live(`A client keeps listening with a fresh token when its stream's first token expires, in ${version}`, () =>
+    it.live(`A client keeps listening with a fresh token when the first one expires, in ${version}`, () =>
       Effect.gen(function* () {
         const { server, url } = yield* Live.open({ guard: { clockSkew: 0 }, issuer: { script: { lifetime: 3 } } })
         const again = yield* Deferred.make<void>()
@@ -118,7 +118,7 @@ describe("AuthorizationCode at our server", () => {
     })
   )
 
-  it.live("After an upfront login, the first call prompts for nothing", () =>
+  it.live("After an upfront login, the first call does not prompt the user", () =>
     Effect.gen(function* () {
       const { server, url } = yield* Live.open({ guard: { scopes: ["use"] } })
       const { client, oauth } = yield* Live.connect(url)
@@ -133,7 +133,7 @@ describe("AuthorizationCode at our server", () => {
 describe.each(revisions)("ClientCredentials at %s", (version) => {
   for (const authMethod of ["client_secret_basic", "client_secret_post"] as const)
     it.live(
-      `A client gets its own token with ${authMethod}, and another when it expires`,
+      `A client gets a token with ${authMethod}, and another when it expires`,
       () =>
         Effect.gen(function* () {
           const { server, url } = yield* Live.open({ issuer: { authMethods: [authMethod] } })
@@ -207,7 +207,7 @@ describe.each(revisions)("EnterpriseManaged at %s", (version) => {
   )
 
   it.live(
-    "A client exchanges its identity assertion for an ID-JAG, and the ID-JAG for a token",
+    "A client exchanges its identity assertion for an ID-JAG, then for a token",
     () =>
       Effect.gen(function* () {
         const provider = yield* identityProvider
@@ -331,7 +331,7 @@ describe.each(revisions)("EnterpriseManaged at %s", (version) => {
 })
 
 describe.each(revisions)("WorkloadIdentity at %s", (version) => {
-  it.live("A client exchanges the platform's assertion for a token, and a rejection is final", () =>
+  it.live("A client exchanges the platform's assertion for a token and reports a rejection", () =>
     Effect.gen(function* () {
       const platform = yield* keys
       const { server, url } = yield* Live.open()

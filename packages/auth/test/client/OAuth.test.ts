@@ -11,7 +11,7 @@ const authorizations = (world: World.World) => world.at(World.server).map((hit) 
 describe.each(World.revisions)("OAuth at %s", (revision) => {
   const newClient = World.clientAt(revision)
   it.effect(
-    "A 401 runs the whole flow, and the request is retried",
+    "A 401 starts the whole login flow, then the request is retried",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -109,7 +109,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("Two URLs count as one server if the options say so, as for HTTP with SSE", () =>
+  it.effect("Two URLs count as one server if the options say so", () =>
     Effect.gen(function* () {
       const messages = "https://mcp.example.com/messages"
       const world = World.make({
@@ -168,7 +168,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A client gives up on a server that rejects a new token, and hints at what to check", () =>
+  it.effect("A client gives up on a server that rejects new tokens, with a hint", () =>
     Effect.gen(function* () {
       const world = World.make({
         accepts: () => false,
@@ -275,7 +275,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A user's single refusal applies to all concurrent requests", () =>
+  it.effect("A declined login applies to all concurrent requests", () =>
     Effect.gen(function* () {
       const world = World.make({
         redirect: (answer) => {
@@ -293,7 +293,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("A second client with the same store uses the tokens at once", () =>
+  it.effect("A second client with the same store uses the stored tokens at once", () =>
     Effect.gen(function* () {
       const world = World.make()
       const first = yield* newClient(world)

@@ -29,7 +29,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   const documents = { client_id_metadata_document_supported: true }
 
   it.effect(
-    "A client uses its existing registration, then a metadata document, then registers",
+    "A client uses its registration, or else a metadata document, or else registers",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* clientId(documents, { preRegistered, metadataUrl }), ["pre-7", 0])
@@ -46,7 +46,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     )
   )
 
-  it.effect("A client whose login never returns registers again for the next one", () =>
+  it.effect("A client whose login was abandoned registers again for the next one", () =>
     Effect.gen(function* () {
       const world = World.make()
       let stuck = true
@@ -68,7 +68,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     })
   )
 
-  it.effect("Credentials entered by a user can be refreshed in a non-interactive program", () =>
+  it.effect("A non-interactive program can refresh tokens of user-entered credentials", () =>
     Effect.gen(function* () {
       const world = World.make({ accepts: (token) => token !== "at-1" })
       world.parts.as = {
@@ -138,7 +138,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   )
 
   it.effect(
-    "A client registers its redirect URI as a native application with refresh",
+    "A client registers as a native application with its redirect URI and refresh tokens",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -252,7 +252,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   )
 
   it.effect(
-    "A registration is not shown to other issuers",
+    "A registration is never sent to other issuers",
     () =>
       Effect.gen(function* () {
         const world = World.make()

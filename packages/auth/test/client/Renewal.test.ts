@@ -106,7 +106,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("A short-lived token is used for half of its lifetime instead of being refreshed for every request", () =>
+  it.effect("A short-lived token is used for half of its lifetime before it is refreshed", () =>
     Effect.gen(function* () {
       const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
       const client = yield* newClient(world)
@@ -118,7 +118,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("A login at another server with the same authorization server keeps the first server's token", () =>
+  it.effect("A login at another server with the same issuer keeps the first server's token", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
       valid.add("at-2")
@@ -191,7 +191,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("A rejected refresh triggers a login at the issuer the server currently names", () =>
+  it.effect("A rejected refresh starts a login at the issuer that the server names now", () =>
     Effect.gen(function* () {
       const moved = "https://new.example.com"
       const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
@@ -223,7 +223,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
   for (const fallback of [true, false])
     for (const stored of ["its metadata URL", "no URL"] as const)
       it.effect(
-        `A rejected refresh triggers a login at the issuer found only through the challenge (the store has ${stored}, fallback ${fallback})`,
+        `A rejected refresh starts a login at the issuer in the challenge (the store has ${stored}, fallback ${fallback})`,
         () =>
           Effect.gen(function* () {
             const url = "https://mcp.example.com/metadata.json"
@@ -261,7 +261,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
           })
       )
 
-  it.effect("Moved metadata is found through the challenge to a request without a token", () =>
+  it.effect("Moved metadata is found through the challenge of a request without a token", () =>
     Effect.gen(function* () {
       const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
       const client = yield* newClient(world)
@@ -301,7 +301,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("A failed login to replace a dead refresh token leaves no dead token behind", () =>
+  it.effect("A failed login does not bring back a rejected refresh token", () =>
     Effect.gen(function* () {
       const { client, world } = yield* refused(newClient)
       onRefresh(world, () => World.json({ error: "invalid_grant" }, 400))
@@ -333,7 +333,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     ["JSON without an error", "{}", 400],
     ["a proxy's 401", "Who are you?", 401]
   ] as const)
-    it.effect(`A refresh answer from anyone but the authorization server loses nothing: ${kind}`, () =>
+    it.effect(`A refresh answer from anyone else keeps the refresh token: ${kind}`, () =>
       Effect.gen(function* () {
         const { client, world } = yield* refused(newClient, "at-2")
         onRefresh(world, () => new Response(body, { status }))
@@ -442,7 +442,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("An abandoned caller ends neither other callers' login nor its own next attempt", () =>
+  it.effect("Interrupting a caller does not end a login that others wait for", () =>
     Effect.gen(function* () {
       const world = World.make()
       const gate = yield* Deferred.make<void>()
@@ -527,7 +527,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
     )
   )
 
-  it.effect("Two simultaneous step-ups cause two logins, the second with both scopes", () =>
+  it.effect("Two concurrent step-ups cause two logins, the second with both scopes", () =>
     Effect.gen(function* () {
       const world = scoped([])
       const client = yield* newClient(world)
@@ -632,7 +632,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
   )
 
   it.effect(
-    "The first request asks for the challenge's scopes, or else the resource's, or else none",
+    "The first request asks for the challenge's scopes, or else the resource's",
     () =>
       Effect.gen(function* () {
         const flow = Effect.fnUntraced(function* (challenge: string, supported: ReadonlyArray<string> | undefined) {
@@ -658,7 +658,7 @@ describe.each(World.revisions)("Migration to another authorization server at %s"
   const newClient = World.clientAt(revision)
   const other = "https://other.example.com"
   it.effect(
-    "If its server changes issuers, a client registers and logs in again without sending old credentials",
+    "A client of a server that changes issuers registers and logs in again",
     () =>
       Effect.gen(function* () {
         const { client, valid, world } = yield* refused(newClient)

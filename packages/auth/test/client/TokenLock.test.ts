@@ -19,7 +19,7 @@ const setup = () => {
 const isNew = (found: Stored.Tokens) => nameOf(found) === "new"
 
 describe("TokenLock", () => {
-  it.effect("A valid stored token is used without any work", () =>
+  it.effect("A valid stored token is used as it is", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       yield* slot.write({ tokens: tokens("new") })
@@ -50,7 +50,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("A killed process delays other processes only for seconds", () =>
+  it.effect("A killed process delays other processes for seconds only", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       const now = yield* Clock.currentTimeMillis
@@ -100,7 +100,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("An owner with an expired lease, as after a suspend, overwrites nothing", () =>
+  it.effect("An owner with an expired lease overwrites nothing", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       const obtained = yield* TokenLock.obtain({

@@ -27,7 +27,7 @@ for (const [where, layer] of Object.entries(stores))
       it.effect(title, () => Effect.provide(body, Layer.fresh(layer), { local: true }))
 
     test(
-      "A store starts empty, then returns each swapped text, version by version",
+      "A store starts empty and returns the text of the last swap",
       Effect.gen(function* () {
         const store = yield* TokenStore
         assert.deepStrictEqual(yield* store.read("a"), { version: 0, text: undefined })
@@ -52,7 +52,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "A store forgets a text and keeps counting versions",
+      "A store forgets a text but keeps counting versions",
       Effect.gen(function* () {
         const store = yield* TokenStore
         yield* store.swap("a", 0, "one")
@@ -65,7 +65,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "Exactly one of many concurrent swaps wins for each version",
+      "One of many concurrent swaps wins each version",
       Effect.gen(function* () {
         const store = yield* TokenStore
         for (let version = 0; version < 5; version++) {
@@ -80,7 +80,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "Increments from many fibers are all counted",
+      "Concurrent increments from many fibers are all counted",
       Effect.gen(function* () {
         const store = yield* TokenStore
         const increment: Effect.Effect<void, unknown> = Effect.gen(function* () {
@@ -96,7 +96,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "A store keeps any text",
+      "A store keeps any text unchanged",
       Effect.gen(function* () {
         const store = yield* TokenStore
         const text = JSON.stringify({ a: "é\u0000\n💥", b: "x".repeat(10_000) })
@@ -142,7 +142,7 @@ describe("File-based TokenStore", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("Reading creates no directory", () =>
+  it.effect("Reading does not create the directory", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       const store = yield* open(path)
@@ -161,7 +161,7 @@ describe("File-based TokenStore", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("A late writer with a long replaced and removed version changes nothing", () =>
+  it.effect("A late write with a long outdated version changes nothing", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       const store = yield* open(path)
@@ -173,7 +173,7 @@ describe("File-based TokenStore", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("A killed process's partial file is removed, and a file being written is kept", () =>
+  it.live("A killed process's partial file is removed, but a file being written is kept", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       yield* fs.makeDirectory(path, { recursive: true })
@@ -206,7 +206,7 @@ describe("Encrypted TokenStore", () => {
       local: true
     })
 
-  it.effect("An encrypted store reveals neither the text nor repeated bytes to the underlying store", () =>
+  it.effect("An encrypted store hides the text and its repetitions from the underlying store", () =>
     Effect.gen(function* () {
       const below = makeMemory()
       const store = yield* over(below)
@@ -248,7 +248,7 @@ describe("Encrypted TokenStore", () => {
 })
 
 describe("Store entries", () => {
-  it.effect("Tokens are found under existing stores' keys, so that an upgrade needs no new login", () =>
+  it.effect("Tokens stored by an earlier release are found without a new login", () =>
     Effect.gen(function* () {
       const world = World.make()
       const store = makeMemory()

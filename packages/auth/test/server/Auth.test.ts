@@ -31,7 +31,7 @@ const textOf = (reply: { readonly json: any }): string => reply.json.result.cont
 describe.each(revisions)("Auth at %s", (revision) => {
   const open = openAt(revision)
   it.effect(
-    "A request with a token for its server is admitted, and handlers see its caller",
+    "A request with a valid token is admitted, and handlers see its caller",
     () =>
       Effect.gen(function* () {
         const { bearer, call } = yield* open({ features })
@@ -43,7 +43,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
   )
 
   it.effect(
-    "A request without a token gets a 401 that shows how to get one, and no data",
+    "A request without a token gets a 401 that tells how to get one",
     () =>
       Effect.gen(function* () {
         const { call, origin, url } = yield* open({ features, guard: { scopes: ["use"] } })
@@ -129,7 +129,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     )
   )
 
-  it.effect("Small clock differences are tolerated, and larger ones are not", () =>
+  it.effect("Small clock differences are tolerated, larger ones are not", () =>
     Effect.gen(function* () {
       const { bearer, call } = yield* open({ features, guard: { clockSkew: "10 seconds" } })
       const headers = yield* bearer({ lifetime: 60 })
@@ -185,7 +185,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     verifies("authorization.server.no-passthrough", "authorization.server.tokens-stored")
   )
 
-  it.effect("A new key is fetched once for all requests that need it", () =>
+  it.effect("A new signing key is fetched once for all requests that need it", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({ features })
       const old = yield* bearer()
@@ -208,7 +208,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("Tokens with made-up keys do not trigger another key fetch", () =>
+  it.effect("Tokens with made-up key ids do not trigger another key fetch", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({ features })
       yield* call("whoami", yield* bearer())
@@ -219,7 +219,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("A guard answers 503 if it cannot verify, and keeps using its known keys", () =>
+  it.effect("A guard answers 503 if it cannot verify, but keeps its known keys", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({ features })
       const headers = yield* bearer({ lifetime: 86_400 })
@@ -238,7 +238,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("Opaque tokens are verified by introspection, so that a revocation applies at once", () =>
+  it.effect("Opaque tokens are introspected, and a revocation applies at once", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({
         features,
@@ -291,7 +291,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("Anonymous callers are admitted if the options allow it, and challenged if a caller is required", () =>
+  it.effect("Anonymous callers are admitted if the options allow it", () =>
     Effect.gen(function* () {
       const { bearer, call, origin } = yield* open({ features, guard: { anonymous: true } })
       assert.strictEqual((yield* call("seen")).status, 200)
@@ -349,7 +349,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     verifies("authorization.server.tokens-stored")
   )
 
-  it.effect("Several resources on one host each have their own rules", () =>
+  it.effect("Resources on one host each have separate rules", () =>
     Effect.gen(function* () {
       const listening = yield* Layer.build(Layer.orDie(listen()))
       const origin = HttpServer.formatAddress(Context.get(listening, HttpServer.HttpServer).address)
@@ -431,7 +431,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("A server without HTTP knows its only user", () =>
+  it.effect("A server without HTTP always has the same caller", () =>
     Effect.gen(function* () {
       const Who = Tool.make("whoami", { description: "Who calls." })
       const local = Auth.layerLocal({ subject: "me", scopes: ["files:write"] })

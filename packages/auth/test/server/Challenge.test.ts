@@ -31,7 +31,7 @@ describe("Challenge", () => {
 
   const Text = Schema.String.check(Schema.isMaxLength(40))
   it.effect.prop(
-    "A client reads a challenge as it was written",
+    "A client parses the challenge that a server wrote",
     [Text, Text, Schema.Literals(["Bearer", "DPoP"])],
     (given) =>
       Effect.sync(() => {

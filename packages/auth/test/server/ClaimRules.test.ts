@@ -27,7 +27,7 @@ describe("ClaimRules", () => {
     ["a non-string issuer", { iss: ["https://a.example"] }, "Invalid issuer"],
     ["another audience", { aud: "https://b.example/other" }, "Invalid audience"],
     ["no audience", { aud: [] }, "Invalid audience"]
-  ])("Claims with %s are rejected, whoever verified them", (_, claims, step) => {
+  ])("Claims with %s are rejected by every verifier", (_, claims, step) => {
     const refused = ClaimRules.admit({ ...good, ...claims }, rules, 0)
     assert.instanceOf(refused, InvalidToken)
     assert.strictEqual(refused instanceof InvalidToken ? refused.step : "", step)

@@ -31,7 +31,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
   const open = openAt(revision)
   const serve = serveAt(open)
 
-  it.effect("A request with a proof by its token's key is admitted, once per proof", () =>
+  it.effect("A request with a proof by its token's key is admitted once per proof", () =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve()
       const proof = yield* prove()
@@ -44,7 +44,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A proof is forgotten only when too old to be accepted", () =>
+  it.effect("A proof is remembered until it is too old to be accepted", () =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve({ maxAge: "20 seconds" })
       const proof = yield* prove()
@@ -55,7 +55,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("A stolen token is rejected as a bearer token, without a proof or with different key's proof", () =>
+  it.effect("A stolen token without a proof by its own key is rejected", () =>
     Effect.gen(function* () {
       const { call, present, prove, token, url } = yield* serve()
       const asBearer = yield* present(yield* prove(), "Bearer")
@@ -109,7 +109,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("Nonces are issued and renewed, and the previous one is still accepted", () =>
+  it.effect("Nonces are renewed, and the previous nonce is still accepted", () =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve({ nonces: "1 minute" })
       const first = yield* present(yield* prove())
@@ -133,7 +133,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("Bearer tokens are accepted too unless proofs are required, as stated in challenges and metadata", () =>
+  it.effect("Bearer tokens are also accepted unless proofs are required", () =>
     Effect.gen(function* () {
       const either = yield* serve()
       assert.strictEqual((yield* either.call("whoami", yield* either.bearer())).status, 200)

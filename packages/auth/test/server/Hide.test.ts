@@ -114,7 +114,7 @@ describe.each(revisions)("Hidden features at %s", (revision) => {
         ])
   ]
 
-  it.effect("A hidden feature is listed only for callers with its scope, whoever asked before", () =>
+  it.effect("A hidden feature is listed only for callers with its scope", () =>
     Effect.gen(function* () {
       const { bearer, post } = yield* open({ features, caching })
       const poor = yield* bearer({ subject: "alice" })
@@ -171,7 +171,7 @@ describe.each(revisions)("Hidden features at %s", (revision) => {
     })
   )
 
-  it.effect("A subscription to a hidden resource is rejected without a challenge, or opened without effect", () =>
+  it.effect("A subscription to a hidden resource is rejected or has no effect", () =>
     Effect.gen(function* () {
       const { bearer, post } = yield* open({ features })
       const poor = yield* bearer()
@@ -182,7 +182,7 @@ describe.each(revisions)("Hidden features at %s", (revision) => {
     })
   )
 
-  it.effect("A hidden feature stays hidden under further annotations until the caller has all scopes", () =>
+  it.effect("A feature hidden by several annotations needs all of their scopes", () =>
     Effect.gen(function* () {
       const { bearer, call, post } = yield* open({ features })
       for (const scopes of [["inner"], ["outer"], ["inner", "outer"]]) {

@@ -53,7 +53,7 @@ describe.each(revisions)("Required scopes at %s", (revision) => {
   const serve = serveAt(revision)
 
   it.effect(
-    "A caller without a scope gets 403 before the handler runs, and one with it is admitted",
+    "A caller without a required scope gets 403 before the handler runs",
     () =>
       Effect.gen(function* () {
         const server = yield* serve()
@@ -84,7 +84,7 @@ describe.each(revisions)("Required scopes at %s", (revision) => {
   )
 
   it.effect(
-    "A challenge names all scopes an operation needs, however deeply annotations nest",
+    "A challenge names all scopes of an operation, however deeply they nest",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ scopes: ["use"] })
@@ -126,7 +126,7 @@ describe.each(revisions)("Required scopes at %s", (revision) => {
     verifies("authorization.server.scope-hierarchy")
   )
 
-  it.effect("A scope also guards reads, completions and prompts, and guarded features stay listed", () =>
+  it.effect("A scope also guards reads, completions and prompts, which stay listed", () =>
     Effect.gen(function* () {
       const { bearer, post, ran } = yield* serve()
       const poor = yield* bearer()
@@ -156,7 +156,7 @@ describe.each(revisions)("Required scopes at %s", (revision) => {
     })
   )
 
-  it.effect("A handler that catches a missing scope or fails otherwise sends its own answer", () =>
+  it.effect("A handler that catches a missing scope returns its own answer", () =>
     Effect.gen(function* () {
       const soft = Tools.layer(Tool.make("soft", { description: "Does less for others." }), () =>
         Effect.matchEffect(Auth.demand("admin"), {
@@ -179,7 +179,7 @@ describe.each(revisions)("Required scopes at %s", (revision) => {
 })
 
 describe("RequiredScopes", () => {
-  it.effect("A scope also guards sessions, and a token with more scopes continues the same session", () =>
+  it.effect("A token with more scopes continues the same session", () =>
     Effect.gen(function* () {
       const { bearer, ran, send } = yield* serveAt("2026-07-28")()
       const poor = yield* bearer({ subject: "alice" })

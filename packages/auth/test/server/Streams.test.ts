@@ -66,7 +66,7 @@ const lateAnswer = (revision: Revision) =>
   })
 
 describe.each(since("2025-03-26", "2025-11-25"))("Streams at %s", (revision) => {
-  it.effect("A session stream ends with its token and is reopened with another one", () =>
+  it.effect("A session stream ends with its token and can be reopened with a new one", () =>
     Effect.gen(function* () {
       const { bearer, send, url } = yield* openProtected({ features })
       const early = yield* bearer({ lifetime: 60 })
@@ -86,7 +86,7 @@ describe.each(since("2025-03-26", "2025-11-25"))("Streams at %s", (revision) => 
     })
   )
 
-  it.effect("An answer after the token expires still arrives", () => lateAnswer(revision))
+  it.effect("An answer is delivered even after the token expired", () => lateAnswer(revision))
 })
 
 describe("Streams in 2026-07-28", () => {
@@ -108,11 +108,11 @@ describe("Streams in 2026-07-28", () => {
     })
   )
 
-  it.effect("An answer after the token expires still arrives", () => lateAnswer("2026-07-28"))
+  it.effect("An answer is delivered even after the token expired", () => lateAnswer("2026-07-28"))
 })
 
 describe("HTTP with SSE streams", () => {
-  it.effect("HTTP with SSE rejects a stream or POST without a token or with another caller's token", () =>
+  it.effect("HTTP with SSE rejects a stream or POST without its caller's token", () =>
     Effect.gen(function* () {
       const { bearer, origin } = yield* openProtected({ features, sse: true })
       const refused = yield* request(`${origin}/sse`, { headers: stream })

@@ -19,7 +19,7 @@ const verify = (token: string, issuer = issuers[0] ?? "") =>
   Effect.flatMap(TokenVerifier, ({ verify }) => verify(Redacted.make(token), { issuers: [issuer], resource }))
 
 describe("JwtVerifier", () => {
-  it.effect("A verifier fails with its name if the authorization server does not answer in time", () =>
+  it.effect("A verifier fails with its name if the authorization server does not respond in time", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const asked = yield* Deferred.make<void>()
@@ -39,7 +39,7 @@ describe("JwtVerifier", () => {
   )
 
   it.effect.each(["http://keys.example.com/jwks", "/jwks", "", 7, undefined])(
-    "A verifier fetches no keys from %j, even if named by an issuer",
+    "A verifier never fetches keys from %j",
     (jwks_uri) =>
       Effect.gen(function* () {
         const server = yield* AuthServer.AuthServer
@@ -50,7 +50,7 @@ describe("JwtVerifier", () => {
       }).pipe(Effect.provide([JwtVerifier.layer().pipe(Layer.provide(FetchHttpClient.layer)), issuer()]))
   )
 
-  it.effect("Keys are found at the configured URL and through the metadata of an issuer with a path", () =>
+  it.effect("Keys are found at the configured URL or through the issuer's metadata", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const told = JwtVerifier.layer({ jwksUri: (issuer) => `${issuer}/jwks` })
@@ -67,7 +67,7 @@ describe("JwtVerifier", () => {
     }).pipe(Effect.provide(issuer({ path: "/tenant", discovery: ["openid-appended"] })))
   )
 
-  it.effect("Every matching key is tried for a token that names none", () =>
+  it.effect("A token that names no key is checked with every matching key", () =>
     Effect.gen(function* () {
       const pairs = yield* Effect.promise(() => Promise.all([1, 2, 3].map(() => Jose.generateKeyPair("ES256"))))
       const keys = yield* Effect.promise(() => Promise.all(pairs.map(({ publicKey }) => Jose.exportJWK(publicKey))))
@@ -84,7 +84,7 @@ describe("JwtVerifier", () => {
     })
   )
 
-  it.effect("Only signatures are cached, so that withdrawn keys invalidate their tokens", () =>
+  it.effect("Only signatures are cached, so that removing a key invalidates its tokens", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const tokens = yield* Effect.all([1, 2, 3].map(() => server.issue({ resources: [resource] })))
@@ -122,7 +122,7 @@ describe("JwtVerifier", () => {
   // Changes every character except the last, which may contain unused bits.
   const place = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 }))
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
-  it.effect.prop("A token is accepted only exactly as signed", [place, place], ([at, to]) =>
+  it.effect.prop("A token is accepted only exactly as it was signed", [place, place], ([at, to]) =>
     Effect.gen(function* () {
       const { keys, token } = yield* signedOnce
       const index = at % (token.length - 1)
@@ -144,7 +144,7 @@ const made = (async () => {
 const signedOnce = Effect.promise(() => made)
 
 describe("Introspection", () => {
-  it.effect("Introspection accepts a token without an audience only if the options provide one", () =>
+  it.effect("Introspection requires an audience, from the token or the options", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       yield* server.register({ clientId: "resource", secret: "s3cret", authMethod: "client_secret_post" })
@@ -186,7 +186,7 @@ describe("Introspection", () => {
       })
     )
 
-  it.effect("Introspection credentials in any alphabet are encoded as the grammar requires", () =>
+  it.effect("Introspection credentials are form-encoded in any alphabet", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const clientId = "resource: a+b %"

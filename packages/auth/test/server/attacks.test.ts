@@ -148,7 +148,7 @@ describe.each(revisions)("Attacks at %s", (revision) => {
 
   if (revision !== "2026-07-28")
     it.effect(
-      "Session ids for one caller have nothing in common",
+      "Session ids of one caller have nothing in common",
       () =>
         Effect.gen(function* () {
           const { bearer, send } = yield* open({ features })
@@ -171,7 +171,7 @@ describe.each(revisions)("Attacks at %s", (revision) => {
     )
 
   it.effect(
-    "A principal's session is closed to every other principal, including its namesake at another issuer",
+    "A principal's session is closed to all other principals, even its namesake at another issuer",
     () =>
       Effect.gen(function* () {
         const other = Context.get(
@@ -228,7 +228,7 @@ describe.each(revisions)("Attacks at %s", (revision) => {
 
   // Any other header is rejected without a server error.
   it.effect.prop(
-    "Any credential is either rejected or read as its exact token and hidden in JSON",
+    "Any credential is either rejected or read exactly",
     [Schema.String.check(Schema.isMaxLength(64))],
     ([text]) =>
       Effect.gen(function* () {

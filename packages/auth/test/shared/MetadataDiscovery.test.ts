@@ -87,7 +87,7 @@ describe.each(World.revisions)("Resource metadata discovery at %s", (revision) =
     verifies("authorization.client.resource-metadata-order", "authorization.discovery.conforms")
   )
 
-  it.effect("An HTML page at the well-known URI is not mistaken for metadata", () =>
+  it.effect("An HTML page at the well-known URI is not accepted as metadata", () =>
     Effect.gen(function* () {
       const world = placed({
         [World.prmUrl]: new Response("<html>", { status: 200 }),
@@ -101,7 +101,7 @@ describe.each(World.revisions)("Resource metadata discovery at %s", (revision) =
 
   // Before 2025-06-18 the specification names only one URI.
   if (revision !== "2025-03-26")
-    it.effect("A page at an issuer's first URI does not hide the metadata at the next one", () =>
+    it.effect("An HTML page at an issuer's first URI does not hide metadata at the next one", () =>
       Effect.gen(function* () {
         const world = placed({
           [World.prmUrl]: prm,
@@ -165,7 +165,7 @@ describe.each(World.revisions)("Resource metadata discovery at %s", (revision) =
     })
   )
 
-  it.effect("A failing server is an error, with no fallback to other locations", () =>
+  it.effect("A failing server is an error and other locations are not tried", () =>
     Effect.gen(function* () {
       const world = placed({ [World.prmUrl]: new Response("down", { status: 503 }), [World.asUrl]: as() })
       const client = yield* newClient(world)
@@ -179,7 +179,7 @@ describe.each(World.revisions)("Resource metadata discovery at %s", (revision) =
 describe.each(World.revisions)("Authorization server metadata discovery at %s", (revision) => {
   const newClient = World.clientAt(revision)
   it.effect(
-    "Metadata of an issuer with a path is looked up at two inserted paths, then the appended one",
+    "Metadata of an issuer with a path is looked up at its three well-known URIs",
     () =>
       Effect.gen(function* () {
         const issuer = "https://auth.example.com/tenant1"
@@ -239,7 +239,7 @@ describe.each(World.revisions)("Authorization server metadata discovery at %s", 
     )
 
   for (const status of [500, 502, 503])
-    it.effect(`A ${status} from the authorization server is not followed by other lookups`, () =>
+    it.effect(`A ${status} from the authorization server ends the lookup`, () =>
       Effect.gen(function* () {
         const world = placed({
           [World.prmUrl]: prm,
@@ -289,7 +289,7 @@ describe.each(World.revisions)("Authorization server metadata discovery at %s", 
     verifies("best-practices.ssrf.redirects")
   )
 
-  it.effect("A metadata document over the size limit is not read further", () =>
+  it.effect("A metadata document is read only up to the size limit", () =>
     Effect.gen(function* () {
       let pulled = 0
       const world = World.make({
@@ -315,7 +315,7 @@ describe.each(World.revisions)("Authorization server metadata discovery at %s", 
 
 describe("MetadataDiscovery at 2025-03-26 servers", () => {
   it.effect(
-    "The server's origin is used as the authorization server, with metadata at its root",
+    "The server's origin is used as the authorization server",
     () =>
       Effect.gen(function* () {
         const origin = "https://mcp.example.com"
@@ -362,7 +362,7 @@ describe("MetadataDiscovery at 2025-03-26 servers", () => {
   )
 
   it.effect(
-    "A legacy authorization server's metadata is looked up in a single place",
+    "A legacy authorization server's metadata is looked up in one place only",
     () =>
       Effect.gen(function* () {
         const world = placed({
@@ -378,7 +378,7 @@ describe("MetadataDiscovery at 2025-03-26 servers", () => {
     verifies("authorization.client.base-url-metadata")
   )
 
-  it.effect("Default endpoints are not used while the server fails to answer for its metadata", () =>
+  it.effect("Default endpoints are not used while the metadata request fails", () =>
     Effect.gen(function* () {
       const world = placed({
         "https://mcp.example.com/.well-known/oauth-authorization-server": new Response("down", { status: 503 })
@@ -493,7 +493,7 @@ describe.each(World.revisions)("Server-side request forgery through metadata at 
       )
     )
 
-  it.effect("A private address can be allowed, and is if the server itself uses one", () =>
+  it.effect("A private address can be allowed, and is if the server is private itself", () =>
     Effect.gen(function* () {
       const issuer = "https://10.0.0.9"
       const at = (server: string) =>

@@ -174,7 +174,7 @@ describe("Terminal authorizer", () => {
     return { way, shown: () => shown }
   })
 
-  it.effect("The terminal authorizer shows the page's address and reads the address the browser ends at", () =>
+  it.effect("The terminal authorizer prints the login URL and reads the final URL", () =>
     Effect.gen(function* () {
       const { shown, way } = yield* terminal(`  http://127.0.0.1:33418/callback?state=right&code=c  `)
       const answer = yield* way.authorize(page)
@@ -183,7 +183,7 @@ describe("Terminal authorizer", () => {
     })
   )
 
-  it.effect("The terminal authorizer prompts again for text that does not answer its login", () =>
+  it.effect("The terminal authorizer prompts again for text that does not belong to its login", () =>
     Effect.gen(function* () {
       const { shown, way } = yield* terminal(
         "",
@@ -198,7 +198,7 @@ describe("Terminal authorizer", () => {
 })
 
 describe("Non-interactive authorizer", () => {
-  it.effect("The non-interactive authorizer explains how to log in", () =>
+  it.effect("The non-interactive authorizer fails with instructions for logging in", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(Authorizer.layerNone)
       const world = World.make()
@@ -219,7 +219,7 @@ describe("Scripted user", () => {
   }
   const to = (location: string) => new Response(null, { status: 302, headers: { location } })
 
-  it.effect("A scripted user follows redirects until the client's own, which is not visited", () =>
+  it.effect("A scripted user follows redirects up to the client's redirect URI", () =>
     Effect.gen(function* () {
       const { authorizer, hits } = yield* user((url) =>
         url.pathname === "/authorize" ? to("/consent") : to("http://127.0.0.1/callback?code=c")

@@ -83,7 +83,7 @@ describe("oidc-provider", () => {
     })
   )
 
-  it.live("oidc-provider binds tokens to keys, which our guard requires proof of", () =>
+  it.live("oidc-provider binds tokens to keys, and our guard requires their proof", () =>
     Effect.gen(function* () {
       const { call, oidc, token } = yield* serve("jwt", { guard: { dpop: {} } })
       const key = yield* proofKey

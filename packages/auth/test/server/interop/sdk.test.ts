@@ -113,7 +113,7 @@ describe.each<readonly [name: string, connect: Connect]>([
   ["SDK v2, in a session", v2("legacy")],
   ["SDK v1", v1]
 ])("%s", (_, connect) => {
-  it.live("The SDK client authorizes, calls, and steps up to a scope required by a tool", () =>
+  it.live("The SDK client authorizes, calls a tool and steps up to a required scope", () =>
     Effect.gen(function* () {
       const { server, url } = yield* open({
         features,
@@ -141,7 +141,7 @@ describe.each<readonly [name: string, connect: Connect]>([
 })
 
 describe("SDK v2 with DPoP", () => {
-  it.live("The SDK client proves its key to the authorization server and our guard, with both nonces", () =>
+  it.live("The SDK client proves its key to both servers, with both nonces", () =>
     Effect.gen(function* () {
       const { server, url } = yield* open({
         features,
