@@ -12,7 +12,7 @@ import * as McpTest from "../src/McpTest.ts"
 import { Bookings, BookTable, features, Folders, Greet, Wait } from "./features.ts"
 
 describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", ({ open }) => {
-  it.effect("book_table books nothing if the guest declines", () =>
+  it.effect("book_table books no table if the guest declines", () =>
     Effect.gen(function* () {
       const tables = yield* open(features)
       const error = yield* Effect.flip(tables.callTool(BookTable, { restaurant: "Maaemo", guests: 2 }))
@@ -37,7 +37,7 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
     }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerAccept()]))
   )
 
-  it.effect("A tool receives the form content filled in by the user", () =>
+  it.effect("A tool receives the form content that the user filled in", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       const { content } = yield* client.callTool(Greet, {})
@@ -45,7 +45,7 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
     }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerAccept({ name: "Ada" })]))
   )
 
-  it.effect("Dismissing, declining and having no user each fail a tool differently", () =>
+  it.effect("Dismissing, declining and having no user are three different failures", () =>
     Effect.gen(function* () {
       const tell = Effect.fnUntraced(function* (user: Layer.Layer<Elicitation.Elicitation>) {
         const client = yield* Effect.provide(open(features), user)

@@ -5,7 +5,7 @@ import { Deferred, Effect, Fiber, Queue } from "effect"
 import { TestClock } from "effect/testing"
 
 describe("quiesce", () => {
-  it.effect("`quiesce` waits for a fiber that yields more often than any fixed number of turns", () =>
+  it.effect("`quiesce` waits for a fiber however often it yields", () =>
     Effect.gen(function* () {
       let turns = 0
       yield* Effect.forkChild(
@@ -22,7 +22,7 @@ describe("quiesce", () => {
     })
   )
 
-  it.effect("`quiesce` waits for a relay of fibers, queues and promises", () =>
+  it.effect("`quiesce` waits for work passed between fibers, queues and promises", () =>
     Effect.gen(function* () {
       const queues = yield* Effect.forEach(Array.from({ length: 50 }), () => Queue.unbounded<number>())
       const last = queues.at(-1)!

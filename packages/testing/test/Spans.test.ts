@@ -52,7 +52,7 @@ const model = Sampling.layer(() =>
 )
 
 describe.each(Revision.all)("Spans in $version", (revision) => {
-  it.effect("A span has the method, target, request, revision and session, but no argument", () => {
+  it.effect("A span has the method, target, revision and session, but no arguments", () => {
     const { layer, named, spans } = recording()
     return Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
@@ -89,7 +89,7 @@ describe.each(Revision.all)("Spans in $version", (revision) => {
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
-  it.effect("A span shows how a request failed: by a tool result, a code or a defect", () => {
+  it.effect("A span shows how its request failed", () => {
     const { layer, named } = recording()
     return Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)

@@ -24,7 +24,7 @@ const Look = Tool.make("look", { description: "Says what its _meta says." })
 const parent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
 
 describe.each(Revision.all)("Trace context in $version", (revision) => {
-  it.effect("The server's span is a child of the client's span, itself a child of the caller's", () => {
+  it.effect("The server's span is a child of the client's span", () => {
     const { layer, spans } = recording()
     return Effect.gen(function* () {
       const client = yield* McpTest.connect(
@@ -42,7 +42,7 @@ describe.each(Revision.all)("Trace context in $version", (revision) => {
   })
 
   it.effect(
-    "A trace context continues through a handler's question, including baggage and state",
+    "A trace context continues through a handler's question",
     () => {
       const { layer } = recording()
       const asked: Array<unknown> = []

@@ -52,19 +52,19 @@ const options = { runs: 100, seed: 20_260_728 }
 const passes = <E, R>(checked: Effect.Effect<Arbitrary.CheckResult<Program, E>, never, R>) =>
   Effect.map(checked, (result) => assert.isUndefined(Arbitrary.formatCheckFailure(result)))
 
-describe("Handlers with forms, models, roots, steps, progress and failures", () => {
+describe("Random handlers", () => {
   for (const revision of Revision.all) {
     const hasForms = revision.rules.elicitation.form
     const lacking = new Set(hasForms ? [] : ["form", "confirm", "dismiss"])
     it.effect(
-      `A random handler follows its program in ${revision.version}${hasForms ? "" : ", or lacks the capability when it asks for a form"}`,
+      `A random handler follows its program in ${revision.version}${hasForms ? "" : ", or fails without the form capability"}`,
       () =>
         passes(
           Arbitrary.checkEffect(programs, (program) => Effect.as(check(program, revision, lacking), true), options)
         ).pipe(Effect.provide(everyone))
     )
 
-    it.effect(`A random handler lacks the capability in ${revision.version} if the client has no user`, () =>
+    it.effect(`A random handler fails for lack of capability in ${revision.version} if the client has no user`, () =>
       passes(
         Arbitrary.checkEffect(
           programs,

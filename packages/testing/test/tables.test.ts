@@ -46,7 +46,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
   const stateless = revision.era === "stateless"
 
   it.effect(
-    "book_table takes one call, plus one per question if questions are results",
+    "book_table takes one call, plus one for each question in rounds",
     () =>
       Effect.gen(function* () {
         const { calls, wire } = counted()
@@ -67,7 +67,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
     stateless ? verifies("mrtr.client.state-echoed", "mrtr.client.new-id") : {}
   )
 
-  it.effect("book_table books nothing and makes no more calls if the guest declines or dismisses", () =>
+  it.effect("book_table books no table if the guest declines or dismisses", () =>
     Effect.gen(function* () {
       for (const user of [Elicitation.layerDecline, Elicitation.layerCancel]) {
         const { calls, wire } = counted()
@@ -80,7 +80,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
     }).pipe(Effect.provide(Bookings.layerTest))
   )
 
-  it.effect("A tool with more questions does its work before and between them once, in order", () =>
+  it.effect("A tool with several questions does its work once, in order", () =>
     Effect.gen(function* () {
       const { calls, wire } = counted()
       const client = yield* McpTest.connect(order, revision, { wire })
@@ -106,7 +106,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
 
 const without = Revision.all.filter((revision) => !Revision.withElicitation.includes(revision))
 describe.each(without)("book_table in $version", (revision) => {
-  it.effect("book_table fails with a typed error in a revision without its question", () =>
+  it.effect("book_table fails with a typed error in a revision without forms", () =>
     Effect.gen(function* () {
       const tables = yield* McpTest.connect(features, revision)
       const error = yield* Effect.flip(tables.callTool(BookTable, { restaurant: "Maaemo", guests: 2 }))
@@ -117,7 +117,7 @@ describe.each(without)("book_table in $version", (revision) => {
   )
 })
 
-it.effect("One features value serves every revision concurrently, and each books once", () =>
+it.effect("One features value serves every revision concurrently", () =>
   Effect.gen(function* () {
     const clients = yield* Effect.forEach(Revision.withElicitation, (revision) => McpTest.connect(features, revision))
     const booked = yield* Effect.forEach(

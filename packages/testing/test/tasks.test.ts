@@ -19,7 +19,7 @@ const isInOrder = (program: Program): boolean =>
 const isComparable = (program: Program): boolean => isInOrder(program) || expect(program, new Set()).failures.size === 0
 
 describe("McpCheck.interpreters with tasks", () => {
-  it.effect("`McpCheck.interpreters` accepts any handler with questions, steps, progress and failures as a task", () =>
+  it.effect("`McpCheck.interpreters` accepts any handler as a task", () =>
     passes(
       Arbitrary.checkEffect(
         programs,
@@ -64,7 +64,7 @@ const outcome = (exit: Exit.Exit<{ readonly json: string }, object>) =>
 
 describe("Calls with any handler", () => {
   for (const version of versions) {
-    it.effect(`A call in ${version} has the same outcome as a task as it does inline`, () =>
+    it.effect(`A call in ${version} has the same outcome as a task and inline`, () =>
       passes(
         Arbitrary.checkEffect(
           programs,
@@ -130,8 +130,8 @@ const Stopped = Schema.Struct({
   after: harmless.check(Schema.isMaxLength(2))
 })
 
-describe("Cancelling any handler", () => {
-  it.effect("Cancelling ends any handler under every interpreter, runs finalizers and skips later steps", () =>
+describe("Cancelling random handlers", () => {
+  it.effect("Cancelling runs finalizers and skips later steps under every interpreter", () =>
     passes(
       Arbitrary.checkEffect(
         Arbitrary.schema(Stopped),

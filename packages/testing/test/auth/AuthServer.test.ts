@@ -290,7 +290,7 @@ describe("AuthServer", () => {
     }).pipe(Effect.provide(serve()))
   )
 
-  it.effect("A script makes the server give wrong answers", () =>
+  it.effect("A script can make the server answer wrongly", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const client = yield* server.register()
@@ -312,7 +312,7 @@ describe("AuthServer", () => {
     }).pipe(Effect.provide(serve()))
   )
 
-  it.effect("The server can serve the root of a server's own origin, as in 2025-03-26", () =>
+  it.effect("The server can be mounted at the root, as in 2025-03-26", () =>
     Effect.gen(function* () {
       const app = Layer.merge(
         AuthServer.layerRoutes({ discovery: [] }),

@@ -62,7 +62,7 @@ describe("CrashPoints.forAll", () => {
     })
   )
 
-  it.effect("`CrashPoints` supports a handler that renames a step between attempts, and runs the renamed step", () =>
+  it.effect("`CrashPoints` supports a handler that renames a step between attempts", () =>
     Effect.gen(function* () {
       const handler = Effect.flatMap(counted, (count) => Effect.as(step(`step ${count}`), "done"))
       const runs = yield* CrashPoints.forAll(handler, world)

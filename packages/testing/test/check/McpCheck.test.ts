@@ -70,7 +70,7 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect("`McpCheck` accepts a tool call in place of a handler", () =>
+  it.effect("`McpCheck` accepts a tool call instead of a handler", () =>
     Effect.gen(function* () {
       const booking = McpCheck.call(features, BookTable, { restaurant: "Maaemo", guests: 2 })
       const runs = yield* McpCheck.interpreters(booking, Layer.merge(Bookings.layerTest, Elicitation.layerAccept()))
@@ -83,7 +83,7 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect("`McpCheck` runs the handler as a task of both generations, and as one it begins itself", () =>
+  it.effect("`McpCheck` runs the handler as a task of both generations and with `begin`", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         const held = yield* step("hold")
@@ -111,7 +111,7 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect("`McpCheck` runs the handler as a task that a client without tasks follows by tools", () =>
+  it.effect("`McpCheck` runs the handler as a task followed through tools", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         const held = yield* step("hold")
@@ -137,7 +137,7 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect("`McpCheck` cancels a task that a client without tasks follows", () =>
+  it.effect("`McpCheck` cancels a task followed through tools", () =>
     Effect.gen(function* () {
       const never = Layer.unwrap(
         Effect.map(Asked, ({ open }) => Elicitation.layer({ form: () => Effect.andThen(open, Effect.never) }))

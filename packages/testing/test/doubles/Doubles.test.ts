@@ -14,7 +14,7 @@ const textOf = (result: { readonly content: ReadonlyArray<object> }) =>
   result.content.map((block) => ("text" in block ? block.text : block))
 
 describe("Scripted user", () => {
-  it.effect("A scripted user answers in order, records the questions and fails after the end of the script", () =>
+  it.effect("A scripted user answers in order and fails after its last answer", () =>
     Effect.gen(function* () {
       const Name = Schema.Struct({ name: Schema.String })
       assert.deepStrictEqual(yield* Elicitation.form("first", Name), { name: "Ada" })
@@ -29,7 +29,7 @@ describe("Scripted user", () => {
     }).pipe(Effect.provide(ElicitationTest.layerScripted([{ name: "Ada" }, "decline", "cancel"])))
   )
 
-  it.effect("A scripted answer with an action fails with a hint to list contents", () =>
+  it.effect("A scripted answer with an action fails with a hint to list only contents", () =>
     Effect.gen(function* () {
       const Name = Schema.Struct({ name: Schema.String })
       const error = yield* Effect.flip(Elicitation.form("first", Name))

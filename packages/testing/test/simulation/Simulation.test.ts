@@ -23,7 +23,7 @@ const written = Effect.flatMap(Log, (log) => Ref.get(log))
 
 describe("Simulation", () => {
   it.effect.each(cases)(
-    "A race between two handlers is found and shrinks to the one pause it needs ($title)",
+    "A race between two handlers is found and shrinks to a single pause ($title)",
     ({ revision, transport }) =>
       Effect.gen(function* () {
         const app = { ...bank("racy"), revision, transport }
@@ -92,7 +92,7 @@ describe("Simulation", () => {
     atEnd: () => Effect.flatMap(written, ([first]) => (first === "alice" ? Effect.void : Effect.fail("bob was first")))
   } satisfies Simulation.App<Log>
 
-  it.effect("A different client order is found by late messages alone, and by fiber order alone", () =>
+  it.effect("A reordering of two clients is found by late messages or by fiber order", () =>
     Effect.gen(function* () {
       const quiet = { late: 0, preempt: 0, reorder: 0 }
       assert.strictEqual(yield* Simulation.check(firstOf, { faults: quiet, runs: 5 }), 6)
@@ -119,7 +119,7 @@ describe("Simulation", () => {
     })
   )
 
-  it.effect("A failing program fails the run unless its connection was cut, and a defect always does", () =>
+  it.effect("A failing program fails the run unless its connection was cut", () =>
     Effect.gen(function* () {
       const app = (failing: Effect.Effect<never, string>) =>
         ({
@@ -141,7 +141,7 @@ describe("Simulation", () => {
     })
   )
 
-  it.effect("A platform promise can take its time if nothing else is left to run", () =>
+  it.effect("A platform promise may settle once nothing else is left to run", () =>
     Effect.gen(function* () {
       const slowly = Effect.promise(() => new Promise<void>((resolve) => setTimeout(resolve, 5)))
       const app = {

@@ -81,7 +81,7 @@ describe("Server and client in a simulation", () => {
   )
 
   it.effect.each(cases)(
-    "Late messages, slow readers and any fiber order break nothing ($title)",
+    "Late messages, slow readers and fiber order break nothing ($title)",
     ({ revision, transport }) =>
       Simulation.check(own(revision, transport), { runs: 8, faults: { late: 0.5, slow: 0.3 } })
   )

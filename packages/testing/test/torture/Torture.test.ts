@@ -71,7 +71,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` detects a charge repeated after a lost answer, unless it has a key", () =>
+  it.effect("`Torture` detects a charge that is repeated after a lost answer", () =>
     Effect.gen(function* () {
       const charging = (key?: string) =>
         Effect.flatMap(Shop, (shop) => Effect.retry(shop.charge("order 7", key), { times: 1 }))
@@ -82,7 +82,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` detects a charge before a question that reruns every round, unless it is in a step", () =>
+  it.effect("`Torture` detects a charge that is repeated in every round", () =>
     Effect.gen(function* () {
       const charge = Effect.flatMap(Shop, (shop) => shop.charge("order 7"))
       const asking = <E, R>(charge: Effect.Effect<string, E, R>) =>
@@ -95,7 +95,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` answers each question in every other way", () =>
+  it.effect("`Torture` answers each question in every possible way", () =>
     Effect.gen(function* () {
       const asking = paying(Effect.as(Effect.andThen(Elicitation.confirm("One?"), Elicitation.confirm("Two?")), "yes"))
       const { runs } = yield* Torture.run(asking, world, only)
@@ -141,7 +141,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` detects a handler that cannot be cancelled, with its fibers, scopes and requests", () =>
+  it.effect("`Torture` detects a handler that cannot be cancelled", () =>
     Effect.gen(function* () {
       const answer = Effect.as(Elicitation.confirm("Sure?"), "sure")
       const stubborn = paying(Effect.catch(answer, () => Effect.uninterruptible(Effect.never)))
@@ -171,7 +171,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` cancels where the handler waits, and advances time for handlers that are not cancelled", () =>
+  it.effect("`Torture` cancels a handler wherever it waits", () =>
     Effect.gen(function* () {
       const slow = Effect.gen(function* () {
         yield* Effect.sleep("10 seconds")
@@ -186,7 +186,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` runs the test's check against the world and shows its failure with the place", () =>
+  it.effect("`Torture` runs the test's check and shows where it failed", () =>
     Effect.gen(function* () {
       const afterEach = ({ entries }: Torture.Run) =>
         entries.filter(({ kind }) => kind === "happened").length <= 1 ? Effect.void : Effect.fail("too many orders")
@@ -207,7 +207,7 @@ describe("Torture.run", () => {
 
   const long = paying(Effect.as(Effect.replicateEffect(Effect.flatMap(Pool, Effect.succeed), 100), "done"))
 
-  it.effect("`Torture` samples a range of places from first to last and reports that others are left out", () =>
+  it.effect("`Torture` samples places from first to last and reports omissions", () =>
     Effect.gen(function* () {
       const { complete, rows, runs } = yield* Torture.run(long, world, { ...only, maxPlaces: 10 })
       const places = runs.flatMap(({ fault }) => (fault._tag === "Cancelled" ? [fault.place.number] : []))
@@ -289,7 +289,7 @@ describe("Torture.run", () => {
     }).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
   )
 
-  it.effect("`Torture` repeats the same runs every time", () =>
+  it.effect("`Torture` makes the same runs every time", () =>
     Effect.gen(function* () {
       const run = broken(Torture.run(paying(leaking), world, { fails }))
       const [first, second] = [yield* run, yield* run]
