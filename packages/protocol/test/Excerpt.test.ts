@@ -52,12 +52,12 @@ describe("Text escaping", () => {
     assert.strictEqual(escapedLines(escapedLines(text)), escapedLines(text))
   })
 
-  it("Escaped text is a single line unless lines and tabs are kept", () => {
+  it("Escaped text is one line unless line breaks and tabs are kept", () => {
     assert.strictEqual(escaped("a\tb\r\nc"), String.raw`a\u0009b\u000d\u000ac`)
     assert.strictEqual(escapedLines("a\tb\r\nc"), "a\tb\\u000d\nc")
   })
 
-  it.prop("Escaped JSON text keeps its value", [Schema.String], ([text]) => {
+  it.prop("Escaped JSON text decodes to the same value", [Schema.String], ([text]) => {
     const json = JSON.stringify({ text: `${text}\u202e\u{e0041}\u009b\u2028` }, undefined, 2)
     assert.deepStrictEqual(JSON.parse(escapedLines(json)), JSON.parse(json))
   })
@@ -89,7 +89,7 @@ describe("Excerpts", () => {
   })
 
   it.prop(
-    "An excerpt stays within its limit, and excerpting it again changes nothing",
+    "An excerpt stays within its limit and is its own excerpt",
     [Schema.String, Schema.Literals([0, 1, 5, 6, 7, 20])],
     ([text, limit]) => {
       for (const long of [text, `${text}\n\u{e0041}🙂${text}`]) {
@@ -110,7 +110,7 @@ describe("Text prefixes", () => {
   })
 })
 
-describe("A cleaned text", () => {
+describe("Cleaned text", () => {
   it.each([
     ["a colour", "\u001b[1;31mred\u001b[0m", "red"],
     ["a colour by C1", "\u009b31mred", "red"],

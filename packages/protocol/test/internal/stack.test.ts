@@ -7,7 +7,7 @@ describe("Errors without stacks", () => {
     assert.notInclude(McpError.invalidParams("limit is 0").stack ?? "", "\n")
   })
 
-  it("Later errors in the program capture frames again, whether the function returns or throws", () => {
+  it("Later errors in the program capture stack frames again", () => {
     withoutStack(() => 1)
     assert.throws(() =>
       withoutStack(() => {

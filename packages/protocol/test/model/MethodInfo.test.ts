@@ -24,7 +24,7 @@ describe("Method table", () => {
     assert.deepStrictEqual([method, key, capability], ["resources/templates/list", "uriTemplate", "resources"])
   })
 
-  it("Only cacheable methods are listed as becoming stale", () => {
+  it("Only methods with cacheable results are listed as becoming stale", () => {
     const stale = Object.values(MethodInfo.serverNotifications).flatMap(
       (info: MethodInfo.ServerNotificationInfo) => info.stale ?? []
     )
@@ -52,7 +52,7 @@ describe("missingCapability", () => {
   const all = { ...kinds, completions: {}, logging: {}, resources: { subscribe: true } }
 
   it.each(Object.entries(MethodInfo.clientRequests))(
-    "The missing capability for %s is the method's capability if none is declared",
+    "The missing capability for %s is the method's own if none is declared",
     (_, info) => {
       const { capability } = info
       assert.strictEqual(MethodInfo.missingCapability(info, {}, { completionsDeclared: true }), capability)

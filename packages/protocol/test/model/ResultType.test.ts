@@ -19,7 +19,7 @@ describe("Results in 2026-07-28", () => {
     const hints = method === "tools/list" ? { ttlMs: 0, cacheScope: "private" } : {}
 
     it(
-      `A ${method} result is marked as complete, with caching hints only if cacheable`,
+      `A ${method} result is marked as complete, with caching hints if cacheable`,
       verifies("json-rpc.result.type-included", "caching.hints.included"),
       () => {
         assert.deepStrictEqual(write(result), { ...result, ...hints, resultType: "complete" })
@@ -28,7 +28,7 @@ describe("Results in 2026-07-28", () => {
     )
 
     it(
-      `A ${method} result is read with or without its mark, but never with another type`,
+      `A ${method} result is read with or without its type, but never with another type`,
       verifies("json-rpc.result.type-absent", "json-rpc.result.type-unknown"),
       () => {
         assert.strictEqual(read(result), result)

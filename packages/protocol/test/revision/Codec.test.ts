@@ -72,7 +72,7 @@ for (const revision of Revision.all) {
       const write = Schema.encodeUnknownSync(codec)
 
       it.prop(
-        `The ${name} codec of ${revision.version} round-trips the values it reads, including unknown fields`,
+        `The ${name} codec of ${revision.version} round-trips values with unknown fields`,
         [strict, Schema.String],
         ([value, key]) => {
           assert.deepStrictEqual(write(read(value)), value)
@@ -85,7 +85,7 @@ for (const revision of Revision.all) {
       const isStrict = Schema.decodeUnknownResult(strict, { onExcessProperty: "error" })
       const tryWrite = Schema.encodeUnknownResult(codec)
       it.prop(
-        `The ${name} codec of ${revision.version} reads every model value, and writes it validly or rejects it`,
+        `The ${name} codec of ${revision.version} reads model values and writes them validly or rejects them`,
         [canonical.get(name)!],
         ([value]) => {
           assert.deepStrictEqual(read(value), value)
@@ -101,7 +101,7 @@ for (const revision of Revision.all) {
   })
 }
 
-it.effect("A codec failure is one limited line without terminal control characters", () =>
+it.effect("A codec failure is one short line without terminal control characters", () =>
   Effect.gen(function* () {
     const { decode } = Codecs.coder(Schema.Record(Schema.String, Schema.Finite))
     const message = yield* Effect.flip(decode({ [`\u001b]0;x\u0007${"x".repeat(10_000)}`]: "no number" }))

@@ -8,7 +8,7 @@ const before = (since: Revision.Version): Revision.Revision =>
   Revision.stateful.findLast((revision) => revision.version < since)!
 
 describe("Values missing from older revisions", () => {
-  it("Every row of the downgrade table has exactly one case in these tests", () => {
+  it("Every row of the downgrade table has exactly one case here", () => {
     const rows = table.map((row) => `${row.type}.${row.field ?? "*"} ${row.how} before ${row.since}`)
     const tested = cases.map(({ row, how, since }) => `${row} ${how} before ${since}`)
     assert.deepStrictEqual(tested.toSorted(), rows.toSorted())
@@ -34,7 +34,7 @@ describe("Values missing from older revisions", () => {
   const june = Revision.get("2025-06-18")!
   const first = Revision.get("2024-11-05")!
 
-  it("In older revisions, an audio block in a prompt or sampled message becomes text with its annotations", () => {
+  it("Older revisions turn an audio block into text with its annotations", () => {
     const annotations = { audience: ["user"], priority: 0.5 }
     const messages = [{ role: "user", content: { ...audio, annotations: { ...annotations, lastModified: "x" } } }]
     const spoken = { type: "text", text: "[audio: audio/wav, 4 bytes]", annotations }
@@ -66,7 +66,7 @@ describe("Values missing from older revisions", () => {
     assert.deepStrictEqual(called({ content: [hello], ...say }).write(june), { content: [hello], ...say })
   })
 
-  it("A sampled message with one block is unwrapped, and one with several is rejected unless all are text", () => {
+  it("A sampled message with several blocks is rejected in older revisions unless all are text", () => {
     assert.deepStrictEqual(answer({ content: [audio] }).write(june), answer({ content: audio }).value)
     assert.throws(
       () => answer({ content: [hello, audio] }).write(june),

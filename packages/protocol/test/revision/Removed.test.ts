@@ -73,7 +73,7 @@ const cases: ReadonlyArray<Case> = [
 ]
 
 describe("Values removed in 2026-07-28", () => {
-  it("Every row of the removal table has exactly one case in these tests", () => {
+  it("Every row of the removal table has exactly one case here", () => {
     const rows = removed.map((row) => `${row.type}.${row.field ?? "*"} ${row.how}`)
     assert.deepStrictEqual(cases.map(({ row }) => row).toSorted(), rows.toSorted())
     assert.isTrue(removed.every((row) => row.since === "2026-07-28"))

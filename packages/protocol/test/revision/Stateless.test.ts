@@ -161,7 +161,7 @@ describe("Revision 2026-07-28", () => {
     assert.isTrue(isRefused(revision.clientRequests["tools/call"]!.params, { name: "lift", requestState: {} }))
   })
 
-  it("A 2026-07-28 tool has structured content of any JSON type, and an output schema with any root", () => {
+  it("A 2026-07-28 tool can have structured content and output schemas of any JSON type", () => {
     for (const structuredContent of [[1], "a", 0, false, null, { a: 1 }]) {
       const wire = { resultType: "complete", content: [], structuredContent }
       assert.isTrue(survives(revision.clientRequests["tools/call"]!.result, wire))

@@ -150,7 +150,7 @@ describe("JsonSchemaValidator", () => {
     assert.deepStrictEqual(compile({ format: "unheard-of" }, { formats: true })("x"), [])
   })
 
-  it("JsonSchemaValidator briefly reports where and why a value is invalid", () => {
+  it("JsonSchemaValidator reports briefly where and why a value is invalid", () => {
     const validate = compile({
       type: "object",
       properties: {
@@ -236,7 +236,7 @@ describe("JsonSchemaValidator", () => {
     )
   }
 
-  it("JsonSchemaValidator rejects values with too many names to match against patternProperties in bounded time", () => {
+  it("JsonSchemaValidator rejects values with too many names for patternProperties", () => {
     const names = (count: number, name: string) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, 1]))
     const slow = { patternProperties: Object.fromEntries(["b", "c", "d"].map((end) => [`^a*a*${end}`, true])) }
@@ -287,7 +287,7 @@ describe("JsonSchemaValidator", () => {
     assert.deepStrictEqual(validate(nested(6, (a) => ({ a }))), [])
   })
 
-  it("JsonSchemaValidator matches patterns that would backtrack forever", () => {
+  it("JsonSchemaValidator matches patterns without catastrophic backtracking", () => {
     const text = `${"a".repeat(100_000)}!`
     for (const pattern of ["^(a+)+$", "^(a|a)*$", "^(.*a){10}$", "a*a*a*a*b"]) {
       assert.deepStrictEqual(compile({ pattern })(text), [{ path: "", message: "String does not match pattern." }])
@@ -306,7 +306,7 @@ describe("JsonSchemaValidator", () => {
     assert.deepStrictEqual(compile({ format: "url" }, { formats: true })(`http://${"a".repeat(50)}!`), [])
   })
 
-  it("JsonSchemaValidator does not compare very long arrays item by item", () => {
+  it("JsonSchemaValidator does not compare the items of very long arrays", () => {
     const validate = compile({ properties: { a: { uniqueItems: true } } })
     const { maxUniqueItems } = JsonSchemaValidator
     assert.strictEqual(validate({ a: Array.from({ length: maxUniqueItems + 1 }, (_, i) => i) })[0]?.path, "/a")

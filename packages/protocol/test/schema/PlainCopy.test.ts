@@ -126,7 +126,7 @@ describe("Copies of plain values", () => {
     )
   }
 
-  it("A valid value is copied along with its own members", () => {
+  it("A valid value and its members are copied", () => {
     const Task = Schema.Union([
       Schema.Struct({ id: Schema.String, ttl: Schema.NullOr(Schema.Finite), status: Schema.Literal("working") }),
       Schema.Struct({ id: Schema.String, status: Schema.Literal("completed"), result: JsonObject })

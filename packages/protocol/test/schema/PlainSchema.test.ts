@@ -63,22 +63,22 @@ describe("Plain schemas", () => {
   })
 
   it.each<readonly [string, Schema.Constraint]>([
-    ["no struct", Schema.String],
+    ["a root that is not a struct", Schema.String],
     ["a union", Schema.Union([Schema.Struct({}), Schema.Struct({})])],
     ["a header", Schema.Struct({ a: Schema.String.annotate({ "x-mcp-header": "A" }) })],
     ["a number's header", Schema.Struct({ a: Schema.Int.annotate({ "x-mcp-header": "A" }) })],
     ["a key's header", Schema.Struct({ a: Schema.String.annotateKey({ "x-mcp-header": "A" }) })],
     ["a symbol", Schema.Struct({ [Symbol("a")]: Schema.String })],
-    ["a name, which becomes a definition", Schema.Struct({ a: Schema.String.annotate({ identifier: "A" }) })],
+    ["an identifier, which becomes a definition", Schema.Struct({ a: Schema.String.annotate({ identifier: "A" }) })],
     ["a default that may have no JSON form", Schema.Struct({ a: Schema.String.annotate({ default: "a" }) })],
-    ["another code", Schema.Struct({ a: Schema.Finite.annotate({ toJsonSchema: () => ({}) }) })],
+    ["custom codec code", Schema.Struct({ a: Schema.Finite.annotate({ toJsonSchema: () => ({}) }) })],
     ["a custom check", Schema.Struct({ a: Schema.String.check(Schema.isMinLength(1)) })],
     ["a transformation", Schema.Struct({ a: Schema.NumberFromString })],
     ["a class", Schema.Struct({ a: Schema.Date })],
     ["recursion", Schema.Struct({ a: Schema.suspend(() => Schema.String) })],
     ["a record", Schema.Struct({ a: Schema.Record(Schema.String, Schema.String) })],
-    ["a literal that is no string", Schema.Struct({ a: Schema.Literal(1) })],
-    ["a name that providers refuse", Schema.Struct({ "a[]": Schema.String })],
+    ["a literal that is not a string", Schema.Struct({ a: Schema.Literal(1) })],
+    ["a name that providers reject", Schema.Struct({ "a[]": Schema.String })],
     ["a big integer", Schema.Struct({ a: Schema.Literal(1n) })]
   ])("A schema with %s is not plain", (_title, schema) => {
     assert.isFalse(isPlainStruct(schema.ast))

@@ -32,7 +32,7 @@ const examples = {
 
 describe("Header values", () => {
   it(
-    "A value is sent as is if safe, or as marked Base64 otherwise",
+    "A value is sent as is if it is safe, or else as marked Base64",
     verifies(
       "http.params.encoded",
       "http.params.base64",
@@ -147,7 +147,7 @@ describe("Request headers", () => {
   )
 
   it(
-    "Request headers are decoded even if the body contains the same marked text",
+    "Request headers are decoded even if the body contains text marked as Base64",
     verifies("http.headers.decoded"),
     () => {
       const marked = Headers.encode("é")

@@ -82,7 +82,7 @@ describe("JSON-RPC envelopes", () => {
     { arbitrary: { runs: 200, size: 6, seed: 7 } }
   )
 
-  it("Four similar ids stay distinct, and none counts as missing", () => {
+  it("Ids that look alike stay distinct", () => {
     for (const id of [0, "", 1, "1"]) {
       const message = JsonRpc.classify({ jsonrpc: "2.0", id, method: "ping" })
       assert.isFalse(JsonRpc.isInvalid(message))
@@ -193,7 +193,7 @@ describe("Message text", () => {
     assert.strictEqual(line, String.raw`{"jsonrpc":"2.0","id":"\"","result":{"tools":[]}}`)
   })
 
-  it("A failure's text keeps its null, missing or actual id", () => {
+  it("A failure's text keeps a null, missing or actual id", () => {
     const error = { code: -32700, message: "no" }
     assert.strictEqual(
       JsonRpc.encode(JsonRpc.failure(null, error)),

@@ -31,7 +31,7 @@ describe("McpError", () => {
     }
   })
 
-  it("An error without data has no data member, so none is sent", () => {
+  it("An error without data is sent without a data member", () => {
     assert.isFalse("data" in McpError.invalidParams("Wrong"))
     assert.isFalse("data" in new McpError.McpError({ code: 1, message: "Wrong", data: undefined }))
     assert.isTrue(McpError.invalidParams("Wrong") instanceof Error)

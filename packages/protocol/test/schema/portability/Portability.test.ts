@@ -27,7 +27,7 @@ const given = (portable: Portability.Portable<Portability.Described>, input: Jso
   )
 }
 
-describe("A tool from a report", () => {
+describe("A tool from a bug report", () => {
   it.each(fixtures)("$title breaks its rules", ({ breaks, schema }) => {
     const found = Portability.obstacles(tool(schema)).map(({ rule }) => rule)
     for (const rule of breaks) assert.include(found, rule)
@@ -46,7 +46,7 @@ describe("A tool from a report", () => {
     for (const provider of [anthropic, openai, gemini]) assert.deepStrictEqual(provider(projected.inputSchema), [])
   })
 
-  it.each(fixtures)("$title keeps the meaning of its inputs", ({ inputs, schema }) => {
+  it.each(fixtures)("$title accepts the same inputs after the projection", ({ inputs, schema }) => {
     const portable = Portability.portable(tool(schema))
     for (const input of inputs) {
       const sent = given(portable, input)
@@ -55,12 +55,12 @@ describe("A tool from a report", () => {
     }
   })
 
-  it.each(fixtures)("$title stays the same when projected again", ({ schema }) => {
+  it.each(fixtures)("$title does not change when projected again", ({ schema }) => {
     const { tool: once } = Portability.portable(tool(schema))
     assert.strictEqual(Portability.portable(once).tool, once)
   })
 
-  it.each(fixtures)("$title has a form for the structured outputs of two providers", ({ schema }) => {
+  it.each(fixtures)("$title has a structured output form for two providers", ({ schema }) => {
     const { inputSchema } = Portability.portable(tool(schema)).tool
     const document = { dialect: "draft-2020-12", schema: inputSchema, definitions: {} } as const
     const codec = Schema.make<Schema.Codec<unknown>>(
@@ -76,7 +76,7 @@ describe("A tool from a report", () => {
 })
 
 describe("A projected union", () => {
-  it("Is one object whose descriptions say which properties belong together", () => {
+  it("Is one object whose descriptions group the properties that belong together", () => {
     const { inputSchema } = Portability.portable(
       tool({
         type: "object",
@@ -164,7 +164,7 @@ describe("A tool that every host accepts", () => {
 })
 
 describe("An obstacle that remains", () => {
-  it("Names the place, the hosts and the fix", () => {
+  it("Names the location, the hosts and the fix", () => {
     const { left } = Portability.portable({ ...tool({ type: "object", properties: { x: {} } }), name: "a.b" })
     assert.deepStrictEqual(
       left.map((obstacle) => Portability.describe(obstacle)),
@@ -175,7 +175,7 @@ describe("An obstacle that remains", () => {
     )
   })
 
-  it("Concerns only the hosts that react to it, and the providers of their models", () => {
+  it("Affects only the hosts that reject it and their model providers", () => {
     const [obstacle] = Portability.obstacles(tool({ type: "object", properties: { x: {} } }))
     assert.isDefined(obstacle)
     assert.isTrue(Portability.isBlocking(obstacle, ["codex"]))
@@ -185,7 +185,7 @@ describe("An obstacle that remains", () => {
     assert.isTrue(Portability.isBlocking(union, ["claude-desktop"]))
   })
 
-  it("Is a reference without a target", () => {
+  it("Includes a reference without a target", () => {
     const { left, tool: projected } = Portability.portable(
       tool({ type: "object", properties: { a: { $ref: "#/$defs/Gone" }, b: { $ref: "other.json" } } })
     )
@@ -204,7 +204,7 @@ describe("An obstacle that remains", () => {
 })
 
 describe("An output schema", () => {
-  it("Loses an older dialect and cycles, which hosts that validate results reject", () => {
+  it("Loses older dialects and cycles, which validating hosts reject", () => {
     const { left, tool: projected } = Portability.portable({
       ...tool({ type: "object", properties: {} }),
       outputSchema: {
@@ -220,7 +220,7 @@ describe("An output schema", () => {
     assert.isTrue(accepts(projected.outputSchema, { tree: { child: { child: { child: {} } } } }))
   })
 
-  it("Keeps unions, which only models cannot read", () => {
+  it("Keeps unions, which only models reject", () => {
     const outputSchema = { anyOf: [{ type: "object" }, { type: "string", const: "none" }] }
     const own = { ...tool({ type: "object", properties: {} }), outputSchema }
     assert.strictEqual(Portability.portable(own).tool, own)
@@ -231,7 +231,7 @@ describe("A hostile schema", () => {
   const nested = (depth: number, inner: JsonObject): JsonObject =>
     depth === 0 ? inner : { type: "object", properties: { a: nested(depth - 1, inner) } }
 
-  it("Is read to a limit", () => {
+  it("Is read only up to a limit", () => {
     const wide = {
       type: "object",
       properties: Object.fromEntries(Array.from({ length: 30_000 }, (_, at) => [`p${at}`, {}]))
@@ -241,7 +241,7 @@ describe("A hostile schema", () => {
     assert.isDefined(Portability.portable(tool(deep)).tool)
   })
 
-  it("Does not grow endlessly because of references", () => {
+  it("Does not expand references endlessly", () => {
     const names = Array.from({ length: 40 }, (_, at) => `D${at}`)
     const definitions = names.map((name, at) => [
       name,
@@ -265,7 +265,7 @@ describe("A hostile schema", () => {
 })
 
 describe("The rules", () => {
-  it("Cite a source and a date for every claim", () => {
+  it("Cite a dated source for every claim", () => {
     for (const [id, { evidence, mend, subject }] of Object.entries(Portability.rules)) {
       assert.isAbove(evidence.length, 0, id)
       assert.match(subject, /^[A-Z`]/)
