@@ -27,7 +27,7 @@ const gateway = (upstream: Revision.Version, options: Partial<Gateway.Options<ne
   )
 
 describe.each(pairs)("Gateways in $title", ({ downstream, upstream }) => {
-  it.effect("With a replaceable upstream server, all lists are declared and missing ones are empty", () =>
+  it.effect("A replaceable upstream server has every list, empty if it lacks the feature", () =>
     Effect.gen(function* () {
       const client = yield* join(downstream)
       assert.deepStrictEqual(client.serverCapabilities.prompts, { listChanged: true })

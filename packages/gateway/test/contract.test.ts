@@ -14,7 +14,7 @@ const contractIn = (context: Context.Context<McpServer.McpServer>) =>
   Context.get(context, McpServer.McpServer).contract()
 
 describe.each(Revision.all)("Contracts of servers mounting a $version server", (revision) => {
-  it.effect("A mounting server's contract has the mounted server's features, sorted by name", () =>
+  it.effect("A mounting server's contract includes the mounted features, sorted by name", () =>
     Effect.gen(function* () {
       const server = yield* Layer.build(behind)
       const client = yield* Effect.provide(McpTest.join(revision), server)
@@ -47,7 +47,7 @@ describe.each(Revision.all)("Contracts of servers mounting a $version server", (
 })
 
 describe("Gateway contracts", () => {
-  it.effect("A gateway's contract contains only tasks, and reading it opens no connection", () =>
+  it.effect("A gateway's contract contains only tasks and opens no connection", () =>
     Effect.gen(function* () {
       const gateway = yield* Layer.build(Gateway.layer({ connector: Effect.die(new Error("A connection was opened")) }))
       const { extensions, prompts, resources, resourceTemplates, tools } = yield* contractIn(gateway)

@@ -79,7 +79,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "The client's name and a call's `_meta` are forwarded, without the other side's declarations",
+    "The client's name and `_meta` are forwarded, but not its declarations",
     Effect.gen(function* () {
       const client = yield* join(downstream, { clientInfo: { name: "asker", version: "9" } })
       const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -156,7 +156,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "A client is not asked anything it did not declare",
+    "A client is never asked for anything it did not declare",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const result = yield* Effect.result(client.callToolByName("think"))

@@ -121,7 +121,7 @@ describe("2026-07-28 upstream servers", () => {
     })
   )
 
-  it.effect("A session is told that any list may have changed if its upstream server acknowledges late", () =>
+  it.effect("A session is notified that any list may have changed if its upstream server acknowledges late", () =>
     Effect.gen(function* () {
       const { acknowledged, fiber, heard } = yield* joined
       yield* TestClock.adjust("1 second")

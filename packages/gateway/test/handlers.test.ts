@@ -71,8 +71,8 @@ const expected = (leaf: typeof Leaf.Type, name: string) =>
 const versions = ["2025-06-18", "2025-11-25", "2026-07-28"] as const
 const pairs = versions.flatMap((downstream) => versions.map((upstream) => ({ downstream, upstream })))
 
-describe.each(pairs)("A handler on $upstream, asked by a $downstream client", ({ downstream, upstream }) => {
-  it.effect("A handler behind a gateway gets the answers to its questions and runs its steps once", () =>
+describe.each(pairs)("A handler on $upstream that asks a $downstream client", ({ downstream, upstream }) => {
+  it.effect("A handler behind a gateway receives its answers and runs its steps once", () =>
     Effect.gen(function* () {
       const play = (program: typeof programs extends Arbitrary.Arbitrary<infer A> ? A : never) =>
         Effect.gen(function* () {

@@ -42,7 +42,7 @@ const named = McpServer.layer({
 layer(gateway("2026-07-28", named), { excludeTestServices: true })(
   "A method known only to the server behind HTTP, in 2026-07-28",
   (it) => {
-    it.effect("Mcp-Name of a method known only to the server is forwarded, and checked by that server", () =>
+    it.effect("Mcp-Name of an unknown method is forwarded and checked by the server", () =>
       Effect.gen(function* () {
         const { method } = Named.requests.get
         const capabilities = { extensions: { [Named.id]: {} } }

@@ -108,7 +108,7 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
 
 describe.each(both)("Sessionless requests in front of $version", (upstream) => {
   test(
-    "Sessionless requests receive their own questions, even from indistinguishable senders",
+    "Sessionless requests each receive their own questions, even from the same caller",
     upstream,
     Effect.gen(function* () {
       const names = Array.from({ length: 8 }, (_, n) => `call ${n}`)
@@ -227,7 +227,7 @@ describe("Calls that ask a client in rounds", () => {
     })
 
   test(
-    "A waiting call is cancelled upstream if its client takes too long for a round",
+    "A waiting call is cancelled upstream if its client takes too long to answer",
     stateful,
     Effect.gen(function* () {
       const { calls } = yield* Behind
@@ -264,7 +264,7 @@ describe("Calls that ask a client in rounds", () => {
   )
 
   test(
-    "A call is answered once, and a used state is no longer in progress",
+    "A call is answered once, and its state cannot be used again",
     stateful,
     Effect.gen(function* () {
       const second = yield* Effect.flatMap(first, answer)
@@ -275,7 +275,7 @@ describe("Calls that ask a client in rounds", () => {
   )
 
   test(
-    "A call that asks makes room by closing idle connections, and is rejected if there is none",
+    "A call that asks closes idle connections to make room, or else is rejected",
     stateful,
     Effect.gen(function* () {
       yield* post("tools/list", {}, { capabilities: {} })
@@ -316,7 +316,7 @@ describe("Answers from clients that answer in rounds", () => {
 
 describe("Upstream servers that go away", () => {
   test(
-    "A lost server fails the running calls and is reopened for the next request",
+    "A lost server fails its running calls and is reopened for the next request",
     stateful,
     Effect.scoped(
       Effect.gen(function* () {
@@ -346,7 +346,7 @@ describe("Upstream servers that go away", () => {
   )
 })
 
-it.effect("A question that belongs to no request fails immediately if there is no session to ask", () =>
+it.effect("A question that belongs to no request fails if no session can be asked", () =>
   Effect.gen(function* () {
     const refused = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
     /** Asks for the roots as early as possible, as some servers do. */

@@ -57,7 +57,7 @@ describe.each([1, 3])("A ring of %i gateways", (gateways) => {
 })
 
 describe.each(ofEachEra)("Chained gateways, $title", ({ downstream, upstream }) => {
-  it.effect("A client reaches the server behind both", () =>
+  it.effect("A client reaches the server behind both gateways", () =>
     Effect.gen(function* () {
       const behind = Context.get(yield* Layer.build(Layer.fresh(layer(upstream))), McpServer.McpServer)
       const connector = Effect.gen(function* () {
@@ -72,7 +72,7 @@ describe.each(ofEachEra)("Chained gateways, $title", ({ downstream, upstream }) 
   )
 })
 
-it.effect("A stuck connector fails its requests after the client's timeout and holds nothing", () =>
+it.effect("A stuck connector fails its requests after the client's timeout", () =>
   Effect.gen(function* () {
     const options = { connector: Effect.never, client: { timeout: "5 seconds" } } as const
     const gateway = yield* Layer.build(Gateway.layer(options))

@@ -42,7 +42,7 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
   const caller = (name: string) => Effect.provide(join(downstream), user(name), { local: true })
 
   it.effect(
-    "Mounted tools ask the caller, not the mounting process's user",
+    "Mounted tools ask the caller instead of the mounting process's user",
     () =>
       Effect.gen(function* () {
         const client = yield* caller("caller")
@@ -53,7 +53,7 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
     needs(asks, "one of the two revisions has no elicitation")
   )
 
-  it.effect("Mounted tools ask for the caller's model and roots even if the process answers nothing", () =>
+  it.effect("Mounted tools ask for the caller's model and roots", () =>
     Effect.gen(function* () {
       const services = Layer.merge(model("caller's"), roots("file:///caller"))
       const client = yield* Effect.provide(join(downstream), services)
@@ -120,7 +120,7 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
 })
 
 describe.each(Revision.all)("Two servers mounted without a prefix, $version", (revision) => {
-  it.effect("Each mounted server answers for the features it lists, and the first for shared ones", () =>
+  it.effect("Each mounted server answers for its own features, and the first for shared ones", () =>
     Effect.gen(function* () {
       const serving = (title: string, names: ReadonlyArray<string>) =>
         McpTest.connect(
@@ -158,7 +158,7 @@ describe.each(Revision.all)("Two servers mounted without a prefix, $version", (r
 
 describe.each(Revision.all)("Two servers with one name mounted with prefixes, $version", (revision) => {
   it.effect(
-    "Prefixes keep equally named tools of two mounted servers apart",
+    "Prefixes keep the tools of two mounted servers apart",
     () =>
       Effect.gen(function* () {
         const serving = (title: string) =>

@@ -42,7 +42,7 @@ const refusing = Effect.gen(function* () {
 })
 
 describe("Tools that require visiting a URL", () => {
-  it.effect("A required URL becomes a question in a round if the client's revision lacks such errors", () =>
+  it.effect("A required URL becomes a question if the client's revision has no such error", () =>
     Effect.gen(function* () {
       const { connector, visited } = yield* refusing
       const asked: Array<unknown> = []
@@ -66,7 +66,7 @@ describe("Tools that require visiting a URL", () => {
     })
   )
 
-  it.effect("A required URL fails the tool, and the client is notified of the visit", () =>
+  it.effect("A required URL fails the tool, and the client learns of its completion", () =>
     Effect.gen(function* () {
       const { connector, refusals, visited } = yield* refusing
       const user = Elicitation.layer({ url: () => Effect.succeed({ action: "accept" }) })

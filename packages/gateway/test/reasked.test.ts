@@ -8,7 +8,7 @@ import * as Gateway from "../src/Gateway.ts"
 import { join } from "./support/gateway.ts"
 
 describe.each(["2025-11-25", "2026-07-28"] as const)("Questions of newer calls, from a %s client", (version) => {
-  it.effect("A newer call's question sent with an older call is asked again when the older call ends", () =>
+  it.effect("A newer call's question that was sent with an older call is asked again", () =>
     Effect.gen(function* () {
       const running = yield* Deferred.make<void>()
       const end = yield* Deferred.make<void>()

@@ -18,7 +18,7 @@ describe.each([stateful, Revision.get("2026-07-28")!])("Sessions in front of $ve
     it.effect(title, () => Effect.provide(Effect.scoped(body), Layer.fresh(layer(upstream))) as Effect.Effect<A, E>)
 
   test(
-    "A session subscribes upstream once, however often its client asks, until it unsubscribes",
+    "A session subscribes upstream once, however often its client subscribes",
     Effect.gen(function* () {
       const client = yield* join(stateful)
       const { updates } = yield* Behind
@@ -95,7 +95,7 @@ it.effect("A server's message outside any request reaches the session", () =>
   })
 )
 
-it.effect("A server from the other era is detected once and then used in that era", () =>
+it.effect("A server of the other era is detected only once", () =>
   Effect.gen(function* () {
     const add = Tools.layer(Tool.make("hello", { description: "Greets." }), () => Effect.succeed("hello"))
     const server = McpServer.layer({ name: "modern", version: "0", features: add, revisions: ["2026-07-28"] })
@@ -132,7 +132,7 @@ describe("Sessionless requests", () => {
     it.effect(title, () => Effect.provide(body, Layer.provide(Layer.fresh(layer(stateful)), unsealed)))
 
   test(
-    "A retry with the same state is answered twice by a call that runs once",
+    "A repeated retry gets the same answer from a call that runs once",
     Effect.gen(function* () {
       const call = { name: "greet", arguments: { first: "Ada" } }
       const answers = ({ inputRequests, requestState }: any) => ({
@@ -188,7 +188,7 @@ describe("Sessionless requests", () => {
   )
 })
 
-it.effect("A subscription reports its grant, and ends with a result when the gateway shuts down", () =>
+it.effect("A subscription ends with a result when the gateway shuts down", () =>
   Effect.gen(function* () {
     const dispatch = McpServer.dispatch(yield* McpServer.McpServer)
     const messages = yield* Queue.unbounded<any>()

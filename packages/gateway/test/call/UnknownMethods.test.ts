@@ -41,7 +41,7 @@ describe("Questions with an unknown method", () => {
     })
   )
 
-  it.effect("A question with a known method is left to the client's services", () =>
+  it.effect("A question with a known method is answered by the client's services", () =>
     Effect.gen(function* () {
       assert.propertyVal(
         yield* refusedBy(new Declined({ action: "decline", message: "no" }), "roots/list"),

@@ -19,7 +19,7 @@ const ofTask = (taskId: string) => ({
 })
 
 describe("Questions from unknown tasks", () => {
-  it.effect("An unknown task's question waits ten seconds for its call, regardless of other waiting questions", () =>
+  it.effect("An unknown task's question waits ten seconds for its call", () =>
     Effect.gen(function* () {
       const calls = new Set<UpstreamCall<unknown>>()
       const questions = new TaskQuestions(calls)

@@ -76,7 +76,7 @@ describe.each(pairsOf(Revision.all))("Tasks through a gateway, $title", (pair) =
     )
   )
 
-  it.live("A task returns its tool's failure and its error to any caller", () =>
+  it.live("A failing task returns its failure or error to any caller", () =>
     run(pair, (client) =>
       Effect.gen(function* () {
         assert.deepInclude(yield* client.callToolByName("fail"), { isError: true })
@@ -95,7 +95,7 @@ describe.each(pairsOf(Revision.all))("Tasks through a gateway, $title", (pair) =
       )
     )
 
-    it.live("A task that starts after a question asks first, then returns the result", () =>
+    it.live("A task that starts after a question returns its result", () =>
       run(pair, (client, { go }) =>
         Effect.gen(function* () {
           yield* go.open
@@ -124,7 +124,7 @@ describe.each(pairsOf(Revision.all))("Tasks through a gateway, $title", (pair) =
 describe.each(pairsOf(withTasks))("A gateway's own tasks, $title", (pair) => {
   const stateful = pair.downstream.era === "stateful"
 
-  it.live("A gateway task is working and has the upstream task's message", () =>
+  it.live("A gateway task shows the upstream task's message while it works", () =>
     run(pair, (client, { go, started }) =>
       Effect.gen(function* () {
         const { extensions, tasks } = client.serverCapabilities
@@ -144,7 +144,7 @@ describe.each(pairsOf(withTasks))("A gateway's own tasks, $title", (pair) => {
     )
   )
 
-  it.live("A gateway task is cancelled by its caller, then at the upstream server", () =>
+  it.live("Cancelling a gateway task cancels it upstream, too", () =>
     run(pair, (client, { interrupted }) =>
       Effect.gen(function* () {
         const { taskId } = yield* begin(client, "hang")
@@ -190,7 +190,7 @@ describe.each(pairsOf(withTasks))("A gateway's own tasks, $title", (pair) => {
       )
     )
   } else {
-    it.live("A gateway task asks its own questions, alongside another task of its caller", () =>
+    it.live("A gateway task can ask alongside another task of its caller", () =>
       run(pair, (client) =>
         Effect.gen(function* () {
           const names = ["one", "two", "three"]
@@ -254,7 +254,7 @@ describe.each(pairsOf(withTasks))("A gateway's own tasks, $title", (pair) => {
 })
 
 describe.each(pairsOf(withTasks))("A gateway in front of a server without tasks, $title", (pair) => {
-  it.live("Tasks and their methods are not offered if the server has none", () =>
+  it.live("Tasks are not offered if the upstream server has none", () =>
     Effect.gen(function* () {
       const { gateway } = yield* setup(pair.upstream, { hasTasks: false })
       const client = yield* Effect.provide(join(pair.downstream), gateway)

@@ -43,7 +43,7 @@ const started = Effect.gen(function* () {
   return { answer, calls, attach, first }
 })
 
-it.effect("A later round that contradicts the call is rejected, and the call continues for others", () =>
+it.effect("A later round that contradicts its call is rejected without ending the call", () =>
   Effect.gen(function* () {
     const { answer, attach, first } = yield* started
     const refusal = McpError.headerMismatch("another region")
@@ -92,7 +92,7 @@ const cancelledOf = (waiting: ReadonlyArray<string | undefined>) =>
     return cancelled
   })
 
-it.effect("A waiting call over its caller's share cancels that caller's longest-waiting one", () =>
+it.effect("A caller over its share of waiting calls loses its longest-waiting one", () =>
   Effect.gen(function* () {
     assert.deepStrictEqual(yield* cancelledOf(["b", "a", "a", "a", "a"]), ["a", "a"])
   })

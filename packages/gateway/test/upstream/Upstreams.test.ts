@@ -122,7 +122,7 @@ const messageOf = (refused: Effect.Effect<unknown, McpError, Scope.Scope>) =>
   Effect.map(Effect.flip(refused), ({ message }) => message)
 
 describe("Caller's share of connections", () => {
-  it.effect("A caller with stuck requests holds only its share, and others get connections", () =>
+  it.effect("A caller with stuck requests holds only its share of connections", () =>
     Effect.gen(function* () {
       const upstreams = yield* make()
       const open = opening(upstreams)
@@ -138,7 +138,7 @@ describe("Caller's share of connections", () => {
     }).pipe(Effect.provide(Behind.layer))
   )
 
-  it.effect("An idle session loses its connection to a caller holding less, and opens another", () =>
+  it.effect("An idle session gives up its connection to a caller that holds fewer", () =>
     Effect.gen(function* () {
       const upstreams = yield* make()
       const open = opening(upstreams)
