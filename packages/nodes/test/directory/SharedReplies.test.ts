@@ -30,7 +30,7 @@ const guardThatFails = Effect.fnUntraced(function* (failures: number, steps: Par
 const again = Effect.die("The handler runs twice")
 
 describe("Replies to a state", () => {
-  it.effect("A state whose use cannot be recorded gets -31503, and its handler does not run", () =>
+  it.effect("A state whose use cannot be recorded fails with -31503 before its handler runs", () =>
     Effect.gen(function* () {
       const away = Effect.fail(new NodesUnavailable({ message: "away" }))
       const guard = yield* guardThatFails(0, { begin: () => away })

@@ -18,7 +18,7 @@ const keptOf = (writes: number, length: number) => {
 }
 
 describe("Stream sizes", () => {
-  it("A stream keeps up to 4 MiB regardless of write sizes, and always its newest event", () => {
+  it("A stream keeps up to 4 MiB, and always its newest event", () => {
     for (const length of [100, 10_000, 100_000, MiB]) {
       const kept = keptOf(Math.ceil((6 * MiB) / length), length)
       assert.isAtMost(kept.length * length, 4 * MiB)

@@ -40,7 +40,7 @@ const connect = (url: string) =>
 
 for (const { missing, name, place } of databases) {
   describe(`Nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
-    it.live("Calls to a killed node end once each, with an answer or an error, and its sessions live on", () =>
+    it.live("Calls to a killed node end exactly once, and its sessions live on", () =>
       Effect.gen(function* () {
         const { nodes, robin } = yield* three(name, yield* place)
         const clients = yield* Effect.replicateEffect(connect(robin.url), scaled(24, 200))
@@ -78,7 +78,7 @@ for (const { missing, name, place } of databases) {
       })
     )
 
-    it.live("A stream's events survive for a disconnected client, whichever node it returns to", () =>
+    it.live("A disconnected client can resume its stream on any node", () =>
       Effect.gen(function* () {
         const { nodes, robin } = yield* three(name, yield* place)
         const scope = yield* Effect.scope

@@ -87,7 +87,7 @@ for (const { missing, name, open } of networks) {
       })
     )
 
-    it.live("A released session is taken by the next node asked, and no other session moves", () =>
+    it.live("A released session is taken over by the next node asked, and no other session moves", () =>
       Effect.gen(function* () {
         const [a, b, c] = yield* nodes(3)
         yield* a!.directory.open("s", record("error"))
@@ -105,25 +105,23 @@ for (const { missing, name, open } of networks) {
       })
     )
 
-    it.live(
-      "Every node reads the events after a position in order, or none if the oldest are gone or the session closed",
-      () =>
-        Effect.gen(function* () {
-          const [a, b] = yield* nodes(2)
-          const key = { session: "s", stream: "1" }
-          yield* a!.directory.open("s", record())
-          yield* a!.events.append(key, eventsOf(0, 3))
-          yield* a!.events.append(key, eventsOf(3, 5))
-          assert.deepStrictEqual(yield* b!.events.after(key, 1), eventsOf(2, 5))
-          assert.deepStrictEqual(yield* b!.events.after(key, 4), [])
-          assert.strictEqual((yield* Effect.flip(b!.events.after({ ...key, stream: "2" }, 0)))._tag, "EventsGone")
-          const long = "x".repeat(1024 * 1024)
-          for (let seq = 5; seq < 10; seq++) yield* a!.events.append(key, [{ seq, text: long }])
-          assert.strictEqual((yield* Effect.flip(b!.events.after(key, 1)))._tag, "EventsGone")
-          assert.deepStrictEqual(yield* b!.events.after(key, 8), [{ seq: 9, text: long }])
-          yield* a!.events.forget("s")
-          assert.strictEqual((yield* Effect.flip(b!.events.after(key, 8)))._tag, "EventsGone")
-        })
+    it.live("Every node reads the events after a position in order, or none if some are gone", () =>
+      Effect.gen(function* () {
+        const [a, b] = yield* nodes(2)
+        const key = { session: "s", stream: "1" }
+        yield* a!.directory.open("s", record())
+        yield* a!.events.append(key, eventsOf(0, 3))
+        yield* a!.events.append(key, eventsOf(3, 5))
+        assert.deepStrictEqual(yield* b!.events.after(key, 1), eventsOf(2, 5))
+        assert.deepStrictEqual(yield* b!.events.after(key, 4), [])
+        assert.strictEqual((yield* Effect.flip(b!.events.after({ ...key, stream: "2" }, 0)))._tag, "EventsGone")
+        const long = "x".repeat(1024 * 1024)
+        for (let seq = 5; seq < 10; seq++) yield* a!.events.append(key, [{ seq, text: long }])
+        assert.strictEqual((yield* Effect.flip(b!.events.after(key, 1)))._tag, "EventsGone")
+        assert.deepStrictEqual(yield* b!.events.after(key, 8), [{ seq: 9, text: long }])
+        yield* a!.events.forget("s")
+        assert.strictEqual((yield* Effect.flip(b!.events.after(key, 8)))._tag, "EventsGone")
+      })
     )
 
     it.live(
@@ -146,7 +144,7 @@ for (const { missing, name, open } of networks) {
       120_000
     )
 
-    it.live("A state gets the same reply on any node where it is used again, during and after its handler's run", () =>
+    it.live("A used state gets the same reply on every node", () =>
       Effect.gen(function* () {
         const [a, b] = yield* nodes(2)
         const expires = Date.now() + 60_000
@@ -193,7 +191,7 @@ for (const { missing, name, open } of networks) {
       })
     )
 
-    it.live("Hints reach all other nodes, and each node opens a state sealed by another", () =>
+    it.live("Hints reach all other nodes, and a sealed state opens on every node", () =>
       Effect.gen(function* () {
         const [a, b, c] = yield* nodes(3)
         const heard: Array<string> = []

@@ -36,7 +36,7 @@ const refuses = (port: number) =>
 
 for (const { missing, name, place } of databases) {
   describe(`Leaving nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
-    it.live("Calls on a stopping node finish there, even with answers through other nodes, and its sessions move", () =>
+    it.live("Calls on a stopping node finish, and its sessions move to other nodes", () =>
       Effect.gen(function* () {
         const at = yield* place
         const nodes = yield* Effect.all(

@@ -23,14 +23,14 @@ const losesNothing = (options: Pick<Options, "kind" | "keepAlive" | "lameDuck" |
 for (const { missing, name, place } of databases) {
   describe(`Rolling restarts over ${name}`, needs(missing === undefined, missing ?? ""), () => {
     it.live(
-      "A rolling restart fails no call and runs none twice",
+      "A rolling restart neither fails nor repeats a call",
       () => Effect.flatMap(place, (place) => losesNothing({ kind: name, place })),
       120_000
     )
 
     describe("Rolling restarts behind a keep-alive proxy", needs(hasNginx, "nginx is not installed"), () => {
       it.live(
-        "A rolling restart with `lameDuck` fails no call and runs none twice",
+        "A rolling restart with `lameDuck` neither fails nor repeats a call",
         () => Effect.flatMap(place, (place) => losesNothing({ kind: name, place, keepAlive: true, lameDuck: 2000 })),
         120_000
       )

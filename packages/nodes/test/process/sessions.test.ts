@@ -99,7 +99,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "A session's question can be answered on a node other than the one asking",
+      "A question asked on one node can be answered on another",
       () =>
         Effect.gen(function* () {
           const nodes = yield* three
@@ -144,7 +144,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "One DELETE on any node closes a session everywhere",
+      "A DELETE on any node closes a session everywhere",
       () =>
         Effect.gen(function* () {
           const nodes = yield* three
@@ -160,7 +160,7 @@ for (const { missing, name, open } of networks) {
   })
 
   describe(`2026-07-28 requests on three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
-    it.live("A 2026-07-28 request is answered where it arrives, whatever session it names", () =>
+    it.live("A 2026-07-28 request is answered where it arrives, even if it names a session", () =>
       Effect.gen(function* () {
         const nodes = yield* three
         const session = yield* openSession(nodes.at(2))

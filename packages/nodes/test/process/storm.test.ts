@@ -50,7 +50,7 @@ const summary = (calls: ReadonlyArray<Call>, killed: ReadonlyArray<number>): str
 for (const { missing, name, place } of databases) {
   describe(`Repeatedly killed nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
     it.live(
-      "Calls to killed nodes end once each, with an answer or an error, soon after the kill",
+      "Calls to killed nodes end exactly once and soon after the kill",
       () =>
         Effect.gen(function* () {
           const at = yield* place

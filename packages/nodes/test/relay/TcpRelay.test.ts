@@ -99,7 +99,7 @@ describe("Relay between processes", () => {
     })
   )
 
-  it.live("A relay makes a writer wait for its reader and carries other requests meanwhile", () =>
+  it.live("A relay makes a writer wait for its reader without delaying other requests", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const part = new Uint8Array(64 * 1024)
@@ -129,7 +129,7 @@ describe("Relay between processes", () => {
     })
   )
 
-  it.live("A relay hangs up on the other node if the caller leaves before or during the response", () =>
+  it.live("A relay closes its request if the caller disconnects", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const [asked, left] = [yield* Queue.unbounded<string>(), yield* Queue.unbounded<string>()]
@@ -188,7 +188,7 @@ describe("Relay between processes", () => {
     })
   )
 
-  it.live("A relay ends a response with an error if its server breaks it off", () =>
+  it.live("A relay ends a response with an error if its server aborts it", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const broken = Stream.concat(Stream.succeed(new Uint8Array(1)), Stream.die(new Error("secret")))
@@ -225,7 +225,7 @@ describe("Relay between processes", () => {
     })
   )
 
-  it.live("A relay reports a request as unsent if the lease expires before the connection is open", () =>
+  it.live("A relay reports a request as unsent if the lease expires while connecting", () =>
     Effect.gen(function* () {
       const { relay } = yield* node()
       const connected = Deferred.makeUnsafe<void>()
@@ -238,7 +238,7 @@ describe("Relay between processes", () => {
     })
   )
 
-  it.live("A relay carries claims that JSON cannot represent and rejects claims that cannot leave their process", () =>
+  it.live("A relay carries claims that JSON cannot represent", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const seen: Array<RelayedRequest> = []
@@ -263,7 +263,7 @@ describe("Relay between processes", () => {
     })
   )
 
-  it.live("A relay sends requests after a disconnect on another connection", () =>
+  it.live("A relay uses another connection after a disconnect", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const asked = yield* Queue.unbounded<void>()
@@ -345,7 +345,7 @@ describe("Leaving relays", () => {
     })
   )
 
-  it.live("A leaving relay answers the requests it has read, and later ones can go elsewhere", () =>
+  it.live("A leaving relay answers the requests it has read", () =>
     Effect.gen(function* () {
       const port = yield* odd((id, writer) => {
         if (id !== 2) return

@@ -29,7 +29,7 @@ const leaving = Effect.fnUntraced(function* (release: LeavingEndpoint["nodes"]["
 })
 
 describe("Session handover", () => {
-  it.effect("A handover ends if the directory fails, and requests waiting for the session continue", () =>
+  it.effect("A handover ends if the directory fails, and waiting requests continue", () =>
     Effect.gen(function* () {
       const failing = yield* Deferred.make<void, NodesUnavailable>()
       const { closed, fiber, node } = yield* leaving(() => Deferred.await(failing))

@@ -93,24 +93,22 @@ describe("Nodes on Postgres", needs(postgres.missing === undefined, postgres.mis
     })
   )
 
-  it.live(
-    "A node on Postgres renews its lease on a new connection if the old one hangs, failing other waiting statements",
-    () =>
-      Effect.gen(function* () {
-        const place = yield* postgres.place
-        const { hang, url } = yield* hanging
-        const pool = PgClient.layer({
-          url: Redacted.make(url),
-          minConnections: 1,
-          maxConnections: 1,
-          startupParameters: { search_path: place }
-        })
-        const { directory } = yield* join(Layer.orDie(pool))
-        yield* directory.open("s", record)
-        yield* hang
-        const opened = yield* Effect.forkScoped(Effect.flip(directory.open("t", record)), { startImmediately: true })
-        assert.isTrue(yield* isRenewed(place))
-        assert.strictEqual((yield* Fiber.join(opened))._tag, "NodesUnavailable")
+  it.live("A node on Postgres renews its lease on a new connection if the old one hangs", () =>
+    Effect.gen(function* () {
+      const place = yield* postgres.place
+      const { hang, url } = yield* hanging
+      const pool = PgClient.layer({
+        url: Redacted.make(url),
+        minConnections: 1,
+        maxConnections: 1,
+        startupParameters: { search_path: place }
       })
+      const { directory } = yield* join(Layer.orDie(pool))
+      yield* directory.open("s", record)
+      yield* hang
+      const opened = yield* Effect.forkScoped(Effect.flip(directory.open("t", record)), { startImmediately: true })
+      assert.isTrue(yield* isRenewed(place))
+      assert.strictEqual((yield* Fiber.join(opened))._tag, "NodesUnavailable")
+    })
   )
 })
