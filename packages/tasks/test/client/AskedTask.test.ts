@@ -76,7 +76,7 @@ const created = () => Effect.succeed({ task: state("working") })
 
 describe("Questions as tasks", () => {
   it.effect(
-    "A question task is polled at the client's interval, and its answer is fetched",
+    "A question task is polled at the client's interval, then its answer is fetched",
     () =>
       Effect.gen(function* () {
         let status = "working"
@@ -105,7 +105,7 @@ describe("Questions as tasks", () => {
     verifies("tasks.get.poll-interval", "tasks.get.until-terminal", "tasks.related.not-in-requests")
   )
 
-  it.effect("A question task fails like the client's task: rejected, cancelled or malformed", () =>
+  it.effect("A question task fails if the client's task is rejected, cancelled or malformed", () =>
     Effect.gen(function* () {
       const textOf = Effect.fnUntraced(function* (answers: Parameters<typeof scripted>[0]) {
         const { call } = yield* scripted({ "elicitation/create": created, ...answers })
@@ -144,7 +144,7 @@ describe("Questions as tasks", () => {
   )
 
   it.effect(
-    "A question interrupted before its task is known is cancelled with a request afterwards, not a notification",
+    "A question interrupted before its task is known is cancelled afterwards by a request",
     () =>
       Effect.gen(function* () {
         const known = yield* Deferred.make<void>()
@@ -167,7 +167,7 @@ describe("Questions as tasks", () => {
   )
 
   it.effect(
-    "A question with a task if the client does not support such tasks or answers immediately",
+    "A question is asked without a task unless the client supports it",
     () =>
       Effect.gen(function* () {
         const answers = { "elicitation/create": () => Effect.succeed(accepted) }
@@ -191,7 +191,7 @@ describe("Questions as tasks", () => {
 })
 
 describe.each(Revision.all)("Questions as tasks in $version", (revision) => {
-  it.effect("A handler that asks as a task gets the client's answer, with or without a task receiver", () =>
+  it.effect("A handler that asks with a task gets the answer, with or without a task receiver", () =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<void>()
       const user = Elicitation.layer({ form: () => Effect.as(Deferred.await(answer), accepted) })

@@ -89,7 +89,7 @@ for (const [wire, connect] of Object.entries(wires)) {
         }).pipe(Effect.scoped)
       )
 
-      it.live("A task call is cancelled with its caller, and its handler is interrupted", () =>
+      it.live("Interrupting a task call cancels the task and interrupts its handler", () =>
         Effect.gen(function* () {
           const seen = yield* Deferred.make<void>()
           const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()

@@ -12,7 +12,7 @@ const Name = Schema.Struct({ name: Schema.String })
 const answer = (name: string) => ({ action: "accept", content: { name } })
 
 describe("Continued calls", () => {
-  it.effect("A call that asked before becoming a task keeps its answers and steps in the next process", () =>
+  it.effect("A call that asked before it became a task keeps its answers and steps", () =>
     Effect.gen(function* () {
       const path = yield* file
       let steps = 0
@@ -65,7 +65,7 @@ describe("Continued calls", () => {
     })
   )
 
-  it.effect("A stopping server hands its task to another server at once, after a step of at most `drain`", () =>
+  it.effect("A stopping server hands its task over after at most `drain`", () =>
     Effect.gen(function* () {
       const store = yield* open({ file: yield* file, lease: 3_600_000 })
       for (const [drain, seconds] of [

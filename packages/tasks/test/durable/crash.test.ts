@@ -54,7 +54,7 @@ describe("Node crashes", () => {
   it.effect(`${title} (in memory)`, () => check(world))
   it.effect(`${title} (on SQLite)`, () => check(Layer.merge(world, sqlite)))
 
-  it.effect("A transaction's writes are applied exactly once if the task's node crashes around it", () =>
+  it.effect("A transaction's writes are applied once, whenever the task's node crashes", () =>
     Effect.gen(function* () {
       const pay = (name: string) =>
         Effect.flatMap(SqlClient, (sql) =>

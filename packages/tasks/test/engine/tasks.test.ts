@@ -25,16 +25,16 @@ vi.mock(import("@effect/vitest"), async (original) => {
   const vitest = await original()
   const leftOut = new Set([
     // They need a second server on one in-memory engine, but the engine ends a task with its server. `process.test.ts` has a cluster.
-    "A node shutting down records its task's running step, starts no other, and hands the task over at once",
-    "A step has the same key and caller in every attempt, without transient claims",
+    "A stopping node records its task's running step and hands the task over at once",
+    "A step has the same key and caller in every attempt",
     // Steps and attempts work differently without claims; `engine.test.ts` covers them.
     "Changed handlers",
     "A supervisor abandons a task after ten claims without new records",
     "A journal whose claim returns no Effect is called again",
     // The handler starts a turn after the answer.
-    "A call within `taskAfter` is answered without a task, and a longer one with its task",
+    "A call is answered with its task only if it takes longer than `taskAfter`",
     "A call rejected by middleware after its task was created cancels the task",
-    "A task over HTTP is readable by all clients that know its id, and Mcp-Name must name it"
+    "A task over HTTP can be read by every client that knows its id"
   ])
   const chosen = <T extends (...args: Array<never>) => unknown>(register: T): T =>
     new Proxy(register, {

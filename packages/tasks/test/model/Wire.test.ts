@@ -72,44 +72,38 @@ describe("Wire format of tasks", () => {
     }
   )
 
-  it.effect.prop(
-    "A 2025-11-25 task matches the schema and has its own status on the wire",
-    { task: tasks },
-    ({ task }) =>
-      Effect.gen(function* () {
-        const wire = JSON.parse(JSON.stringify(Wire2025.write(task)))
-        const { createdAt, status } = yield* Schema.decodeUnknownEffect(Wire2025.WireTask)(wire)
-        assert.strictEqual(Date.parse(createdAt), task.createdAt)
-        assert.strictEqual(status === "input_required", task.questions.size > 0)
-        assert.strictEqual(status === "cancelled", task.outcome?._tag === "Cancelled")
-        assert.notProperty(wire, "result")
-      })
+  it.effect.prop("A 2025-11-25 task matches the schema on the wire", { task: tasks }, ({ task }) =>
+    Effect.gen(function* () {
+      const wire = JSON.parse(JSON.stringify(Wire2025.write(task)))
+      const { createdAt, status } = yield* Schema.decodeUnknownEffect(Wire2025.WireTask)(wire)
+      assert.strictEqual(Date.parse(createdAt), task.createdAt)
+      assert.strictEqual(status === "input_required", task.questions.size > 0)
+      assert.strictEqual(status === "cancelled", task.outcome?._tag === "Cancelled")
+      assert.notProperty(wire, "result")
+    })
   )
 
-  it.effect.prop(
-    "An extension task matches the schema and has only its status's members on the wire",
-    { task: tasks },
-    ({ task }) =>
-      Effect.gen(function* () {
-        const wire = JSON.parse(JSON.stringify(Wire2026.write(task)))
-        const detailed = yield* Schema.decodeUnknownEffect(Wire2026.DetailedTask)(wire)
-        assert.deepStrictEqual(
-          Object.keys(wire).filter((key) => ["result", "error", "inputRequests"].includes(key)),
-          { working: [], cancelled: [], input_required: ["inputRequests"], completed: ["result"], failed: ["error"] }[
-            detailed.status
-          ]
-        )
-        if (detailed.status === "input_required") {
-          const expected = Array.from(task.questions.keys(), (key) => [key, question])
-          assert.deepStrictEqual(wire.inputRequests, Object.fromEntries(expected))
-        }
-        const seed = JSON.parse(JSON.stringify(Wire2026.created(task)))
-        yield* Schema.decodeUnknownEffect(Wire2026.CreateTaskResult)(seed)
-        for (const key of ["result", "error", "inputRequests"]) assert.notProperty(seed, key)
-      })
+  it.effect.prop("An extension task has only the members that its status allows", { task: tasks }, ({ task }) =>
+    Effect.gen(function* () {
+      const wire = JSON.parse(JSON.stringify(Wire2026.write(task)))
+      const detailed = yield* Schema.decodeUnknownEffect(Wire2026.DetailedTask)(wire)
+      assert.deepStrictEqual(
+        Object.keys(wire).filter((key) => ["result", "error", "inputRequests"].includes(key)),
+        { working: [], cancelled: [], input_required: ["inputRequests"], completed: ["result"], failed: ["error"] }[
+          detailed.status
+        ]
+      )
+      if (detailed.status === "input_required") {
+        const expected = Array.from(task.questions.keys(), (key) => [key, question])
+        assert.deepStrictEqual(wire.inputRequests, Object.fromEntries(expected))
+      }
+      const seed = JSON.parse(JSON.stringify(Wire2026.created(task)))
+      yield* Schema.decodeUnknownEffect(Wire2026.CreateTaskResult)(seed)
+      for (const key of ["result", "error", "inputRequests"]) assert.notProperty(seed, key)
+    })
   )
 
-  it("A tool's own failure is `failed` with its text in 2025-11-25, and `completed` in the extension", () => {
+  it("A tool's failure is `failed` in 2025-11-25 and `completed` in the extension", () => {
     const { status, statusMessage } = Wire2025.write(task(failedTool))
     assert.deepStrictEqual([status, statusMessage], ["failed", "No disk"])
     assert.strictEqual(Wire2026.write(task(failedTool)).status, "completed")

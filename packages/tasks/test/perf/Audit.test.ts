@@ -16,7 +16,7 @@ const heap = (): number => {
 }
 
 describe("Task audit log", () => {
-  it.effect("The audit log keeps nothing about leases that end unreported because their renewal fails", () =>
+  it.effect("The audit log keeps nothing about leases whose renewal failed", () =>
     Effect.gen(function* () {
       const { journal } = yield* Audit.make(yield* TaskStore, {
         ...(yield* Journal),

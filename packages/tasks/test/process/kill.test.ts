@@ -38,26 +38,24 @@ const keys = (lines: ReadonlyArray<string>) => new Set(lines.map((line) => line.
 
 for (const { client, kind, missing, place } of kinds) {
   describe(`Tasks on ${kind} after a signal to their process`, needs(missing === undefined, missing ?? ""), () => {
-    it.live(
-      "A task whose process is killed finishes correctly in a later process, with each keyed effect run once",
-      () =>
-        Effect.gen(function* () {
-          const where = yield* place
-          const a = yield* start(kind, where)
-          const taskId = yield* inThird(a)
-          yield* a.signal("SIGKILL")
-          yield* a.exited
-          const b = yield* start(kind, where)
-          yield* b.line("done")
-          const task = yield* ended(b, taskId)
-          assert.deepStrictEqual(task["result"]?.structuredContent, { values })
-          const begun = bodies(a, b)
-          assert.isAtMost(begun.length, values.length + 1)
-          assert.strictEqual(keys(begun).size, values.length)
-        })
+    it.live("A task whose process is killed finishes in a later process, with each keyed effect run once", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const a = yield* start(kind, where)
+        const taskId = yield* inThird(a)
+        yield* a.signal("SIGKILL")
+        yield* a.exited
+        const b = yield* start(kind, where)
+        yield* b.line("done")
+        const task = yield* ended(b, taskId)
+        assert.deepStrictEqual(task["result"]?.structuredContent, { values })
+        const begun = bodies(a, b)
+        assert.isAtMost(begun.length, values.length + 1)
+        assert.strictEqual(keys(begun).size, values.length)
+      })
     )
 
-    it.live("A model without tasks finishes its call after its server was killed and restarted", () =>
+    it.live("A model without tasks finishes its call after its server was killed", () =>
       Effect.gen(function* () {
         const where = yield* place
         const a = yield* start(kind, where)
@@ -100,7 +98,7 @@ for (const { client, kind, missing, place } of kinds) {
       })
     )
 
-    it.live("A running process continues a killed process's task before its lease ends", () =>
+    it.live("A running process takes over a killed process's task before its lease ends", () =>
       Effect.gen(function* () {
         const where = yield* place
         // Longer than a test may take.
@@ -116,7 +114,7 @@ for (const { client, kind, missing, place } of kinds) {
       })
     )
 
-    it.live("A task frozen past its lease continues elsewhere, and the frozen process cannot write", () =>
+    it.live("A task frozen past its lease continues elsewhere", () =>
       Effect.gen(function* () {
         const where = yield* place
         const [a, b] = [yield* start(kind, where, 1000), yield* start(kind, where, 1000)]
@@ -136,7 +134,7 @@ for (const { client, kind, missing, place } of kinds) {
       })
     )
 
-    it.live("A stopping process records its task's running step, and the task continues at once", () =>
+    it.live("A stopping process records its task's running step and hands it over", () =>
       Effect.gen(function* () {
         const where = yield* place
         const [a, b] = [yield* start(kind, where, 60_000), yield* start(kind, where, 60_000)]
@@ -150,7 +148,7 @@ for (const { client, kind, missing, place } of kinds) {
       })
     )
 
-    it.live("A task waiting for an answer is answered in another process after its own was killed", () =>
+    it.live("A waiting task is answered in another process after its own was killed", () =>
       Effect.gen(function* () {
         const where = yield* place
         const { a, b, task } = yield* answeredElsewhere(kind, where)

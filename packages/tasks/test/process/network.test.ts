@@ -16,7 +16,7 @@ const stepOf = (key: string) => ({ _tag: "Step" as const, key, value: key })
 const keys = Array.from({ length: 40 }, (_, index) => `step ${index}`)
 
 describe("Tasks on Postgres over a bad network", needs(missing === undefined, missing ?? ""), () => {
-  it.live("A task records each step once despite cut connections and late answers", () =>
+  it.live("A task records each step once despite a bad network", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const proxy = yield* Proxy.make(url)

@@ -20,7 +20,7 @@ for (const { kind, place, reason } of kinds) {
   const skipped = reason ?? (isNightly ? undefined : "only in the nightly run")
   describe(`Tasks on ${kind}`, needs(skipped === undefined, skipped ?? ""), () => {
     it.live(
-      "Tasks finish correctly after dozens of kills, with each step recorded once and few reruns",
+      "Tasks finish correctly after dozens of kills",
       () =>
         Effect.gen(function* () {
           const where = yield* place

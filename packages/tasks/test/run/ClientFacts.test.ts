@@ -13,7 +13,7 @@ const keyOf = (iss: string, claims: ReadonlyArray<string>) => {
   return callerKey(kept.principal)
 }
 
-it("A principal keeps its issuer regardless of claims, so another issuer's subject is another caller", () => {
+it("A principal keeps its issuer regardless of its claims", () => {
   for (const claims of [[], ["email"]]) {
     assert.strictEqual(keyOf("https://a.example", claims), '["https://a.example","ada"]')
     assert.notStrictEqual(keyOf("https://a.example", claims), keyOf("https://b.example", claims))

@@ -35,7 +35,7 @@ const node = Effect.fnUntraced(function* (...tools: ReadonlyArray<ReturnType<typ
 const textOf = (task: Seen) => task["result"]?.content?.[0]?.text ?? task["error"]?.message
 
 describe("Continued tasks", () => {
-  it.effect("A task is parked after waiting 30 seconds for an answer and resumes with it, running steps once", () =>
+  it.effect("A task is parked after waiting 30 seconds for an answer and resumes with it", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const { client } = yield* node(
@@ -70,7 +70,7 @@ describe("Continued tasks", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task is parked during a long sleep and only sleeps the rest after it continues", () =>
+  it.effect("A task is parked during a long sleep and later sleeps only for the rest", () =>
     Effect.gen(function* () {
       let starts = 0
       const { client } = yield* node(
@@ -93,7 +93,7 @@ describe("Continued tasks", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task is not parked while another fiber works alongside the question or a step runs", () =>
+  it.effect("A task is not parked while a step or another fiber runs", () =>
     Effect.gen(function* () {
       let starts = 0
       const { client } = yield* node(
@@ -122,45 +122,43 @@ describe("Continued tasks", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect(
-    "A node shutting down records its task's running step, starts no other, and hands the task over at once",
-    () =>
-      Effect.gen(function* () {
-        const bodies: Array<string> = []
-        const began = yield* Deferred.make<void>()
-        const step = (name: string, by: string, seconds = 5) =>
-          Once.run(
-            name,
-            Schema.String,
-            Effect.gen(function* () {
-              bodies.push(`${name} ${by}`)
-              yield* Deferred.succeed(began, undefined)
-              yield* Effect.sleep(`${seconds} seconds`)
-              return by
-            })
+  it.effect("A stopping node records its task's running step and hands the task over at once", () =>
+    Effect.gen(function* () {
+      const bodies: Array<string> = []
+      const began = yield* Deferred.make<void>()
+      const step = (name: string, by: string, seconds = 5) =>
+        Once.run(
+          name,
+          Schema.String,
+          Effect.gen(function* () {
+            bodies.push(`${name} ${by}`)
+            yield* Deferred.succeed(began, undefined)
+            yield* Effect.sleep(`${seconds} seconds`)
+            return by
+          })
+        )
+      const steps = (by: string) =>
+        tool("steps", "optional", () =>
+          Effect.map(
+            Effect.all([Effect.all([step("one", by), step("two", by)]), step("other", by, 8)], { concurrency: 2 }),
+            (made) => made.flat().join(" ")
           )
-        const steps = (by: string) =>
-          tool("steps", "optional", () =>
-            Effect.map(
-              Effect.all([Effect.all([step("one", by), step("two", by)]), step("other", by, 8)], { concurrency: 2 }),
-              (made) => made.flat().join(" ")
-            )
-          )
-        const a = yield* node(steps("a"))
-        const b = yield* node(steps("b"))
-        const { taskId } = yield* a.client.call("steps")
-        yield* Deferred.await(began)
-        const closing = yield* Effect.forkChild(a.close, { startImmediately: true })
-        yield* TestClock.adjust("8 seconds")
-        assert.isDefined(closing.pollUnsafe())
-        yield* TestClock.adjust(1)
-        assert.deepStrictEqual(bodies, ["one a", "other a", "two b"])
-        yield* TestClock.adjust("5 seconds")
-        assert.strictEqual(textOf(yield* b.client.get(taskId)), "a b a")
-      }).pipe(Effect.provide(Memory.layer()))
+        )
+      const a = yield* node(steps("a"))
+      const b = yield* node(steps("b"))
+      const { taskId } = yield* a.client.call("steps")
+      yield* Deferred.await(began)
+      const closing = yield* Effect.forkChild(a.close, { startImmediately: true })
+      yield* TestClock.adjust("8 seconds")
+      assert.isDefined(closing.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(bodies, ["one a", "other a", "two b"])
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(textOf(yield* b.client.get(taskId)), "a b a")
+    }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A step has the same key and caller in every attempt, without transient claims", () =>
+  it.effect("A step has the same key and caller in every attempt", () =>
     Effect.gen(function* () {
       const seen: Array<unknown> = []
       const began = yield* Deferred.make<void>()
@@ -219,7 +217,7 @@ const left = Effect.fnUntraced(function* (entry: Entry) {
 })
 
 describe("Changed handlers", () => {
-  it.effect("A changed handler fails the task if a recorded value no longer matches its step's schema", () =>
+  it.effect("A changed handler fails if a recorded value no longer matches its step", () =>
     Effect.gen(function* () {
       const taskId = yield* left({ _tag: "Step", key: "step:count", value: "many" })
       const count = Once.run("count", Schema.Int, Effect.succeed(1))
@@ -229,7 +227,7 @@ describe("Changed handlers", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A changed handler that skips a recorded step ends the task with its result and logs the step", () => {
+  it.effect("A changed handler that skips a recorded step ends with its result and a log line", () => {
     const logged: Array<string> = []
     const logger = Logger.make(({ message }) => void logged.push(String(message)))
     return Effect.gen(function* () {

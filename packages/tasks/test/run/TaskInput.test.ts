@@ -62,7 +62,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("A duplicate question name and a question after an undecodable answer get separate keys", () =>
+    it.effect("Questions with the same name get separate keys", () =>
       Effect.gen(function* () {
         const { answer, client, open } = yield* run(revision)
         const ask = client.ask("elicitation/create", form, { key: "sure" })
@@ -91,7 +91,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("A client's refusal declines the question, and a client's error fails it", () =>
+    it.effect("A declined question fails with Declined, and a client error fails it", () =>
       Effect.gen(function* () {
         const { answer, client } = yield* run(revision)
         const ask = (key: string) =>
@@ -113,7 +113,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("An extension question waits, is repeated if its answer does not decode, and fails with its error", () =>
+    it.effect("An extension question waits like any other and is repeated after an invalid answer", () =>
       Effect.gen(function* () {
         const { answer, client, open } = yield* run(revision)
         const question: ClientInput.ExtensionQuestion<number> = {
@@ -142,7 +142,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("A later run on another node gets the recorded steps and answers, and asks the open questions", () =>
+    it.effect("A later run on another node receives the recorded steps and answers", () =>
       Effect.gen(function* () {
         const { again, answer, client, open } = yield* run(revision)
         let steps = 0
@@ -169,7 +169,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("A changed question is asked again, regardless of its key and even if its text collides", () =>
+    it.effect("A changed question is asked again, whatever its key", () =>
       Effect.gen(function* () {
         for (const key of [undefined, "sure"]) {
           for (const [shown, done] of colliding) {
@@ -195,7 +195,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("A step that asks, or two steps with the same name, are a defect", () =>
+    it.effect("A step that asks and a duplicate step name are defects", () =>
       Effect.gen(function* () {
         const { client } = yield* run(revision)
         const asking = client.once("ask", Schema.Unknown, client.ask("roots/list", undefined))
@@ -206,7 +206,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("Roots are requested once for all parts of a handler that need them", () =>
+    it.effect("Roots are requested once for all fibers that need them", () =>
       Effect.gen(function* () {
         const { answer, client, open } = yield* run(revision)
         const roots = client.ask("roots/list", undefined)

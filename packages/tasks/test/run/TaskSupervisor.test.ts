@@ -55,7 +55,7 @@ const waiting = Effect.map(Deferred.make<string | undefined>(), (reason) => ({
 const outcome = ({ outcome }: Task) => outcome
 
 describe("Supervised tasks", () => {
-  it.effect("A task ends with its handler's result, and the supervisor forgets it", () =>
+  it.effect("A task ends with its handler's result and leaves the supervisor", () =>
     Effect.gen(function* () {
       const { fiber, seen, supervisor } = yield* start(Effect.succeed({ content: [] }))
       yield* Fiber.await(fiber)
@@ -108,7 +108,7 @@ describe("Supervised tasks", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task past its time to live is interrupted by the next sweep with that reason", () =>
+  it.effect("A task past its time to live is interrupted by the next sweep", () =>
     Effect.gen(function* () {
       const { handler, reason } = yield* waiting
       const { fiber, seen } = yield* start(handler)
@@ -132,7 +132,7 @@ describe("Supervised tasks", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A running task keeps its lease, and is interrupted if another node takes it over", () =>
+  it.effect("A running task keeps its lease until another node takes it over", () =>
     Effect.gen(function* () {
       const { handler, reason } = yield* waiting
       const journal = yield* Journal
@@ -151,7 +151,7 @@ describe("Supervised tasks", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task writes at most one message per second: the latest", () =>
+  it.effect("A task writes at most its latest message, once per second", () =>
     Effect.gen(function* () {
       const { lease, seen, supervisor } = yield* start(Effect.never)
       const written: Array<string | undefined> = []

@@ -71,7 +71,7 @@ const sessionOf = Effect.fnUntraced(function* (capabilities: ClientCapabilities)
   return { asked, hangUp, destination, waits: () => waits }
 })
 
-it.effect("A question is not asked twice if its client may resume and another session cannot be asked", () =>
+it.effect("A question is not repeated if its client may resume", () =>
   Effect.gen(function* () {
     const { ask, waiting } = yield* make
     const able = yield* sessionOf({ elicitation: {} })
@@ -88,7 +88,7 @@ it.effect("A question is not asked twice if its client may resume and another se
 )
 
 it.effect(
-  "A task's question goes to a session with the needed capability, on a session or request stream",
+  "A task's question goes to a session that declared the needed capability",
   () =>
     Effect.gen(function* () {
       const { ask, routes, task, waiting } = yield* make
@@ -108,7 +108,7 @@ it.effect(
   verifies("lifecycle.operation.capabilities-respected")
 )
 
-it.effect("A question waits if the only stream belongs to a session that cannot be asked", () =>
+it.effect("A question waits if the only open stream belongs to a session that cannot answer it", () =>
   Effect.gen(function* () {
     const { ask, routes, store, task, waiting } = yield* make
     const mute = yield* sessionOf({ roots: {} })
@@ -129,7 +129,7 @@ it.effect("A question waits if the only stream belongs to a session that cannot 
   })
 )
 
-it.effect("An askable session replaces one that reads but supports none of the questions", () =>
+it.effect("A session that can be asked replaces one that only reads", () =>
   Effect.gen(function* () {
     const { answer, ask, now, routes, task } = yield* make
     const first = yield* sessionOf({ roots: {} })
@@ -153,7 +153,7 @@ it.effect("An askable session replaces one that reads but supports none of the q
   })
 )
 
-it.effect("A task's ping is sent in a session that declared nothing", () =>
+it.effect("A ping from a task is sent even to a session without capabilities", () =>
   Effect.gen(function* () {
     const { ask, waiting } = yield* make
     const mute = yield* sessionOf({})

@@ -20,8 +20,8 @@ const client = { facts, before: { answers: {}, steps: {} }, trace: undefined }
 const about = { tool: "tool", owner: "ada", createdAt: 0, attempt: 2, client }
 const input = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
 
-describe("Task runs with records", () => {
-  it.effect("A task keeps its result even if a logger throws on an unreached record", () =>
+describe("Recorded task runs", () => {
+  it.effect("A task keeps its result even if a logger throws", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const logger = Logger.make(({ message }) => {

@@ -43,7 +43,7 @@ const recording = () => {
 const wait = tool("wait", "optional", () => Effect.never)
 
 describe("Task audit log", () => {
-  it.effect("The audit log covers creation, reads, ends and rejections of 2026-07-28 tasks, with owners", () =>
+  it.effect("The audit log covers every event of 2026-07-28 tasks, with owners", () =>
     Effect.gen(function* () {
       const { layer, take } = recording()
       const go = yield* Deferred.make<void>()
@@ -108,7 +108,7 @@ describe("Task audit log", () => {
     ["at once", Layer.empty],
     ["within middleware", around]
   ] as const) {
-    it.effect(`A task that starts ${ways} is known and runs once, even if observers and loggers always throw`, () =>
+    it.effect(`A task that starts ${ways} runs once even if observers and loggers throw`, () =>
       Effect.gen(function* () {
         let runs = 0
         const states: Array<string> = []
@@ -144,7 +144,7 @@ describe("Task audit log", () => {
     )
   }
 
-  it.effect("A parked task's expiry is reported after an observer threw on an earlier one", () =>
+  it.effect("A parked task's expiry is reported even if an observer threw on an earlier one", () =>
     Effect.gen(function* () {
       const states: Array<string> = []
       const observer = Observer.layer(
@@ -162,7 +162,7 @@ describe("Task audit log", () => {
     })
   )
 
-  it.effect("A parked task's expiry is logged after a logger threw on an earlier one and its report", () =>
+  it.effect("A parked task's expiry is logged even if a logger threw on an earlier one", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const logger = Logger.make(({ message }) => {
@@ -179,7 +179,7 @@ describe("Task audit log", () => {
   )
 
   it.effect(
-    "The audit log covers 2025-11-25 tasks without sending their client a line",
+    "The audit log of 2025-11-25 tasks sends no line to the client",
     () =>
       Effect.gen(function* () {
         const { layer, take } = recording()

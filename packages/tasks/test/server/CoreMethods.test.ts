@@ -30,7 +30,7 @@ const gated = (name: string) =>
 for (const { name, open } of transports) {
   describe(`2025-11-25 tasks ${name}`, () => {
     it.effect(
-      "A call is answered immediately with its task, which tasks/get reads with its times and time to live",
+      "A call is answered immediately with its task, which tasks/get can read",
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(wait))
@@ -53,7 +53,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "A task's result equals the answer of a call without a task, and names the task",
+      "A task's result equals the result of a plain call and names the task",
       () =>
         Effect.gen(function* () {
           const meta = tool("meta", "optional", () =>
@@ -78,7 +78,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "A task returns the same JSON-RPC error as a call without a task",
+      "A task fails with the same JSON-RPC error as a plain call",
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(refusing))
@@ -92,7 +92,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "A task of a tool that reports a failure is failed, with the tool's text as message",
+      "A task whose tool reports a failure is failed, with the tool's text as message",
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(broken))
@@ -122,7 +122,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "tasks/cancel stops the task before it is answered, and a second one fails with -32602",
+      "tasks/cancel stops the task before it is answered, and then fails with -32602",
       () =>
         Effect.gen(function* () {
           let stopped = false
@@ -223,7 +223,7 @@ describe("The `tasks` capability", () => {
   const { list: _list, ...unlisted } = all
 
   it.effect(
-    "The `tasks` capability has tool calls, cancellation, and lists if the server knows its caller",
+    "The `tasks` capability includes lists only if the server knows its caller",
     () =>
       Effect.gen(function* () {
         const server = yield* serve(withTasks(hello))
@@ -249,7 +249,7 @@ describe("The `tasks` capability", () => {
   )
 
   it.effect(
-    "Without the feature, the `tasks` capability is missing and `task` in a call is ignored",
+    "Without task support, `task` in a call is ignored",
     () =>
       Effect.gen(function* () {
         const client = yield* inMemory(hello)
@@ -265,7 +265,7 @@ describe("The `tasks` capability", () => {
 
 describe("Task lists", () => {
   it.effect(
-    "A task list contains all of the caller's tasks, in pages, and no others",
+    "A task list contains all of the caller's tasks and no others",
     () =>
       Effect.gen(function* () {
         const server = yield* serve(withTasks(hello, { perOwner: 1000 }))
@@ -413,7 +413,7 @@ describe("Limits", () => {
     verifies("tasks.limits.concurrent")
   )
 
-  it.effect("A caller at the limit of ended tasks gets a new one once an ended task's result was read", () =>
+  it.effect("An ended task whose result was read makes room for a new task", () =>
     Effect.gen(function* () {
       const { end, layer } = yield* gated("gated")
       const client = yield* inMemory(withTasks(Layer.merge(hello, layer), { kept: 2 }))
@@ -459,7 +459,7 @@ describe("Limits", () => {
 
 describe("Calls with `task`", () => {
   it.effect(
-    "A call with `task` to a forbidding tool, or without it to a requiring one, fails with -32601",
+    "`task` on a forbidding tool, or its absence on a requiring tool, fails with -32601",
     () =>
       Effect.gen(function* () {
         const plain = tool("plain", undefined, () => Effect.succeed("Plain"))
@@ -483,7 +483,7 @@ describe("Calls with `task`", () => {
     verifies("tasks.tool.forbidden-error", "tasks.tool.required-error", "tasks.error.informative")
   )
 
-  it.effect("A call with `task` becomes a task at once, so `begin` in the handler has no effect", () =>
+  it.effect("A call with `task` becomes a task at once, without waiting for `begin`", () =>
     Effect.gen(function* () {
       let runs = 0
       const begins = tool("begins", "optional", () => Effect.as(Tasks.begin, `Run ${++runs}`), { beginsTask: true })
@@ -505,7 +505,7 @@ describe("Calls with `task`", () => {
   )
 
   it.effect(
-    "A call with `task` results in -32603 after a handler defect",
+    "A call with `task` fails with -32603 after a handler defect",
     () =>
       Effect.gen(function* () {
         const dies = tool("dies", "optional", () => Effect.die(new Error("secret")))

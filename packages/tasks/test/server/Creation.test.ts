@@ -20,7 +20,7 @@ const text = (result: { readonly [key: string]: any }) => result["content"][0].t
 
 describe("Calls that become tasks", () => {
   it.effect(
-    "A task call is answered with a task that is readable at once and ends with the call's result",
+    "A task call is answered with a task that can be read at once",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(hello))
@@ -44,7 +44,7 @@ describe("Calls that become tasks", () => {
   )
 
   it.effect(
-    "A task call is answered once its store has created the task, however long that takes",
+    "A task call waits until the store has created the task",
     () =>
       Effect.gen(function* () {
         const stored = yield* Deferred.make<void>()
@@ -135,7 +135,7 @@ describe("Calls that become tasks", () => {
     })
   )
 
-  it.effect("A call over its caller's task limit fails with -31429 until one of them ends", () =>
+  it.effect("A call over its caller's task limit fails with -31429 until a task ends", () =>
     Effect.gen(function* () {
       const client = yield* session(
         withTasks(
@@ -236,7 +236,7 @@ describe("Handlers that begin their task", () => {
   const answer = { name: { action: "accept", content: { name: "Ada" } } }
 
   it.effect(
-    "A handler can ask within the request before it begins its task, which keeps those answers and steps",
+    "A handler can ask before it begins its task and keeps the answers",
     () =>
       Effect.gen(function* () {
         let steps = 0
@@ -276,7 +276,7 @@ describe("Handlers that begin their task", () => {
     verifies("tasks-extension.creation.after-rounds")
   )
 
-  it.effect("A handler is answered within the request if it ends before `begin` or the client has no tasks", () =>
+  it.effect("A call is answered directly if it ends before `begin` or the client has no tasks", () =>
     Effect.gen(function* () {
       const early = tool("early", "optional", () => Effect.succeed("Early"), { beginsTask: true })
       const failing = tool("failing", "optional", () => McpError.invalidParams("No"), { beginsTask: true })
@@ -288,7 +288,7 @@ describe("Handlers that begin their task", () => {
     })
   )
 
-  it.effect("A handler that can begin a task is interrupted in the request by `begin` and by cancellation", () =>
+  it.effect("A handler that can begin a task can be interrupted until it does", () =>
     Effect.gen(function* () {
       const reasons: Array<string | undefined> = []
       const noted = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -310,7 +310,7 @@ describe("Handlers that begin their task", () => {
   )
 })
 
-it.effect("A stopping server interrupts its tasks with that reason, without waiting for the tool calls", () =>
+it.effect("A stopping server interrupts its tasks without waiting for them", () =>
   Effect.gen(function* () {
     const reason = yield* Deferred.make<string | undefined>()
     const wait = tool("wait", "optional", () =>

@@ -42,7 +42,7 @@ const calls = {
 }
 
 describe.each(["2025-11-25", "2026-07-28"] as const)("Middleware in %s", (version) => {
-  it.effect("Middleware wraps a task's creation or its execution; around the execution it is innermost", () =>
+  it.effect("Middleware can wrap a task's creation or its execution", () =>
     Effect.gen(function* () {
       const { around, note, take } = diary()
       const work = tool("work", "optional", () => Effect.andThen(note("work"), Effect.as(Effect.sleep(5), "Done")))
@@ -61,7 +61,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("Middleware in %s", (versio
     })
   )
 
-  it.effect("Execution middleware sees the task's principal, and its failure fails the task", () =>
+  it.effect("Execution middleware sees the task's principal and can fail the task", () =>
     Effect.gen(function* () {
       const seen: Array<string | undefined> = []
       const refusing = Middleware.layer(
@@ -108,7 +108,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("Middleware in %s", (versio
 })
 
 describe("Task middleware", () => {
-  it.effect("Execution middleware wraps each run of a task, and a call that stays a request", () =>
+  it.effect("Execution middleware wraps each run of a task and each plain call", () =>
     Effect.gen(function* () {
       const { around, take } = diary()
       const ask = tool("ask", "optional", () => Effect.map(confirm, ({ ok }) => String(ok)))

@@ -24,10 +24,10 @@ const started = <E>(call: (name: string, args: object) => Effect.Effect<Client.S
     return String(nextOf(yield* Fiber.join(calling))?.arguments["taskId"])
   })
 
-describe.each(hosts)("the tools for clients without tasks of $version", ({ open, version }) => {
+describe.each(hosts)("Tools for clients without tasks, in $version", ({ open, version }) => {
   const hasStructure = version >= "2025-06-18"
 
-  it.effect("A task's status is returned when it ends or when the time is up", () =>
+  it.effect("A status call returns when the task ends or the time is up", () =>
     Effect.gen(function* () {
       const done = yield* Deferred.make<string>()
       const working = tool("work", "optional", () =>
@@ -57,7 +57,7 @@ describe.each(hosts)("the tools for clients without tasks of $version", ({ open,
     })
   )
 
-  it.effect("The result of a running task is the task's status", () =>
+  it.effect("Reading the result of a running task returns the task's status", () =>
     Effect.gen(function* () {
       const { call } = yield* open(Layer.merge(waiting, layer))
       const taskId = yield* started(call, "wait")
@@ -67,7 +67,7 @@ describe.each(hosts)("the tools for clients without tasks of $version", ({ open,
     })
   )
 
-  it.effect("A cancelled wait leaves the task, and `tasks_cancel` ends it", () =>
+  it.effect("Cancelling a wait keeps the task running, and `tasks_cancel` cancels it", () =>
     Effect.gen(function* () {
       const ended = yield* Deferred.make<void>()
       const endless = tool("wait", "optional", () =>
@@ -122,7 +122,7 @@ describe.each(hosts)("the tools for clients without tasks of $version", ({ open,
   )
 })
 
-describe("tools visible to a client", () => {
+describe("Tools visible to a client", () => {
   const Output = { pages: Schema.Int }
   const typed = (task: "optional" | "required") =>
     Tools.layer(Tool.make(task, { description: task, output: Output, task }), () => Effect.succeed({ pages: 1 }))
@@ -133,27 +133,25 @@ describe("tools visible to a client", () => {
   const seen = (tools: ReadonlyArray<Client.Seen>) =>
     tools.map(({ execution, name, outputSchema }) => [name, outputSchema !== undefined, execution?.taskSupport])
 
-  it.effect(
-    "A client without tasks sees every tool, without limits on its result, and the tools for following tasks",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* Client.serve(features)
-        const following = ["tasks_status", "tasks_result", "tasks_cancel"].map((name) => [name, false, undefined])
-        const { tools } = yield* connectStateless(server)
-        assert.deepStrictEqual(seen(yield* tools), [
-          ["optional", false, undefined],
-          ["required", false, undefined],
-          ["plain", true, undefined],
-          ...following
-        ])
-        const stateful = yield* connectStateful(server, "2025-11-25")
-        assert.deepStrictEqual(seen(yield* stateful.tools), [
-          ["optional", false, "optional"],
-          ["required", false, "optional"],
-          ["plain", true, undefined],
-          ...following
-        ])
-      })
+  it.effect("A client without tasks sees every tool and the tools for following tasks", () =>
+    Effect.gen(function* () {
+      const server = yield* Client.serve(features)
+      const following = ["tasks_status", "tasks_result", "tasks_cancel"].map((name) => [name, false, undefined])
+      const { tools } = yield* connectStateless(server)
+      assert.deepStrictEqual(seen(yield* tools), [
+        ["optional", false, undefined],
+        ["required", false, undefined],
+        ["plain", true, undefined],
+        ...following
+      ])
+      const stateful = yield* connectStateful(server, "2025-11-25")
+      assert.deepStrictEqual(seen(yield* stateful.tools), [
+        ["optional", false, "optional"],
+        ["required", false, "optional"],
+        ["plain", true, undefined],
+        ...following
+      ])
+    })
   )
 
   it.effect("A client with tasks does not see the tools for following tasks and cannot call them", () =>
@@ -179,7 +177,7 @@ describe("tools visible to a client", () => {
     })
   )
 
-  it.effect("The tools for following tasks are hidden if the client sees no tool that needs them", () =>
+  it.effect("The tools for following tasks are listed only if a visible tool needs them", () =>
     Effect.gen(function* () {
       const visible = ({ subject }: { readonly subject?: string | undefined }) => subject === "ada"
       const server = yield* Client.serve(
@@ -240,7 +238,7 @@ describe("tools visible to a client", () => {
   )
 })
 
-describe("questions while a client without tasks follows a task", () => {
+describe("Questions while a client without tasks follows a task", () => {
   const confirm = Elicitation.form("Sure?", Schema.Struct({ ok: Schema.Boolean }), { key: "sure" })
   /** Asks two seconds after its start, when its call has been answered. */
   const later = tool("ask", "optional", () =>
@@ -251,7 +249,7 @@ describe("questions while a client without tasks follows a task", () => {
   )
   const accepted = { action: "accept", content: { ok: true } }
 
-  it.effect("A client with a session is asked during the waiting call, and again if that call is cancelled", () =>
+  it.effect("A client with a session is asked during the waiting call", () =>
     Effect.gen(function* () {
       const server = yield* Client.serve(Layer.merge(later, layer))
       const { call, session } = yield* connectStateful(server, "2025-06-18")
@@ -273,7 +271,7 @@ describe("questions while a client without tasks follows a task", () => {
     })
   )
 
-  it.effect("A question asked in two calls is withdrawn from one when the other receives the answer", () =>
+  it.effect("A question asked in two calls is withdrawn from one when the other is answered", () =>
     Effect.gen(function* () {
       const server = yield* Client.serve(Layer.merge(later, layer))
       const { call, session } = yield* connectStateful(server, "2025-11-25")
@@ -313,7 +311,7 @@ describe("questions while a client without tasks follows a task", () => {
     })
   )
 
-  it.effect("A client that cannot be asked can read which question is open", () =>
+  it.effect("A client that cannot be asked can read the open question", () =>
     Effect.gen(function* () {
       const server = yield* Client.serve(Layer.merge(later, layer))
       const able = yield* connectStateful(server, "2025-06-18", { principal: named("ada") })
@@ -327,7 +325,7 @@ describe("questions while a client without tasks follows a task", () => {
   )
 })
 
-describe("questions that the model answers", () => {
+describe("Questions that the model answers", () => {
   const Pick = Schema.Struct({ color: Schema.String })
   const asking = tool("ask", "optional", () =>
     Effect.map(Elicitation.form("Which color?", Pick, { key: "color" }), ({ color }) => color)
@@ -335,7 +333,7 @@ describe("questions that the model answers", () => {
   const asked = Tasks.layer({ handles: { ...handles, askModel: true } })
 
   describe.each(hosts.filter(({ version }) => version >= "2025-06-18"))("in $version", ({ open }) => {
-    it.effect("A client without elicitation reads the question with its schema, and answers it", () =>
+    it.effect("A client without elicitation reads the question with its schema and answers it", () =>
       Effect.gen(function* () {
         const { call, tools } = yield* open(Layer.merge(asking, asked), { asks: false })
         assert.include(
@@ -364,7 +362,7 @@ describe("questions that the model answers", () => {
       })
     )
 
-    it.effect("A malformed answer and an unknown question are failures, and leave the question open", () =>
+    it.effect("A malformed answer or an unknown question leaves the question open", () =>
       Effect.gen(function* () {
         const { call } = yield* open(Layer.merge(asking, asked), { asks: false })
         const { taskId } = (yield* call("ask", {}))["structuredContent"]
@@ -379,7 +377,7 @@ describe("questions that the model answers", () => {
       })
     )
 
-    it.effect("A client with elicitation is asked directly, and has no tool for answering", () =>
+    it.effect("A client with elicitation is asked directly and has no answering tool", () =>
       Effect.gen(function* () {
         const { call, tools } = yield* open(Layer.merge(waiting, asked))
         assert.notInclude(

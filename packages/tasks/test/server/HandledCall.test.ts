@@ -39,9 +39,9 @@ const confirm = Elicitation.form("Sure?", Schema.Struct({ ok: Schema.Boolean }))
 const asking = (more: Partial<Tools.Options> = {}) =>
   tool("ask", "optional", () => Effect.map(confirm, ({ ok }) => String(ok)), more)
 
-describe.each(hosts)("a client without tasks of $version", ({ open, version }) => {
+describe.each(hosts)("Clients without tasks in $version", ({ open, version }) => {
   it.effect.each(["optional", "required"] as const)(
-    "A model with a limit of 20 seconds finishes a tool of three minutes that is %s as a task",
+    "A model with a 20 second limit finishes a three minute tool that is %s as a task",
     (task) =>
       Effect.gen(function* () {
         const { features, ran } = report(task)
@@ -125,8 +125,8 @@ describe.each(hosts)("a client without tasks of $version", ({ open, version }) =
   )
 })
 
-describe("questions to a client without tasks", () => {
-  it.effect("A client with a session is asked during the call, which then returns the result", () =>
+describe("Questions to a client without tasks", () => {
+  it.effect("A client with a session is asked during the call, which then returns its result", () =>
     Effect.gen(function* () {
       const { call, session } = yield* connectStateful(yield* Client.serve(Layer.merge(asking(), layer)), "2025-11-25")
       const calling = yield* start(call("ask", {}))
@@ -140,7 +140,7 @@ describe("questions to a client without tasks", () => {
     })
   )
 
-  it.effect("A client without sessions first receives a handle, and is asked in rounds by `tasks_status`", () =>
+  it.effect("A client without sessions receives a handle first and is asked in rounds", () =>
     Effect.gen(function* () {
       const runs: Array<string> = []
       const twice = tool("ask", "optional", () =>
@@ -175,7 +175,7 @@ describe("questions to a client without tasks", () => {
   )
 })
 
-describe("handlers that decide when a call becomes a task", () => {
+describe("Handlers that decide when a call becomes a task", () => {
   it.effect("Questions before `begin` are asked in the request, and the task continues after them", () =>
     Effect.gen(function* () {
       const ran: Array<string> = []
@@ -249,7 +249,7 @@ it.effect("Progress reaches the client until the call is answered", () =>
   })
 )
 
-it.effect("A call that asks for a task receives one, even if its client did not declare tasks", () =>
+it.effect("A call that requests a task gets one even if its client declared none", () =>
   Effect.gen(function* () {
     const server = yield* Client.serve(Layer.merge(report().features, layer))
     const { session } = yield* connectStateful(server, "2025-11-25")

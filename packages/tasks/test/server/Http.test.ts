@@ -57,7 +57,7 @@ const clientOf = Effect.fnUntraced(function* (served: typeof features) {
 
 const client = clientOf(features)
 
-it.live("Anonymous tasks count against their address, and stuck ones leave room for other addresses", () =>
+it.live("Anonymous tasks count against their address", () =>
   Effect.gen(function* () {
     const send = yield* clientOf(
       Layer.merge(
@@ -78,7 +78,7 @@ it.live("Anonymous tasks count against their address, and stuck ones leave room 
   })
 )
 
-it.live("A task over HTTP is readable by all clients that know its id, and Mcp-Name must name it", () =>
+it.live("A task over HTTP can be read by every client that knows its id", () =>
   Effect.gen(function* () {
     const send = yield* client
     const { result } = yield* send("tools/call", { name: "hello", arguments: {} }, "hello")

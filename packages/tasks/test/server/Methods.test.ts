@@ -19,7 +19,7 @@ const ask = (key: string) => Elicitation.form(`Who is ${key}?`, Schema.Struct({ 
 
 describe("tasks/get", () => {
   it.effect(
-    "tasks/get returns a running task with its message, and a failed one with its error",
+    "tasks/get returns a running task's message and a failed task's error",
     () =>
       Effect.gen(function* () {
         const failed = tool("failed", "optional", () =>
@@ -59,7 +59,7 @@ describe("tasks/get", () => {
   )
 })
 
-it.effect("A task with an oversized result fails with the reason, and errors are truncated", () =>
+it.effect("A task with an oversized result fails with the reason", () =>
   Effect.gen(function* () {
     const long = "x".repeat(1000)
     const features = Layer.mergeAll(
@@ -91,7 +91,7 @@ describe("tasks/update", () => {
   )
 
   it.effect(
-    "tasks/update answers some or all open questions, ignores other keys and returns an empty result",
+    "tasks/update answers open questions and ignores other keys",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(both))
@@ -122,7 +122,7 @@ describe("tasks/update", () => {
   )
 
   it.effect(
-    "tasks/update asks again under a new key after an invalid answer",
+    "tasks/update repeats a question under a new key after an invalid answer",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(tool("one", "optional", () => Effect.as(ask("a"), "Done"))))
@@ -259,7 +259,7 @@ describe("Task requests", () => {
 })
 
 describe("Task subscriptions", () => {
-  it.effect("A subscription reporting a task's end counts as a read, so that the task makes room", () =>
+  it.effect("A subscription that reports a task's end counts as a read", () =>
     Effect.gen(function* () {
       const go = yield* Latch.make(false)
       const gated = tool("gated", "optional", () => Effect.as(go.await, "Done"))
@@ -276,7 +276,7 @@ describe("Task subscriptions", () => {
   )
 
   it.effect(
-    "A subscription emits each state of the caller's tasks like tasks/get, without progress or logs",
+    "A subscription emits each state of the caller's tasks, without progress or logs",
     () =>
       Effect.gen(function* () {
         const latch = yield* Latch.make()
@@ -328,7 +328,7 @@ describe("Task subscriptions", () => {
   )
 })
 
-it.effect("The extension is declared in 2026-07-28 without a `tasks` capability", () =>
+it.effect("2026-07-28 declares the tasks extension without a `tasks` capability", () =>
   Effect.gen(function* () {
     const client = yield* session(withTasks(wait))
     const { capabilities } = yield* client.request("server/discover")

@@ -64,7 +64,7 @@ describe("Task message order", () => {
     })
   )
 
-  it.effect("A task's question is written separately, after the answer that names the task", () =>
+  it.effect("A task's question is written separately after the answer that names the task", () =>
     Effect.gen(function* () {
       const Name = Schema.Struct({ name: Schema.String })
       const asking = tool("text", "optional", () => Effect.map(Elicitation.form("Who?", Name), ({ name }) => name))

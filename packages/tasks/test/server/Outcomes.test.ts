@@ -54,7 +54,7 @@ const outcomes = Effect.fnUntraced(function* (features: Parameters<typeof Sessio
 })
 
 describe("Task outcomes", () => {
-  it.effect("A task ends like its handler, and its client is notified once", () =>
+  it.effect("A task ends like its handler and notifies its client once", () =>
     Effect.gen(function* () {
       const seen = yield* outcomes(Layer.merge(tools, Tasks.layer({ resultBytes: 500 })))
       assert.strictEqual(called, 2)

@@ -56,7 +56,7 @@ const methods = {
 describe.each(["2025-11-25", "2026-07-28"] as const)("Task requests in %s", (version) => {
   for (const method of methods[version]) {
     it.effect(
-      `A caller over its burst of ${method} requests is rejected with a retry time, and others are not`,
+      `A caller over its burst of ${method} requests is rejected with a retry time`,
       () =>
         Effect.gen(function* () {
           const { caller, other } = yield* callers[version]()
@@ -84,7 +84,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("Task requests in %s", (ver
     })
   )
 
-  it.effect("Task requests use the rate limit set by the server, or none", () =>
+  it.effect("Task requests use the server's rate limit, if it has one", () =>
     Effect.gen(function* () {
       const few = yield* callers[version]({}, { rateLimit: { "tasks/get": 1 } })
       assert.strictEqual(yield* refusedOf(few.caller, "tasks/get", few.taskId, 5), 3)

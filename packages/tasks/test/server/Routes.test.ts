@@ -35,7 +35,7 @@ const begin = <A, E>(effect: Effect.Effect<A, E>) =>
 describe("Task questions", () => {
   for (const { name, open } of transports) {
     it.effect(
-      `A task's question goes to an open tasks/result with its task in _meta, and sets input_required (${name})`,
+      `A task's question goes to an open tasks/result and sets input_required (${name})`,
       () =>
         Effect.gen(function* () {
           const latch = yield* Latch.make()
@@ -80,7 +80,7 @@ describe("Task questions", () => {
       })
     )
 
-    it.effect(`A task's question is not repeated by later requests waiting for the result (${name})`, () =>
+    it.effect(`Later result requests do not repeat a task's question (${name})`, () =>
       Effect.gen(function* () {
         const client = yield* open(withTasks(asking))
         yield* client.open
@@ -93,7 +93,7 @@ describe("Task questions", () => {
       })
     )
 
-    it.effect(`A task's question is repeated with another id after its tasks/result was abandoned (${name})`, () =>
+    it.effect(`A task's question is repeated after its tasks/result was abandoned (${name})`, () =>
       Effect.gen(function* () {
         const latch = yield* Latch.make()
         const later = tool("later", "optional", () => Effect.andThen(latch.await, ask))
@@ -113,7 +113,7 @@ describe("Task questions", () => {
       })
     )
 
-    it.effect(`A task's question rejected by the client fails in the handler, as in a request (${name})`, () =>
+    it.effect(`A client's rejection of a task's question fails in the handler (${name})`, () =>
       Effect.gen(function* () {
         const client = yield* open(withTasks(asking))
         yield* client.open
@@ -135,30 +135,28 @@ describe("Task questions", () => {
     )
   }
 
-  it.effect(
-    "Over HTTP, a task's question waits until the client opens its session stream or waits for the result",
-    () =>
-      Effect.gen(function* () {
-        const client = yield* overHttp(withTasks(asking))
-        const one = yield* client.start("asking")
-        yield* quiesce
-        assert.strictEqual((yield* client.get(one["taskId"]))["status"], "input_required")
-        assert.lengthOf(client.asked, 0)
-        const result = yield* begin(client.result(one["taskId"]))
-        const asked = yield* client.nextAsked
-        assert.strictEqual(asked.via, "tasks/result")
-        yield* asked.answer(accept("Ada"))
-        assert.strictEqual(text(yield* Fiber.join(result)), "Hello Ada")
-        const two = yield* client.start("asking")
-        yield* quiesce
-        assert.lengthOf(client.asked, 1)
-        yield* client.open
-        const other = yield* client.nextAsked
-        assert.deepStrictEqual([other.via, other.params._meta], ["get", related(two["taskId"])])
-      })
+  it.effect("Over HTTP, a task's question waits for a stream that can carry it", () =>
+    Effect.gen(function* () {
+      const client = yield* overHttp(withTasks(asking))
+      const one = yield* client.start("asking")
+      yield* quiesce
+      assert.strictEqual((yield* client.get(one["taskId"]))["status"], "input_required")
+      assert.lengthOf(client.asked, 0)
+      const result = yield* begin(client.result(one["taskId"]))
+      const asked = yield* client.nextAsked
+      assert.strictEqual(asked.via, "tasks/result")
+      yield* asked.answer(accept("Ada"))
+      assert.strictEqual(text(yield* Fiber.join(result)), "Hello Ada")
+      const two = yield* client.start("asking")
+      yield* quiesce
+      assert.lengthOf(client.asked, 1)
+      yield* client.open
+      const other = yield* client.nextAsked
+      assert.deepStrictEqual([other.via, other.params._meta], ["get", related(two["taskId"])])
+    })
   )
 
-  it.effect("Over HTTP, a task's question goes to the newest waiting request, then to the one before", () =>
+  it.effect("Over HTTP, a task's question goes to the newest waiting request first", () =>
     Effect.gen(function* () {
       const latch = yield* Latch.make()
       const later = tool("later", "optional", () => Effect.andThen(latch.await, ask))
@@ -178,7 +176,7 @@ describe("Task questions", () => {
     })
   )
 
-  it.effect("A question sent on a stream the client closes is repeated by the next tasks/result", () =>
+  it.effect("A question on a stream that the client closes is repeated by the next tasks/result", () =>
     Effect.gen(function* () {
       const client = yield* overHttp(withTasks(asking))
       const close = yield* client.listen
@@ -194,7 +192,7 @@ describe("Task questions", () => {
     })
   )
 
-  it.effect("A task's question is repeated by the next tasks/result if the asked client leaves before answering", () =>
+  it.effect("A task's question is repeated if its client disconnects before answering", () =>
     Effect.gen(function* () {
       const client = yield* connect(yield* serve(withTasks(asking)))
       const { taskId } = yield* client.start("asking")
@@ -207,7 +205,7 @@ describe("Task questions", () => {
     })
   )
 
-  it.effect("A task's question goes to a client that returns in another session, once it reads the task", () =>
+  it.effect("A task's question follows its client to another session once it reads the task", () =>
     Effect.gen(function* () {
       const server = yield* serve(withTasks(asking))
       const principal = { subject: "ada", scopes: [], claims: {} }
@@ -230,7 +228,7 @@ describe("Task questions", () => {
     })
   )
 
-  it.effect("Over HTTP, a question goes to the client's new session once the old one has no open stream", () =>
+  it.effect("Over HTTP, a question moves to the client's new session once the old one has no stream", () =>
     Effect.gen(function* () {
       const first = yield* overHttp(withTasks(asking))
       const hangUp = yield* first.listen
@@ -277,7 +275,7 @@ describe("Task questions", () => {
     verifies("lifecycle.operation.capabilities-respected")
   )
 
-  it.effect("A session that cannot be asked does not take over questions of a task it reads", () =>
+  it.effect("A session that cannot be asked does not take over a task's questions", () =>
     Effect.gen(function* () {
       const client = yield* overHttp(withTasks(asking))
       const { taskId } = yield* client.start("asking")
@@ -294,7 +292,7 @@ describe("Task questions", () => {
     })
   )
 
-  it.effect("A task's question stays with its session while an unaskable session waits", () =>
+  it.effect("A task's question stays with its session while another cannot be asked", () =>
     Effect.gen(function* () {
       const client = yield* overHttp(withTasks(asking))
       const close = yield* client.listen
@@ -313,7 +311,7 @@ describe("Task questions", () => {
     })
   )
 
-  it.effect("A session that only supports a task's first question leaves the next one to another session", () =>
+  it.effect("A session that supports only the first question leaves the next to another session", () =>
     Effect.gen(function* () {
       const both = tool("both", "optional", () => Effect.andThen(Roots.list, ask))
       const client = yield* overHttp(withTasks(both))
@@ -390,7 +388,7 @@ describe("Task progress", () => {
 
   for (const { name, open } of transports) {
     it.effect(
-      `A task's progress uses its call's token, with the task in _meta, and ends with it (${name})`,
+      `A task's progress uses its call's token and names the task (${name})`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(reports))
@@ -410,7 +408,7 @@ describe("Task progress", () => {
     )
   }
 
-  it.effect("A task's progress is not sent without a token, or if the client reads no stream", () =>
+  it.effect("A task's progress is sent only with a token and an open stream", () =>
     Effect.gen(function* () {
       const silent = yield* inMemory(withTasks(reports))
       yield* silent.start("reports")
@@ -451,7 +449,7 @@ describe("Task progress", () => {
 describe("Task status", () => {
   for (const { name, open } of transports) {
     it.effect(
-      `A task's status is sent when it changes, like tasks/get and without the task in _meta (${name})`,
+      `A task's status is sent whenever it changes (${name})`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(asking))
@@ -475,7 +473,7 @@ describe("Task status", () => {
   }
 
   it.effect(
-    "Reading a task over HTTP is answered without a stream, even while notifications are pending",
+    "Reading a task over HTTP is answered without a stream",
     () =>
       Effect.gen(function* () {
         const client = yield* overHttp(withTasks(asking))

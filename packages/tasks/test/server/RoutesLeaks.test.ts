@@ -68,7 +68,7 @@ it.effect("Routes of a task that ends before they are created are not kept", () 
   })
 )
 
-it.effect("Routes of a task that joins a session after its end are not kept", () =>
+it.effect("Routes of a task that joins an ended session are not kept", () =>
   Effect.gen(function* () {
     const { join, destination, routes, scope, store, task } = yield* make
     yield* join

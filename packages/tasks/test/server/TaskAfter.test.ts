@@ -21,7 +21,7 @@ const slow = (millis: number, options: Tools.Options = { taskAfter }, task: "opt
 const start = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.forkChild(call, { startImmediately: true })
 
 describe("Calls with `taskAfter`", () => {
-  it.effect("A call that ends within `taskAfter` returns its result even if the store forgets the task at once", () =>
+  it.effect("A call that ends within `taskAfter` returns its result, even if the store forgets the task", () =>
     Effect.gen(function* () {
       const stores = yield* Layer.build(Memory.layer())
       const forgetful = TaskStore.of({ ...Context.get(stores, TaskStore), get: () => Effect.succeedNone })
@@ -33,7 +33,7 @@ describe("Calls with `taskAfter`", () => {
     })
   )
 
-  it.effect("A call within `taskAfter` is answered without a task, and a longer one with its task", () =>
+  it.effect("A call is answered with its task only if it takes longer than `taskAfter`", () =>
     Effect.gen(function* () {
       let runs = 0
       const counted = tool("slow", "optional", () => Effect.as(Effect.sleep(++runs === 1 ? 999 : 1500), `${runs}`), {
@@ -56,7 +56,7 @@ describe("Calls with `taskAfter`", () => {
     })
   )
 
-  it.effect("A call with `taskAfter` fails like a call without a task, by its tool or with an error", () =>
+  it.effect("A call with `taskAfter` fails like a plain call", () =>
     Effect.gen(function* () {
       const broken = tool("broken", "optional", () => new Tools.ToolFailure({ message: "No" }), { taskAfter })
       const error = new McpError.McpError({ code: -31_000, message: "Never", data: { why: 1 } })
@@ -113,7 +113,7 @@ describe("Calls with `taskAfter`", () => {
     })
   )
 
-  it.effect("A call with `taskAfter` is a task at once if the tool is task-only, and in 2025-11-25", () =>
+  it.effect("`taskAfter` is ignored by task-only tools and in 2025-11-25", () =>
     Effect.gen(function* () {
       const only = yield* Client.session(Layer.merge(slow(10, { taskAfter }, "required"), Tasks.layer()))
       assert.strictEqual((yield* only.call("slow"))["resultType"], "task")
@@ -122,7 +122,7 @@ describe("Calls with `taskAfter`", () => {
     })
   )
 
-  it.effect("Tasks of calls that end within `taskAfter` are forgotten first to make room for new ones", () =>
+  it.effect("Tasks of calls that ended within `taskAfter` are forgotten first", () =>
     Effect.gen(function* () {
       const client = yield* Client.session(Layer.merge(slow(0), Tasks.layer({ kept: 4 })))
       for (let n = 0; n < 20; n++) {

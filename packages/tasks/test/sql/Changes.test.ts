@@ -8,7 +8,7 @@ const id = "t"
 const none: Option.Option<string> = Option.none()
 
 describe("Change waiters", () => {
-  it.effect("A waiter reads again if a change is polled during its first read", () =>
+  it.effect("A waiter reads again if a change arrives during its first read", () =>
     Effect.gen(function* () {
       const changes = new Changes()
       const read = yield* Deferred.make<void>()
@@ -28,7 +28,7 @@ describe("Change waiters", () => {
     })
   )
 
-  it.effect("A waiter reads again if another waiter for its task saw a newer version before the poll", () =>
+  it.effect("A waiter reads again if another waiter saw a newer version before the poll", () =>
     Effect.gen(function* () {
       const changes = new Changes()
       let version = 1

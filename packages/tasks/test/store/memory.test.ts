@@ -20,7 +20,7 @@ describe("Tasks in memory", () => {
     { arbitrary: { runs: 500, size: 40 } }
   )
 
-  it.effect("A change stream has the newest state, ends with the outcome, and is empty for another owner", () =>
+  it.effect("A change stream starts with the newest state and ends with the outcome", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -38,7 +38,7 @@ describe("Tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A slow reader of changes receives the end even if it came before the next read", () =>
+  it.effect("A slow reader of changes still receives the end", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -73,7 +73,7 @@ describe("Tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A node whose lease expired cannot record, and finds out that the lease is lost", () =>
+  it.effect("A node whose lease expired cannot record and notices the loss", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -92,7 +92,7 @@ describe("Tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A nested claim by a fiber that the first claim woke returns no task that is already claimed", () =>
+  it.effect("A nested claim returns no task that is already claimed", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -113,7 +113,7 @@ describe("Tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task claimed during its own claim gets a lease with a new epoch each time", () =>
+  it.effect("A task claimed during its own claim gets a new epoch each time", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -127,7 +127,7 @@ describe("Tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task parked while its answer arrives is due at once, or else at its time or with an answer", () =>
+  it.effect("A parked task is due at once when its answer arrives", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -152,7 +152,7 @@ describe("Tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task past its ttl fails, is kept for a while, and then is unknown", () =>
+  it.effect("A task past its ttl fails and is forgotten later", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -168,7 +168,7 @@ describe("Tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("A task ended during a sweep by another task's reader ends once", () =>
+  it.effect("A task ended by a reader during a sweep ends only once", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -220,7 +220,7 @@ describe("Tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ perOwner: 1 })))
   )
 
-  it.effect("An owner's ended tasks are forgotten first for the caller that has the most", () =>
+  it.effect("The caller with the most ended tasks loses one first", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const make = (caller: string) =>
@@ -248,7 +248,7 @@ describe("Tasks in memory", () => {
       Effect.map(store.list(owner, undefined, 100), ({ tasks }) => tasks.map(({ id }) => id))
     )
 
-  it.effect("A caller keeps ended tasks in half of the room, and beyond that loses the first one it has read", () =>
+  it.effect("A caller with over half of the ended tasks first loses one it has read", () =>
     Effect.gen(function* () {
       const unread = yield* ended("ada")
       const read = [yield* ended("ada", { read: true }), yield* ended("ada", { read: true })]
@@ -268,7 +268,7 @@ describe("Tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ kept: 6 })))
   )
 
-  it.effect("A full memory makes room for a caller at the expense of the largest caller", () =>
+  it.effect("A full memory makes room by forgetting a task of the largest caller", () =>
     Effect.gen(function* () {
       const ada = [yield* ended("ada"), yield* ended("ada")]
       const bob = yield* ended("bob")
@@ -294,7 +294,7 @@ describe("Tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ keptBytes: 1000 })))
   )
 
-  it.effect("Ended tasks keep at most the byte limit, however many ran concurrently", () =>
+  it.effect("Ended tasks keep at most the byte limit in total", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal

@@ -54,35 +54,33 @@ const start = Effect.fnUntraced(function* (
 class Flaky extends Data.TaggedError("Flaky")<{}> {}
 
 describe("Tasks on the workflow engine", () => {
-  it.effect(
-    "An engine task asks two questions at once, suspends, and resumes with each answer, running steps once",
-    () =>
-      Effect.gen(function* () {
-        const seen: Array<string> = []
-        const both = tool("both", "optional", () =>
-          Effect.gen(function* () {
-            seen.push("start")
-            const count = yield* Once.run(
-              "count",
-              Schema.Int,
-              Effect.sync(() => seen.push("step"))
-            )
-            const [a, b] = yield* Effect.all([ask("a"), ask("b")], { concurrency: 2 })
-            return `${count} ${a.ok} ${b.ok}`
-          })
-        )
-        const { client } = yield* start([both])
-        const { taskId } = yield* client.call("both")
-        yield* TestClock.adjust("45 seconds")
-        assert.deepStrictEqual(Object.keys((yield* client.get(taskId))["inputRequests"]).toSorted(), ["a", "b"])
-        yield* client.update(taskId, { b: yes })
-        yield* TestClock.adjust("45 seconds")
-        assert.deepStrictEqual(Object.keys((yield* client.get(taskId))["inputRequests"]), ["a"])
-        yield* client.update(taskId, { a: yes })
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual((yield* client.get(taskId))["result"].content[0].text, "2 true true")
-        assert.deepStrictEqual(seen, ["start", "step", "start", "start"])
-      })
+  it.effect("An engine task asks two questions at once, suspends, and resumes with each answer", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const both = tool("both", "optional", () =>
+        Effect.gen(function* () {
+          seen.push("start")
+          const count = yield* Once.run(
+            "count",
+            Schema.Int,
+            Effect.sync(() => seen.push("step"))
+          )
+          const [a, b] = yield* Effect.all([ask("a"), ask("b")], { concurrency: 2 })
+          return `${count} ${a.ok} ${b.ok}`
+        })
+      )
+      const { client } = yield* start([both])
+      const { taskId } = yield* client.call("both")
+      yield* TestClock.adjust("45 seconds")
+      assert.deepStrictEqual(Object.keys((yield* client.get(taskId))["inputRequests"]).toSorted(), ["a", "b"])
+      yield* client.update(taskId, { b: yes })
+      yield* TestClock.adjust("45 seconds")
+      assert.deepStrictEqual(Object.keys((yield* client.get(taskId))["inputRequests"]), ["a"])
+      yield* client.update(taskId, { a: yes })
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* client.get(taskId))["result"].content[0].text, "2 true true")
+      assert.deepStrictEqual(seen, ["start", "step", "start", "start"])
+    })
   )
 
   it.effect("An engine task retries a failed step and never repeats a recorded one", () =>
@@ -183,7 +181,7 @@ describe("Tasks on the workflow engine", () => {
     })
   )
 
-  it.effect("An engine task is abandoned after exactly ten runs without a record", () =>
+  it.effect("An engine task is abandoned after ten runs without a record", () =>
     Effect.gen(function* () {
       let runs = 0
       const crash = tool("crash", "optional", () => Effect.sync(() => String(++runs)))
@@ -218,7 +216,7 @@ describe("Tasks on the workflow engine", () => {
     })
   )
 
-  it.effect("An engine task whose tool is missing waits for it, and can be cancelled meanwhile", () =>
+  it.effect("An engine task whose tool is missing waits for the tool", () =>
     Effect.gen(function* () {
       const other = tool("other", "optional", () => Effect.succeed("no"))
       const { run, store } = yield* start([other])
@@ -234,7 +232,7 @@ describe("Tasks on the workflow engine", () => {
     })
   )
 
-  it.effect("If a node dies before the engine starts its task, another node runs the task once the lease ends", () =>
+  it.effect("If a node dies before its engine starts a task, another node runs it", () =>
     Effect.gen(function* () {
       let runs = 0
       const late = tool("late", "optional", () => Effect.sync(() => String(++runs)))

@@ -26,7 +26,7 @@ const node = Effect.fnUntraced(function* (name: string, feature: (own: string) =
 })
 
 describe("Tasks on Postgres between two nodes", needs(missing === undefined, missing ?? ""), () => {
-  it.effect("A task can be followed in both revisions on a node other than the one running it", () =>
+  it.effect("A task can be followed on a node other than the one running it", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [go, end] = [yield* Latch.make(false), yield* Latch.make(false)]

@@ -18,7 +18,7 @@ const client = (name: string) =>
   Effect.map(Layer.build(Layer.fresh(clientOf(name))), (context) => Context.get(context, PgClient.PgClient))
 
 describe("Tasks on Postgres", needs(missing === undefined, missing ?? ""), () => {
-  it.effect("An answer given on one node reaches the waiting node through the channel, before its next poll", () =>
+  it.effect("An answer on one node wakes the waiting node before its next poll", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [a, b] = [yield* open(name), yield* open(name)]
@@ -31,7 +31,7 @@ describe("Tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     })
   )
 
-  it.live("A task is not claimed between a record and its commit, and a later claim reads the record", () =>
+  it.live("A task is not claimed between a record and its commit", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [a, b, sql] = [yield* open(name), yield* open(name), yield* client(name)]
@@ -64,7 +64,7 @@ describe("Tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.live("A transaction step reruns if its connection is cut, and releases its locks when idle", () =>
+  it.live("A transaction step reruns if its connection is cut", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const { journal, sql, store } = yield* open(name, { lease: 300 })
@@ -87,7 +87,7 @@ describe("Tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.effect("A task does not change hands if a node's clock jumps by an hour", () =>
+  it.effect("A task stays on its node if a node's clock jumps by an hour", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [a, b] = [yield* open(name), yield* open(name)]

@@ -24,7 +24,7 @@ for (const { missing, name, place, runs } of databases) {
     )
 
     it.effect.prop(
-      "Tasks obey the store laws if requests and claims come from two processes",
+      "Tasks obey the store laws with requests and claims from two processes",
       { history: TaskLaws.histories },
       ({ history }) =>
         Effect.gen(function* () {
@@ -36,7 +36,7 @@ for (const { missing, name, place, runs } of databases) {
       { arbitrary: { runs: scaled(runs, 300), size: 40 } }
     )
 
-    it.effect("A task that expires while no node runs it is reported once, by one of two processes", () =>
+    it.effect("An expired task that no node runs is reported once", () =>
       Effect.gen(function* () {
         const open = yield* place
         const [a, b] = [yield* open(limits), yield* open(limits)]
@@ -75,7 +75,7 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("Ended tasks keep no arguments or steps, and no more result bytes than the limit", () =>
+    it.effect("Ended tasks keep no arguments or steps, and limited result bytes", () =>
       Effect.gen(function* () {
         const { journal, sql, store } = yield* (yield* place)({ ...limits, keptBytes: 400 })
         const input = { secret: "x" }
@@ -97,7 +97,7 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("A task is listed as unstarted if its creation lease expired and no node has leased it since", () =>
+    it.effect("A task whose creation lease expired is listed as unstarted", () =>
       Effect.gen(function* () {
         const { journal, sql, store } = yield* (yield* place)(limits)
         const task = { owner: "ada", input: {}, client: {}, ttl: 86_400_000, pollInterval: 1000 }
@@ -130,7 +130,7 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("Lone surrogates and NUL in client ids and keys match no task or question", () =>
+    it.effect("Client ids with lone surrogates or NUL match nothing", () =>
       Effect.gen(function* () {
         const { journal, store } = yield* (yield* place)(limits)
         const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
@@ -213,7 +213,7 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("A store accepts any text from a caller or handler, and only an id with NUL is unknown", () =>
+    it.effect("A store accepts any text from a caller or handler", () =>
       Effect.gen(function* () {
         const { journal, store } = yield* (yield* place)(limits)
         const nul = "a\u0000b\\u0000"

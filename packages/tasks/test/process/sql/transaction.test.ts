@@ -83,7 +83,7 @@ for (const { missing, name, place } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("A journal on another client rejects a transaction step before it runs", () =>
+    it.effect("A transaction step on another client than its journal's is rejected", () =>
       Effect.gen(function* () {
         const { journal, other, sql } = yield* world(place)
         assert.isUndefined(journal.transaction((yield* other).sql))
@@ -91,7 +91,7 @@ for (const { missing, name, place } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("A transaction step also runs in an ordinary call, and is rejected if its record is elsewhere", () =>
+    it.effect("A transaction step also runs in an ordinary call", () =>
       Effect.gen(function* () {
         const { rows, sql } = yield* world(place)
         const step = Effect.as(sql`INSERT INTO ledger (n) VALUES (1)`, "written")

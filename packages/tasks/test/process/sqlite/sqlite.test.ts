@@ -89,7 +89,7 @@ describe("Tasks on SQLite", () => {
     })
   )
 
-  it.effect("A waiter sees another process's answers, cancellations and changes at its next poll", () =>
+  it.effect("A waiter sees another process's changes at its next poll", () =>
     Effect.gen(function* () {
       const path = yield* file
       const [a, b] = [yield* open({ file: path }), yield* open({ file: path })]
@@ -114,7 +114,7 @@ describe("Tasks on SQLite", () => {
     })
   )
 
-  it.effect("Leases use the machine's clock, and a node whose lease expired cannot record", () =>
+  it.effect("A node whose lease expired by the machine's clock cannot record", () =>
     Effect.gen(function* () {
       const path = yield* file
       const [a, b] = [yield* open({ file: path }), yield* open({ file: path })]
@@ -138,7 +138,7 @@ describe("Tasks on SQLite", () => {
     })
   )
 
-  it.effect("A task parked while its answer arrives is due at once, or else at its time or when answered", () =>
+  it.effect("A task whose answer arrives while it is parked is due at once", () =>
     Effect.gen(function* () {
       const { journal, store } = yield* open({ file: yield* file })
       const claims = Effect.map(journal.claim("b", ["tool"], 10), (claimed) => claimed.map(({ lease }) => lease))
@@ -162,7 +162,7 @@ describe("Tasks on SQLite", () => {
     })
   )
 
-  it.effect("A dead process's task is claimed before its lease ends, but not a living one's", () =>
+  it.effect("A dead process's task is claimed before its lease ends, a living one's is not", () =>
     Effect.gen(function* () {
       const { journal, store } = yield* open({ file: yield* file })
       const ended = spawnSync(process.execPath, ["--version"]).pid
@@ -179,7 +179,7 @@ describe("Tasks on SQLite", () => {
     })
   )
 
-  it.effect("A task from a container with the same host name but its own processes is not claimed", () =>
+  it.effect("A task from another container with the same host name is not claimed", () =>
     Effect.gen(function* () {
       const { journal, store } = yield* open({ file: yield* file })
       const [name = ""] = (machine ?? hostname()).split("/")
@@ -190,7 +190,7 @@ describe("Tasks on SQLite", () => {
     })
   )
 
-  it.effect("A task past its time to live fails, is kept for a while, and then disappears with its entries", () =>
+  it.effect("A task past its time to live fails and is removed later", () =>
     Effect.gen(function* () {
       const path = yield* file
       const { journal, store } = yield* open({ file: path })
@@ -287,7 +287,7 @@ describe("Tasks on SQLite", () => {
     })
   )
 
-  it.effect("A write waits for the disk only if tasks must survive a machine failure", () =>
+  it.effect("Writes are synced to disk only if tasks must survive a machine failure", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const path = yield* file
@@ -301,7 +301,7 @@ describe("Tasks on SQLite", () => {
     })
   )
 
-  it.live("A write waits for another writer of the file and then succeeds", () =>
+  it.live("A write waits for another process writing to the file", () =>
     Effect.gen(function* () {
       const path = yield* file
       const { journal, store } = yield* open({ file: path })

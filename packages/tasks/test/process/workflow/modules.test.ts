@@ -21,7 +21,7 @@ const loadedBy = (store: string): string => {
   }).stdout.trim()
 }
 
-it("The engine and cluster load only in programs with tasks on the workflow engine", () => {
+it("The workflow engine is loaded only by programs that use it", () => {
   assert.strictEqual(loadedBy('(await import("@effect-mcp/tasks/sqlite")).layer({ file: ":memory:" })'), "true 0")
   const engine = '(await import("effect/workflow/WorkflowEngine")).layerMemory'
   assert.match(

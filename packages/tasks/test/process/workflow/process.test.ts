@@ -29,7 +29,7 @@ const begun = (...servers: ReadonlyArray<Process>) =>
 
 for (const { kind, missing, place } of kinds) {
   describe(`Tasks on the workflow engine (${kind})`, needs(missing === undefined, missing ?? ""), () => {
-    it.live("A task killed during a step finishes correctly in the next process, running each recorded step once", () =>
+    it.live("A task killed during a step finishes in the next process", () =>
       Effect.gen(function* () {
         const where = yield* place
         const a = yield* start(kind, where)
@@ -48,7 +48,7 @@ for (const { kind, missing, place } of kinds) {
       })
     )
 
-    it.live("A task waiting for an answer is answered in another process after its own was killed", () =>
+    it.live("A waiting task is answered in another process after its own was killed", () =>
       Effect.gen(function* () {
         const where = yield* place
         const { a, b, task } = yield* answeredElsewhere(kind, where)
@@ -70,7 +70,7 @@ for (const { kind, missing, place } of kinds) {
       })
     )
 
-    it.live("A stopping process records its task's running step, and the next process continues it", () =>
+    it.live("A stopping process records its task's running step, and the next one continues", () =>
       Effect.gen(function* () {
         const where = yield* place
         const a = yield* start(kind, where)

@@ -9,7 +9,7 @@ const values = ["0", "1", "2", "3", "4", "5"]
 
 describe("Tasks on two cluster runners", needs(missing === undefined, missing ?? ""), () => {
   it.live(
-    "When a runner is killed, tasks finish correctly on the other without rerunning a recorded step",
+    "When a runner is killed, its tasks finish correctly on the other",
     () =>
       Effect.gen(function* () {
         const place = yield* schema
