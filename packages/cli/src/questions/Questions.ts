@@ -38,7 +38,7 @@ export interface Options {
 const declined: Answer = { action: "decline" }
 const dismissed: Answer = { action: "cancel" }
 
-/** Runs a dialogue without other output. Esc and Ctrl+C dismiss the question. */
+/** Runs a dialogue while all other output waits. Esc and Ctrl+C dismiss the question. */
 const dialogue = (
   { output, server }: Options,
   message: string,

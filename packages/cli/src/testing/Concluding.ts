@@ -50,7 +50,7 @@ export const concluding = <A, R, R2>(
 /** Quotes a word for a shell. */
 export const quoted = Report.quoted
 
-/** Returns the server's words after `--`, quoted for a shell and without secrets. */
+/** Returns the server's command line as it follows `--`, quoted for a shell, with secrets removed. */
 export const serverWords = ({ name, words = [] }: CommandTarget): string =>
   words.length === 0 ? name : words.map((word) => Report.quoted(Cassette.redactName(word))).join(" ")
 

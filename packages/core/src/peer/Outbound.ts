@@ -1,4 +1,4 @@
-/** Requests that this peer has sent and is waiting for. Each is a continuation with its timeout and progress. */
+/** Requests that this peer has sent and that are not answered yet. Each has a continuation, a timeout and its progress. */
 import { BoundedMap } from "../internal/BoundedMap.ts"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"

@@ -44,7 +44,7 @@ export interface Options {
   readonly client: ClientDeclaration
   /** How long a `Once` step may take, in milliseconds. */
   readonly stepTimeout: number
-  /** Answers by name that arrived before their question. Each one is used once, for a question that the handler gave that name. */
+  /** Answers that arrived before their question, by the name that the handler gives the question. Each is used once. */
   readonly prematureResponses: { readonly [name: string]: unknown }
   /** Called when a question is asked. */
   readonly onAsked: () => void

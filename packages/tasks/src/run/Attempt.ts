@@ -22,7 +22,7 @@ export interface Attempt {
   readonly handler: Effect.Effect<JsonObject, McpError>
   /** Its steps, questions and sleeps. */
   readonly activity: RunActivity
-  /** True if the run is parked when it is only waiting. */
+  /** Whether to park the run when it only waits. */
   readonly canPark: boolean
   readonly about: About
 }

@@ -1,6 +1,6 @@
 /**
- * Protects against DNS rebinding (spec: basic/transports/streamable-http, security): a web page must not be able to reach a server through
- * a name that the page's author pointed to it.
+ * Protects against DNS rebinding (spec: basic/transports/streamable-http, security), in which an attacker's domain name resolves to the
+ * server's address, so that the attacker's web page can send it requests.
  *
  * Both headers are checked. `Host` is the name that was used to reach the server, and `Origin` is the page that sent the request. Loopback
  * names are always allowed; all of the server's other names must be listed.

@@ -1,2 +1,2 @@
-/** `@modelcontextprotocol/sdk/server/auth/provider.js`: only the types of a server that checks tokens. */
+/** `@modelcontextprotocol/sdk/server/auth/provider.js`: only the type of a token verifier. */
 export type { OAuthTokenVerifier } from "../../../http/bearer.ts"
