@@ -35,7 +35,7 @@ describe("Sandbox plans", () => {
     assert.deepStrictEqual(plan({}, { bwrap: true }, "/tmp").gaps, ["read", "processes"])
   })
 
-  it("Uses Node's permissions without bwrap and reports what they do not cover", () => {
+  it("Uses Node's permissions without bwrap and reports their gaps", () => {
     const { by, gaps, words } = plan({ write: ["/data/"] }, { node: "v24.21.0" })
     assert.deepStrictEqual([by, gaps], ["node", ["read", "network", "escape"]])
     assert.strictEqual(words, "node --permission --allow-fs-read=* --allow-fs-write=/data/* server.js")

@@ -44,7 +44,7 @@ export interface Options {
   readonly client: ClientDeclaration
   /** How long a `Once` step may take, in milliseconds. */
   readonly stepTimeout: number
-  /** Answers that arrived before their question, by the name that the handler gives the question. Each is used once. */
+  /** Answers that arrived before their question, by the name the handler asks it under. Each is used once. */
   readonly prematureResponses: { readonly [name: string]: unknown }
   /** Called when a question is asked. */
   readonly onAsked: () => void

@@ -141,7 +141,7 @@ describe.each(revisions)("Sessions in %s", (version) => {
 })
 
 describe("Sessions in 2025-11-25", () => {
-  it.effect("The lifetime of a connection starts anew with each connection", () =>
+  it.effect("Each connection has a full lifetime", () =>
     Effect.gen(function* () {
       const endpoint = yield* make(echo, { resume: { lifetime: "10 minutes" } })
       const session = yield* open(endpoint, "2025-11-25")
