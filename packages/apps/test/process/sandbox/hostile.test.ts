@@ -163,7 +163,7 @@ describe("Hostile views", needsChromium, () => {
           assert.deepStrictEqual(visits, [])
           assert.isAbove(passed.length, 2)
         }).pipe(Effect.scoped),
-      verifies("apps.csp.blocked", "apps.csp.undeclared", "apps.view.sandboxed")
+      verifies("apps.csp.blocked", "apps.csp.undeclared", "apps.sandbox.policy", "apps.view.sandboxed")
     )
   }
 
@@ -188,7 +188,7 @@ describe("Hostile views", needsChromium, () => {
         assert.strictEqual(logged(yield* until((passed) => logged(passed) !== undefined)), "reached")
         assert.deepStrictEqual(visits, ["/fetch"])
       }).pipe(Effect.scoped),
-    verifies("apps.csp.declared", "apps.sandbox.policy")
+    verifies("apps.csp.declared")
   )
 
   for (const [name, script, head] of [
