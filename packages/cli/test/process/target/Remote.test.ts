@@ -82,7 +82,10 @@ describe("URL targets", () => {
           const argv = ["ping", "--revision", revision, "--header", "Authorization: Bearer x:y", "--", url]
           const { code, stderr } = yield* run(argv)
           assert.strictEqual(code, 3)
-          assert.match(stderr, /^error: \S+ requires authorization for \S+ \(status 401: Not for you\)\.\n/)
+          assert.match(
+            stderr,
+            /^error: \S+ requires authorization for \S+ \(status 401: Not for you\)\. The response names no authorization metadata \(RFC 9728\)\.\n/
+          )
           assert.include(stderr, "Use --header 'Authorization: Bearer TOKEN' with a valid token")
           assert.include(stderr, "effect-mcp login URL")
           assert.notInclude(stderr, "HttpClient")

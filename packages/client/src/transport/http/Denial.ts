@@ -66,7 +66,11 @@ export const make = (
     `${place} ${status === 401 ? "requires authorization for" : "does not allow"} ${method}`,
     ` (status ${status}${said === "" ? "" : `: ${said}`}).`,
     scopes.length === 0 ? "" : ` It requires the scopes ${scopes.join(" ")}.`,
-    resourceMetadata === undefined ? "" : ` Its authorization metadata is at ${resourceMetadata}.`
+    resourceMetadata !== undefined
+      ? ` Its authorization metadata is at ${resourceMetadata}.`
+      : status === 401
+        ? " The response names no authorization metadata (RFC 9728)."
+        : ""
   ].join("")
   const details: Denied = {
     message: cause === undefined ? `${refusal} ${advice(status, scopes)}` : cause.message,

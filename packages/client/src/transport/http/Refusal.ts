@@ -17,18 +17,22 @@ const describe = ({ body, method, response: { headers, status }, url }: Denial.A
   const place = placeOf(url)
   const given = headers["content-type"]
   const type = given === undefined ? "no content type" : excerpt(given)
+  const path =
+    status === 404 && url.pathname === "/"
+      ? ` Most servers have their endpoint at ${placeOf(new URL("/mcp", url))}`
+      : ""
   if (isPage(type, body)) {
     return (
       `${place} is not an MCP endpoint: it responded to ${method} with status ${status} and a web page (${type}). ` +
-      "Check the path of the URL: an MCP endpoint responds with application/json or text/event-stream."
+      `Check the path of the URL: an MCP endpoint responds with application/json or text/event-stream.${path}`
     )
   }
   if (status === 0)
     return `${place} redirects, but this platform does not reveal the target. Use the endpoint's final URL`
   const answered = `${place} responded to ${method} with status ${status}`
-  if (body === "") return `${answered} and no content`
+  if (body === "") return `${answered} and no content${path === "" ? "" : `.${path}`}`
   const what = status >= 200 && status < 300 ? ", which is not an MCP response" : ""
-  return `${answered} (${type})${what}: ${excerpt(body)}`
+  return `${answered} (${type})${what}: ${excerpt(body)}${path === "" ? "" : `.${path}`}`
 }
 
 /** Makes the rejection the cause of the transport error, so that `ClientError.denied` finds it. */

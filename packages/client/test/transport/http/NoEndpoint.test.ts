@@ -72,6 +72,18 @@ describe("URLs that are not MCP endpoints", () => {
     })
   )
 
+  it.effect.each([
+    ["https://example.com/", true],
+    ["https://example.com/docs", false]
+  ] as const)("A 404 at %s suggests /mcp only for the root", ([at, isSuggested]) =>
+    Effect.gen(function* () {
+      const notFound = () => new Response("Nothing", { status: 404, headers: { "content-type": "text/plain" } })
+      const message = yield* messageOf(notFound, undefined, Http.open({ url: at }))
+      const hint = "Most servers have their endpoint at https://example.com/mcp"
+      assert.strictEqual(message.endsWith(hint), isSuggested, message)
+    })
+  )
+
   it.effect("An unexpected body is quoted with its type, truncated and without terminal control characters", () =>
     Effect.gen(function* () {
       const body = `\u001b[2Jnot it${"x".repeat(5000)}`
