@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import * as path from "node:path"
 import { defineConfig } from "vitepress"
 import { draw } from "../src/Diagram.ts"
+import { sizeOf } from "../src/Picture.ts"
 
 const site = path.resolve(import.meta.dirname, "../.site")
 
@@ -21,11 +22,21 @@ export default defineConfig({
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     image: { lazyLoading: true },
     config: (md) => {
-      const { fence } = md.renderer.rules
+      const { fence, image } = md.renderer.rules
       md.renderer.rules.fence = (tokens, index, options, env, self) => {
         const token = tokens[index]
         if (token?.info.trim() === "mermaid") return draw(token.content, `diagram-${index}`)
         return fence?.(tokens, index, options, env, self) ?? ""
+      }
+      md.renderer.rules.image = (tokens, index, options, env, self) => {
+        const token = tokens[index]
+        const source = token?.attrGet("src") ?? ""
+        const size = source.startsWith("/") ? sizeOf(path.join(site, "pages/public", source)) : undefined
+        if (size !== undefined) {
+          token?.attrSet("width", String(size.width))
+          token?.attrSet("height", String(size.height))
+        }
+        return image?.(tokens, index, options, env, self) ?? ""
       }
     }
   },
