@@ -10,8 +10,8 @@ import type * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { outcomeOf, targetOf } from "../audit/entries.ts"
-import { Ring } from "./Ring.ts"
 import { type NodeRecord, RecentRecorder } from "./Recent.ts"
+import { SharedRing } from "./SharedRing.ts"
 import { idOf } from "./Snapshot.ts"
 
 /** A completed request, question or notification, without arguments and results. */
@@ -43,20 +43,17 @@ export class History extends Context.Service<
 >()("@effect-mcp/operate/Admin/History") {}
 
 export interface Options {
-  /** Number of events to keep across all sessions. Default 5000. */
+  /** Number of events to keep across all sessions. One session keeps at most a quarter of them. Default 5000. */
   readonly capacity?: number | undefined
 }
 
 /** Time between two samples. */
 const second = "1 second"
 
-/** An event as stored. An HTTP session's ID is replaced by a digest when the event is read. */
-interface SessionEvent {
-  readonly session: string | undefined
-  readonly ended: Ended
-}
+/** Part of the capacity that one session may use, so that a client that sends many messages does not displace the others' events. */
+const share = 0.25
 
-const observer = (ring: Ring<SessionEvent>, clock: Clock.Clock): Observer => {
+const observer = (events: SharedRing<string | undefined, Ended>, clock: Clock.Clock): Observer => {
   const push = (
     kind: Ended["kind"],
     session: Session | undefined,
@@ -67,17 +64,14 @@ const observer = (ring: Ring<SessionEvent>, clock: Clock.Clock): Observer => {
   ): void => {
     const to = clock.currentTimeMillisUnsafe()
     const target = targetOf(params)
-    ring.push({
-      session: session === undefined || session.sessionless ? undefined : idOf(session),
-      ended: {
-        kind,
-        method: beginning(method),
-        ...(target === undefined ? undefined : { target }),
-        ...(exit === undefined ? undefined : outcomeOf(exit, interrupted)),
-        ...(interrupted === undefined ? undefined : { reason: interrupted }),
-        from: to - duration,
-        to
-      }
+    events.push(session === undefined || session.sessionless ? undefined : idOf(session), {
+      kind,
+      method: beginning(method),
+      ...(target === undefined ? undefined : { target }),
+      ...(exit === undefined ? undefined : outcomeOf(exit, interrupted)),
+      ...(interrupted === undefined ? undefined : { reason: interrupted }),
+      from: to - duration,
+      to
     })
   }
   return {
@@ -95,15 +89,14 @@ const observer = (ring: Ring<SessionEvent>, clock: Clock.Clock): Observer => {
 export const layer = ({ capacity = 5000 }: Options = {}): Layer.Layer<History | Observers> =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const ring = new Ring<SessionEvent>(capacity)
-      const of = (session: string | undefined) =>
-        ring.all().flatMap((event) => (event.session === session ? { ...event.ended, session } : []))
+      const events = new SharedRing<string | undefined, Ended>(capacity, capacity * share)
+      const of = (session: string | undefined) => events.of(session).map((ended) => ({ ...ended, session }))
       const clock = yield* Clock.Clock
       const recorder = new RecentRecorder(clock)
       yield* Effect.forkScoped(Effect.forever(Effect.delay(Effect.sync(recorder.sample), second)))
       const recent = (since: number) => recorder.read(since)
       return Context.merge(
-        Context.merge(Context.make(History, { of, recent }), service(observer(ring, clock))),
+        Context.merge(Context.make(History, { of, recent }), service(observer(events, clock))),
         service(recorder.observer)
       )
     })
