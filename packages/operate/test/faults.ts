@@ -56,8 +56,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a file in the place of a socket is deleted",
     file: "packages/operate/src/admin/PrivateSocket.ts",
-    from: " && lstatSync(path).isSocket()",
-    to: "",
+    from: "stat?.isSocket() === true",
+    to: "stat !== undefined",
     test: "packages/cli/test/process/commands/Top.test.ts"
   },
   {
