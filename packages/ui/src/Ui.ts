@@ -25,7 +25,7 @@ import type { UiEvent } from "./messages/Events.ts"
 import type { Options } from "./session/Options.ts"
 import * as Session from "./session/Session.ts"
 
-export type { Hooks, Options } from "./session/Options.ts"
+export type { Hooks, Options, ViewedCall } from "./session/Options.ts"
 
 /**
  * Maximum size of the events waiting for a page, in characters. A page that reads too slowly is disconnected; it reconnects and starts from
@@ -58,6 +58,10 @@ const headers = {
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY"
 }
+
+/** Headers of the page itself. It shows views in frames: they have other ports of this machine, which are not known yet. */
+const headersOf = (hasViews: boolean) =>
+  hasViews ? { ...headers, "content-security-policy": `${policy}; frame-src http://127.0.0.1:*` } : headers
 
 const file = (contentType: string, text: string) => HttpServerResponse.text(text, { contentType, headers })
 const json = (body: { readonly [name: string]: unknown }, status = 200) =>
@@ -126,7 +130,10 @@ const answering = (session: Session.UiSession, token: string, authority: string)
     if (method !== "GET") return refused(405)
     switch (name) {
       case "":
-        return file("text/html; charset=utf-8", html)
+        return HttpServerResponse.text(html, {
+          contentType: "text/html; charset=utf-8",
+          headers: headersOf(session.board.state.name.hasViews)
+        })
       case "main.js":
         return file("text/javascript; charset=utf-8", yield* program)
       case "style.css":
@@ -176,13 +183,13 @@ export interface ServedUi {
 export const serve = Effect.fnUntraced(function* <R>(
   options: Options<R>
 ): Effect.fn.Return<ServedUi, never, R | FileSystem.FileSystem | HttpServer.HttpServer | Path.Path | Scope.Scope> {
-  const session = yield* Session.make(options)
   const token = randomBytes(24).toString("base64url")
   const { address } = yield* HttpServer.HttpServer
   // A browser omits port 80.
   const { host: authority } = new URL(
     address._tag === "UnixPathAddress" ? "http://localhost" : `http://127.0.0.1:${address.port}`
   )
+  const session = yield* Session.make(options, `http://${authority}`)
   yield* HttpServer.serveEffect(
     Effect.provideService(answering(session, token, authority), HttpIncomingMessage.MaxBodySize, mostBody)
   )

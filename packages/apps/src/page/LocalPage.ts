@@ -36,6 +36,10 @@ export interface Options {
   readonly uri?: string | undefined
   /** The call's arguments. Default: none. */
   readonly arguments?: JsonObject | undefined
+  /** Result of a call that has ended already. Default: the page calls the tool. */
+  readonly result?: CallToolResult | undefined
+  /** Origin of a page that shows this one in a frame. A frame has no buttons and no log. Default: no page may. */
+  readonly embedder?: string | undefined
   /** The host's options. Views cannot ask for links, messages and so on if `openLink`, `sendMessage` and the like are missing. */
   readonly host?: AppHost.Options | undefined
   /** The page's port. Default: any free port. */
@@ -72,12 +76,12 @@ const maxShown = 20_000
 /** Maximum number of unread bytes. A tab that exceeds it is closed. */
 const maxUnread = 32 * 1024 * 1024
 
-const policy = (sandbox: string): string =>
-  `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; frame-src ${sandbox}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+const policy = (sandbox: string, embedder: string): string =>
+  `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; frame-src ${sandbox}; base-uri 'none'; form-action 'none'; frame-ancestors ${embedder}`
 
-const headersOf = (contentType: string, sandbox: string) => ({
+const headersOf = (contentType: string, sandbox: string, embedder = "'none'") => ({
   "cache-control": "no-store",
-  "content-security-policy": policy(sandbox),
+  "content-security-policy": policy(sandbox, embedder),
   "content-type": contentType,
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
@@ -153,7 +157,7 @@ const calling = Effect.fnUntraced(function* (client: McpClient.McpClient["Servic
     options.tool === undefined ? viewUri(tool) === options.uri : tool.name === options.tool
   )
   if (tool === undefined) return undefined
-  return { tool, result: yield* client.callToolByName(tool.name, options.arguments ?? {}) }
+  return { tool, result: options.result ?? (yield* client.callToolByName(tool.name, options.arguments ?? {})) }
 })
 
 type Listener = (event: PageEvent) => void
@@ -261,12 +265,15 @@ class LocalView {
 }
 
 /** The page's files, by their paths below the token. */
-const files = (base: string): { readonly [path: string]: readonly [contentType: string, text: string] } => ({
-  "": ["text/html; charset=utf-8", html(base)],
+const files = (
+  base: string,
+  embedder: string | null
+): { readonly [path: string]: readonly [contentType: string, text: string] } => ({
+  "": ["text/html; charset=utf-8", html(base, embedder !== null)],
   "/style.css": ["text/css; charset=utf-8", css],
   "/page.js": [
     "text/javascript; charset=utf-8",
-    `(${program.toString()})(${JSON.stringify(base)}, ${show.toString()})\n`
+    `(${program.toString()})(${JSON.stringify(base)}, ${JSON.stringify(embedder)}, ${show.toString()})\n`
   ]
 })
 
@@ -286,8 +293,9 @@ export const serve = Effect.fnUntraced(function* (
   const scope = yield* Effect.scope
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const allow = Sandbox.allowOf(permissions)
+  const { embedder } = options
   let origin = ""
-  const sandboxed = (): Sandbox.Options => ({ hostOrigin: origin, csp: view.csp, allow })
+  const sandboxed = (): Sandbox.Options => ({ hostOrigin: origin, embedder, csp: view.csp, allow })
   const sandbox = yield* listen(0, (request, response, { pathname }) => {
     if (request.method !== "GET" || pathname !== sandboxPath) response.writeHead(404).end()
     else response.writeHead(200, Sandbox.headersOf(sandboxed())).end(Sandbox.pageOf(sandboxed()))
@@ -295,7 +303,7 @@ export const serve = Effect.fnUntraced(function* (
   const title = call?.tool.title ?? call?.tool.name ?? uri
   const facts = { title, html, allow, sandbox: `${sandbox}${sandboxPath}`, prefersBorder }
   const local = new LocalView(host, uri, facts, call, options)
-  const known = files(base)
+  const known = files(base, embedder ?? null)
   const post = async (request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> => {
     const tab = local.tabs.get(url.searchParams.get("session") ?? "")
     const body = await bodyOf(request)
@@ -313,10 +321,10 @@ export const serve = Effect.fnUntraced(function* (
       if (request.headers.origin === origin) void post(request, response, url)
       else response.writeHead(403).end()
     } else if (path === "/events") {
-      response.writeHead(200, headersOf("application/x-ndjson", sandbox))
+      response.writeHead(200, headersOf("application/x-ndjson", sandbox, embedder))
       runFork(Effect.forkIn(local.follow(response), scope))
     } else if (file === undefined) response.writeHead(404).end()
-    else response.writeHead(200, headersOf(file[0], sandbox)).end(file[1])
+    else response.writeHead(200, headersOf(file[0], sandbox, embedder)).end(file[1])
   })
   return { url: `${origin}${base}`, view, call, sessions: () => [...local.tabs.values()].map(({ session }) => session) }
 })

@@ -1,8 +1,8 @@
 /** The local page without its view. */
 
-/** `base` is the path of the page. */
-export const html = (base: string): string => `<!doctype html>
-<html lang="en" data-theme="light">
+/** `base` is the path of the page. An embedded page shows nothing but the view, and the reason if the view has ended. */
+export const html = (base: string, isEmbedded: boolean): string => `<!doctype html>
+<html lang="en" data-theme="light"${isEmbedded ? " data-embedded" : ""}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -42,6 +42,11 @@ main { flex: 1; min-height: 0; display: grid; grid-template-columns: minmax(0, 2
 #stage iframe { display: block; width: 100%; height: 70vh; margin: 0 auto; border: 0 }
 #stage.border iframe { border: 1px solid var(--line); border-radius: 10px; background: var(--card) }
 #stage.phone iframe { width: 390px; max-width: 100% }
+[data-embedded] body { background: none }
+[data-embedded] :is(h1, button, #log), [data-embedded] header:has(#status:empty) { display: none }
+[data-embedded] main { grid-template: minmax(0, 1fr) / minmax(0, 1fr) }
+[data-embedded] #stage { padding: 0 }
+[data-embedded] #stage iframe { height: 100% }
 #log { overflow: auto; border-left: 1px solid var(--line); padding: .5rem 0; font-size: 13px }
 #log details { padding: .15rem .75rem; border-bottom: 1px solid var(--line) }
 #log .view summary { color: var(--view) }

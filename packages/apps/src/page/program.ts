@@ -24,9 +24,9 @@ export type PageEvent =
   | { readonly type: "size"; readonly height: number | undefined }
   | { readonly type: "ended"; readonly reason: string }
 
-/** Runs the page. `base` is the path of the page. */
+/** Runs the page. `base` is the path of the page, `embedder` the origin of the page that shows it in a frame. */
 // oxlint-disable-next-line max-lines-per-function -- its text is sent to the browser, with everything that it uses
-export const program = (base: string, showFrame: typeof show): void => {
+export const program = (base: string, embedder: string | null, showFrame: typeof show): void => {
   const maxRows = 500
   const byId = (id: string): HTMLElement => {
     const found = document.getElementById(id)
@@ -86,13 +86,16 @@ export const program = (base: string, showFrame: typeof show): void => {
             status.textContent = `Dropped a message from the view: ${reason}`
           }
         })
+        if (embedder !== null) followSystem()
         return
       case "message":
         return frame?.send(event.text)
       case "log":
         return row(event)
       case "size":
-        if (frame !== undefined && event.height !== undefined) frame.element.style.height = `${event.height}px`
+        if (frame === undefined || event.height === undefined) return
+        if (embedder === null) frame.element.style.height = `${event.height}px`
+        else parent.postMessage({ height: event.height }, embedder)
         return
       case "ended":
         session = ""
@@ -119,6 +122,13 @@ export const program = (base: string, showFrame: typeof show): void => {
     document.documentElement.dataset["theme"] = name
     theme.textContent = name === "dark" ? "Light" : "Dark"
     post("context", JSON.stringify({ theme: name }))
+  }
+  /** Follows the theme of the system, as the page around this one does. */
+  const followSystem = (): void => {
+    const dark = matchMedia("(prefers-color-scheme: dark)")
+    const change = (): void => setTheme(dark.matches ? "dark" : "light")
+    dark.addEventListener("change", change)
+    change()
   }
   theme.addEventListener("click", () =>
     setTheme(document.documentElement.dataset["theme"] === "dark" ? "light" : "dark")

@@ -46,6 +46,8 @@ const escaped = (text: string): string =>
 export interface Options {
   /** Origin of the host's page, such as `https://host.example.com`. Must differ from the sandbox's origin. */
   readonly hostOrigin: string
+  /** Origin of a page that shows the host's page in a frame. Default: no page may. */
+  readonly embedder?: string | undefined
   /** Policy of the view. Default: it may reach nothing. */
   readonly csp?: Csp | undefined
   /** `allow` attribute of the view's frame, from `allowOf`. Default: no features. */
@@ -67,9 +69,9 @@ export const pageOf = ({ allow = "", hostOrigin }: Options): string => `<!doctyp
 `
 
 /** Returns the response headers for the sandbox's page. Its policy is also the view's. */
-export const headersOf = ({ csp, hostOrigin }: Options): { readonly [name: string]: string } => ({
+export const headersOf = ({ csp, embedder = "", hostOrigin }: Options): { readonly [name: string]: string } => ({
   "cache-control": "no-store",
-  "content-security-policy": `${policyOf(csp)}; frame-ancestors ${hostOrigin}`,
+  "content-security-policy": `${policyOf(csp)}; frame-ancestors ${hostOrigin} ${embedder}`,
   "content-type": "text/html; charset=utf-8",
   "cross-origin-resource-policy": "cross-origin",
   "origin-agent-cluster": "?1",

@@ -58,7 +58,7 @@ export const show = Effect.fnUntraced(function* (
       replies: sample === undefined ? [] : [sample],
       history: history ? historyOf(target, cwd) : undefined,
       extensions: AppHost.declaration,
-      view: (client, tool, args) => Effect.map(LocalPage.serve(client, { tool, arguments: args }), (page) => page.url)
+      view: (client, call) => Effect.map(LocalPage.serve(client, call), (page) => page.url)
     })
     yield* output.line(url)
     yield* output.note("Open the page in a browser. End with Ctrl+C.")

@@ -67,6 +67,7 @@ main > *, main > div > * { max-width: 980px; }
 .wrong { border-color: var(--bad); }
 .part { border-top: 1px solid var(--line); padding-top: 8px; margin-top: 10px; }
 .part > * + * { margin-top: 6px; }
+.part iframe { display: block; width: 100%; border: 1px solid var(--line); border-radius: 8px; }
 .part.wrong { border: 1px solid var(--bad); border-radius: 8px; background: var(--bad-soft); padding: 8px 12px; }
 .bar { display: flex; flex-wrap: wrap; align-items: center; gap: 8px; }
 .end { justify-content: flex-end; margin-top: 12px; }

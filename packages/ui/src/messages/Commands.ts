@@ -53,8 +53,8 @@ const Settings = Schema.TaggedStruct("Settings", {
   roots: Schema.Array(Schema.Struct({ uri: Schema.String, name: Schema.optionalKey(Schema.String) })),
   replies: Schema.Array(Schema.String)
 })
-/** Serves a tool's view on a separate page. The answer has its `url`. */
-const View = Schema.TaggedStruct("View", { tool: Schema.String, arguments: Arguments })
+/** Serves a tool's view with the arguments and the result of a run. The answer has the `url` to show in a frame. */
+const View = Schema.TaggedStruct("View", { run: Schema.Number })
 /** Forgets the runs that have ended, also on disk. */
 const Forget = Schema.TaggedStruct("Forget", {})
 

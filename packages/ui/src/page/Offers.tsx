@@ -10,7 +10,8 @@ import { bytes, line, time } from "./format.ts"
 import { About, isConnected, Recent } from "./Parts.tsx"
 import { link, route } from "./route.ts"
 import { initial, isObject } from "./schema.ts"
-import { connection, copy, leaving, lists, name, send, watched } from "./state.ts"
+import { connection, copy, lists, send, watched } from "./state.ts"
+import { viewUriOf } from "./ViewFrame.tsx"
 
 const Hints = ({ tool: { annotations, execution, _meta } }: { readonly tool: Tool }) => {
   const { destructiveHint, idempotentHint, openWorldHint, readOnlyHint } = annotations ?? {}
@@ -22,7 +23,7 @@ const Hints = ({ tool: { annotations, execution, _meta } }: { readonly tool: Too
     execution?.taskSupport === undefined || execution.taskSupport === "forbidden"
       ? undefined
       : `task ${execution.taskSupport}`,
-    viewOf(_meta) === undefined ? undefined : "has a view"
+    viewUriOf(_meta) === undefined ? undefined : "has a view"
   ]
   return (
     <>
@@ -37,11 +38,6 @@ const Hints = ({ tool: { annotations, execution, _meta } }: { readonly tool: Too
   )
 }
 
-const viewOf = (meta: Tool["_meta"]): unknown => {
-  const { ui } = meta ?? {}
-  return isObject(ui) ? ui["resourceUri"] : meta?.["ui/resourceUri"]
-}
-
 const mayBeTask = ({ execution }: Tool): boolean => {
   const { capabilities, revision = "" } = connection.value
   const extensions: { readonly [id: string]: unknown } = capabilities?.extensions ?? {}
@@ -52,7 +48,7 @@ const mayBeTask = ({ execution }: Tool): boolean => {
 }
 
 export const ToolView = ({ tool }: { readonly tool: Tool }) => {
-  const { _meta, description, execution, inputSchema, name: of, title } = tool
+  const { description, execution, inputSchema, name: of, title } = tool
   const [value, setValue] = useState<JsonObject>(() => {
     const first = initial(inputSchema, inputSchema)
     return route.value.args ?? (isObject(first) ? first : {})
@@ -61,10 +57,6 @@ export const ToolView = ({ tool }: { readonly tool: Tool }) => {
   const violations = useViolations(inputSchema, value)
   const isOk = violations.length === 0
   const call = () => void send({ _tag: "Call", tool: of, arguments: value, task: task && mayBeTask(tool) })
-  const view = async () => {
-    const answer = await send({ _tag: "View", tool: of, arguments: value })
-    if (answer !== undefined) leaving.value = String(answer["url"])
-  }
   return (
     <>
       <section class="card">
@@ -101,11 +93,6 @@ export const ToolView = ({ tool }: { readonly tool: Tool }) => {
             >
               Copy link
             </button>
-            {viewOf(_meta) !== undefined && name.value.hasViews ? (
-              <button type="button" onClick={() => void view()}>
-                Open view
-              </button>
-            ) : null}
             <button type="submit" class="primary" disabled={!isConnected()}>
               {isOk ? "Call" : "Call anyway"}
             </button>

@@ -8,6 +8,7 @@ import { day, duration, line, time } from "./format.ts"
 import { Json } from "./Json.tsx"
 import { link, type ViewName } from "./route.ts"
 import { connection, copy, lists, name, runs, send } from "./state.ts"
+import { ViewFrame, viewUriOf } from "./ViewFrame.tsx"
 
 /** Maximum length of a result to compare, in characters. */
 const mostCompared = 200_000
@@ -219,6 +220,9 @@ export const RunView = ({ run }: { readonly run: UserRun }) => {
           {error.data === undefined ? null : <Json value={error.data} />}
         </section>
       )}
+      {result !== undefined && name.value.hasViews && viewUriOf(tool?._meta) !== undefined ? (
+        <ViewFrame run={run} />
+      ) : null}
       {result === undefined ? null : <Shown kind={kind} result={result} schema={tool?.outputSchema} />}
       {size === 0 ? <p class="quiet">The result was too long to keep.</p> : null}
       {Object.keys(input).length === 0 ? null : (

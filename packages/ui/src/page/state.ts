@@ -43,6 +43,9 @@ export const say = (text: string): void => {
   hiding = setTimeout(() => (toast.value = ""), 6000)
 }
 
+/** ID of the run that this page started last. */
+export const started = signal(0)
+
 /** The address that the user may open after confirming it. */
 export const leaving = signal<string | undefined>(undefined)
 
@@ -74,7 +77,10 @@ export const send = async (command: PageCommand): Promise<{ readonly [name: stri
   try {
     const response = await fetch("command", { method: "POST", body: JSON.stringify(command) })
     const answer: { readonly [name: string]: unknown } = await response.json()
-    if (response.ok) return answer
+    if (response.ok) {
+      if (typeof answer["run"] === "number") started.value = answer["run"]
+      return answer
+    }
     say(String(answer["error"]))
   } catch {
     say("The process that serves this page can't be reached. Start effect-mcp ui again")

@@ -2,6 +2,7 @@
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import type { Root } from "@effect-mcp/protocol/model/Root"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -14,6 +15,15 @@ export interface Hooks {
   readonly words: (lines: Stream.Stream<string>) => Effect.Effect<void>
   /** Tells the user to do something, such as logging in. */
   readonly tell: (text: string) => Effect.Effect<void>
+}
+
+/** A call whose tool has a view. */
+export interface ViewedCall {
+  readonly tool: string
+  readonly arguments: { readonly [name: string]: unknown }
+  readonly result: CallToolResult
+  /** Origin of the page that shows the view in a frame. */
+  readonly embedder: string
 }
 
 export interface Options<R = never> {
@@ -35,12 +45,11 @@ export interface Options<R = never> {
   readonly history?: string | undefined
   /** Extensions to declare. Default none. */
   readonly extensions?: Layer.Layer<never> | undefined
-  /** Serves a tool's view until the scope closes, and returns its URL. Default: views can't be opened. */
+  /**
+   * Serves a call's view on 127.0.0.1, at a port of the view only, until the scope closes, and returns its URL. Default: results are shown
+   * without their views.
+   */
   readonly view?:
-    | ((
-        client: McpClient.Client,
-        tool: string,
-        args: { readonly [name: string]: unknown }
-      ) => Effect.Effect<string, { readonly message: string }, Scope.Scope>)
+    | ((client: McpClient.Client, call: ViewedCall) => Effect.Effect<string, { readonly message: string }, Scope.Scope>)
     | undefined
 }

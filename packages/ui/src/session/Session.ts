@@ -1,11 +1,13 @@
 /** The session behind the page: a connection to the server, and everything that the user did with it. */
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type { Root } from "@effect-mcp/protocol/model/Root"
+import { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
@@ -13,7 +15,7 @@ import type { PageCommand } from "../messages/Commands.ts"
 import { Board } from "./Board.ts"
 import * as Connections from "./Connections.ts"
 import * as History from "./History.ts"
-import type { Options } from "./Options.ts"
+import type { Options, ViewedCall } from "./Options.ts"
 import { OpenQuestions } from "./Questions.ts"
 import * as Runs from "./Runs.ts"
 
@@ -42,6 +44,7 @@ interface Doing {
   readonly board: Board
   readonly runs: Effect.Success<ReturnType<typeof Runs.make>>
   readonly view: Options["view"]
+  readonly origin: string
 }
 
 /** Maximum number of tasks to list. */
@@ -52,21 +55,19 @@ const mostViews = 8
 /** Returns a function that serves a view in a scope that a connection's end closes, or a later view. */
 const opening = (view: NonNullable<Options["view"]>) => {
   const open: Array<Scope.Closeable> = []
-  return Effect.fnUntraced(function* (
-    { client, scope }: Connections.CurrentConnection,
-    tool: string,
-    args: { readonly [name: string]: unknown }
-  ) {
+  return Effect.fnUntraced(function* ({ client, scope }: Connections.CurrentConnection, call: ViewedCall) {
     const own = yield* Scope.fork(scope)
     open.push(own)
     const [oldest] = open.length > mostViews ? open.splice(0, 1) : []
     if (oldest !== undefined) yield* Scope.close(oldest, Exit.void)
-    return yield* Scope.provide(view(client, tool, args), own)
+    return yield* Scope.provide(view(client, call), own)
   })
 }
 
+const isResult = Schema.is(CallToolResult)
+
 /** Executes commands that need a connection. */
-const talking = ({ board, runs, view }: Doing) => {
+const talking = ({ board, origin, runs, view }: Doing) => {
   const openView = view && opening(view)
   const start = (connection: Runs.Connected, begun: Runs.UserRequest) =>
     Effect.map(runs.start(connection, begun), (run): Answer => ({ run }))
@@ -102,16 +103,21 @@ const talking = ({ board, runs, view }: Doing) => {
         return Effect.as(command.on ? watching.watch(command.uri) : watching.unwatch(command.uri), nothing)
       case "LogLevel":
         return Effect.as(client.setLogLevel(command.level), nothing)
-      default:
-        return openView === undefined
-          ? unavailable("Views can't be opened here")
-          : Effect.map(openView(connection, command.tool, command.arguments), (url) => ({ url }))
+      default: {
+        if (openView === undefined) return unavailable("Views can't be opened here")
+        const run = board.state.runs.find(({ id }) => id === command.run)
+        if (run?.kind !== "tool" || !isResult(run.result)) {
+          return unavailable(`Run ${command.run} has no result that a view could show`)
+        }
+        const call = { tool: run.name, arguments: run.input, result: run.result, embedder: origin }
+        return Effect.map(openView(connection, call), (url) => ({ url }))
+      }
     }
   }
 }
 
-/** Opens a session and connects for the first time. It ends with its scope. */
-export const make = Effect.fnUntraced(function* <R>(options: Options<R>) {
+/** Opens a session for a page at this origin, and connects for the first time. It ends with its scope. */
+export const make = Effect.fnUntraced(function* <R>(options: Options<R>, origin: string) {
   const clock = yield* Clock.Clock
   const now = () => clock.currentTimeMillisUnsafe()
   const history = yield* History.open(options.history)
@@ -127,7 +133,7 @@ export const make = Effect.fnUntraced(function* <R>(options: Options<R>) {
   const connections = yield* Connections.make(options, { board, questions, roots, now })
   const runs = yield* Runs.make(board, history, now)
 
-  const talk = talking({ board, runs, view })
+  const talk = talking({ board, origin, runs, view })
 
   const perform = (command: PageCommand): Effect.Effect<Answer, { readonly message: string }> => {
     switch (command._tag) {

@@ -48,7 +48,8 @@ describe("A session over HTTP", () => {
   it.live("A result that is nested too deeply fails its call, and not the connection", () =>
     Effect.gen(function* () {
       const url = yield* raw
-      const session = yield* Session.make({ name: url, url, connect: () => Http.open({ url }), revision: "2025-11-25" })
+      const options = { name: url, url, connect: () => Http.open({ url }), revision: "2025-11-25" as const }
+      const session = yield* Session.make(options, "http://127.0.0.1:1")
       yield* until(session, ({ connection, lists }) => connection.status === "connected" && lists.tools.length > 0)
       yield* session.perform({ _tag: "Call", tool: "deep", arguments: {}, task: false })
       yield* until(session, ({ runs }) => runs[0]?.status === "failed")

@@ -4,7 +4,7 @@ import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import type { PageState } from "../../src/messages/Events.ts"
-import type { Options } from "../../src/session/Options.ts"
+import type { Options, ViewedCall } from "../../src/session/Options.ts"
 import * as Session from "../../src/session/Session.ts"
 import { connecting } from "../support/served.ts"
 import { until } from "../support/until.ts"
@@ -20,9 +20,19 @@ const isConnected = ({ connection, lists }: PageState) => connection.status === 
 
 const opened = Effect.fnUntraced(function* (options: Partial<Options> = {}) {
   const connected = yield* connecting(features)
-  const session = yield* Session.make({ name: "ours", connect: () => connected, revision: "2025-11-25", ...options })
+  const session = yield* Session.make(
+    { name: "ours", connect: () => connected, revision: "2025-11-25", ...options },
+    "http://127.0.0.1:1"
+  )
   yield* until(session, isConnected)
   return session
+})
+
+/** Calls the tool, and returns the ID of the run once it has a result. */
+const echoed = Effect.fnUntraced(function* (session: Session.UiSession) {
+  const { run } = yield* session.perform({ _tag: "Call", tool: "echo", arguments: { a: 1 }, task: false })
+  yield* until(session, ({ runs }) => runs.some(({ id, status }) => id === run && status === "done"))
+  return Number(run)
 })
 
 describe("Session", () => {
@@ -79,8 +89,23 @@ describe("Session", () => {
           throw new Error("no port")
         }
       })
-      const { message } = yield* Effect.flip(session.perform({ _tag: "View", tool: "echo", arguments: {} }))
+      const run = yield* echoed(session)
+      const { message } = yield* Effect.flip(session.perform({ _tag: "View", run }))
       assert.include(message, "no port")
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
+  )
+
+  it.effect("A view shows the arguments and the result of its run", () =>
+    Effect.gen(function* () {
+      const calls: Array<ViewedCall> = []
+      const session = yield* opened({ view: (_, call) => Effect.sync(() => `http://127.0.0.1/${calls.push(call)}`) })
+      const run = yield* echoed(session)
+      assert.deepStrictEqual(yield* session.perform({ _tag: "View", run }), { url: "http://127.0.0.1/1" })
+      const { result } = session.board.state.runs[0] ?? {}
+      const call = { tool: "echo", arguments: { a: 1 }, result, embedder: "http://127.0.0.1:1" }
+      assert.deepStrictEqual<ReadonlyArray<unknown>>(calls, [call])
+      const { message } = yield* Effect.flip(session.perform({ _tag: "View", run: 2 }))
+      assert.strictEqual(message, "Run 2 has no result that a view could show")
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
@@ -94,7 +119,7 @@ describe("Session", () => {
             () => Effect.sync(() => void open--)
           )
       })
-      const view = session.perform({ _tag: "View", tool: "echo", arguments: {} })
+      const view = session.perform({ _tag: "View", run: yield* echoed(session) })
       for (let at = 0; at < 20; at++) yield* view
       assert.strictEqual(open, 8)
       yield* session.perform({ _tag: "Disconnect" })

@@ -174,11 +174,14 @@ describe("effect-mcp ui", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("The view of a tool opens on a separate page, until the connection ends", () =>
+  it.live("The view of a call is served at another port, until the connection ends", () =>
     Effect.gen(function* () {
       const url = yield* started(yield* project, "ui", "--", process.execPath, path("../../support/viewed.ts"))
       yield* until(url, '"name":"dice"')
-      const view = { _tag: "View", tool: "dice", arguments: { count: 2 } }
+      const call = { _tag: "Call", tool: "dice", arguments: { count: 2 }, task: false }
+      const { run } = yield* posted(url, call)
+      yield* until(url, '"status":"done"')
+      const view = { _tag: "View", run }
       const page = String((yield* posted(url, view))["url"])
       assert.notStrictEqual(new URL(page).port, new URL(url).port)
       const open = Effect.promise(async () => (await fetch(page)).status)
