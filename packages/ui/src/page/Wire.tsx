@@ -121,7 +121,7 @@ const Filters = ({ children }: { readonly children: ComponentChildren }) => (
     <input
       type="search"
       aria-label="Search messages"
-      placeholder="Search messages"
+      placeholder="Find"
       value={search.value}
       onInput={({ currentTarget }) => (search.value = currentTarget.value)}
     />
