@@ -10,7 +10,7 @@ import { say } from "./words.ts"
 const maxRepeats = 2
 
 /** Maximum number of schemas in the result. Definitions beyond it are described in words. */
-const maxSchemas = 5000
+const maxSchemas = 1000
 
 /** Maximum depth of schemas in the result. */
 const maxNesting = 60

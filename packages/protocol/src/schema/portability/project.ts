@@ -40,14 +40,20 @@ const aliasesOf = ({ properties }: JsonObject): ReadonlyMap<string, string> => {
   const names = isJsonObject(properties) ? Object.keys(properties) : []
   const taken = new Set(names)
   const aliases = new Map<string, string>()
+  /** The last number tried per alias, because a hostile schema may have thousands of names with the same alias. */
+  const counts = new Map<string, number>()
   for (const name of names) {
     // The client also sends these in a header, which is named in its own copy of the schema.
     const hasHeader = isJsonObject(properties) && isJsonObject(properties[name]) && annotation in properties[name]
     if (isPropertyName(name) || hasHeader) continue
     const safe = name.replaceAll(/[^A-Za-z0-9_.-]/g, "_").slice(0, maxName) || "_"
     let alias = safe
-    for (let count = 2; taken.has(alias); count++)
+    let count = counts.get(safe) ?? 1
+    while (taken.has(alias)) {
+      count++
       alias = `${safe.slice(0, maxName - 1 - String(count).length)}_${count}`
+    }
+    counts.set(safe, count)
     taken.add(alias)
     aliases.set(name, alias)
   }
@@ -69,8 +75,14 @@ const renamed = (schema: JsonObject): Projection => {
       properties: Object.fromEntries(entries.map(([name, property]) => [alias(name), property])),
       ...(Array.isArray(required) ? { required: required.map((name) => alias(String(name))) } : undefined)
     },
+    // A caller that sends the original name, too, means an additional property of that name.
     original: (value) =>
-      Object.fromEntries(Object.entries(value).map(([name, property]) => [originals.get(name) ?? name, property]))
+      Object.fromEntries(
+        Object.entries(value).map(([name, property]) => {
+          const own = originals.get(name)
+          return [own === undefined || Object.hasOwn(value, own) ? name : own, property]
+        })
+      )
   }
 }
 

@@ -186,6 +186,30 @@ describe("Untrusted schemas", () => {
     assert.strictEqual(rest["toString"], 2)
   })
 
+  it("Keeps both values of a call that has a replaced name and its replacement", () => {
+    const inputSchema = { type: "object", properties: { "date<": { type: "string" } } }
+    const { original, tool } = Portability.portable({ name: "tool", inputSchema })
+    assert.deepStrictEqual(Object.keys(Object(tool.inputSchema["properties"])), ["date_"])
+    assert.deepStrictEqual(original({ date_: "May" }), { "date<": "May" })
+    assert.deepStrictEqual(original({ "date<": "May", date_: 1 }), { "date<": "May", date_: 1 })
+  })
+
+  it("Replaces thousands of names that look alike with different names", () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 3500 }, (_, at) => [String.fromCharCode(0x4e00 + at), {}])
+    )
+    const names = Object.keys(Object(portable({ type: "object", properties })["properties"]))
+    assert.strictEqual(names.length, 3500)
+    assert.deepStrictEqual(names.slice(0, 3), ["_", "__2", "__3"])
+  })
+
+  it("Describes a definition in words once it has been repeated too often", () => {
+    const properties = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`p${at}`, { $ref: "#" }]))
+    const text = JSON.stringify(portable({ type: "object", properties }))
+    assert.include(text, "Same form as the whole input above.")
+    assert.isBelow(text.length, 150_000)
+  })
+
   it("Leaves schemas longer than 64 KiB unchanged", () => {
     const forms = Array.from({ length: 3000 }, (_, at) => ({
       type: "object",
