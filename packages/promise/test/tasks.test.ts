@@ -7,7 +7,7 @@ import { Effect, Fiber, Layer, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { z } from "zod"
 import { toolLayer } from "../src/server/tool.ts"
-import { all, clientOf, gate, serverOf, textOf } from "./support/revisions.ts"
+import { all, clientOf, gate, rejection, serverOf, textOf } from "./support/revisions.ts"
 
 const Handle = z.object({ taskId: z.string(), status: z.string() })
 const described = { description: "Writes a report" }
@@ -28,6 +28,27 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("Tasks in %s", (revision) =
     resolve("Done")
     await turn()
     assert.strictEqual(textOf(await client.callTool("tasks_result", { taskId })), "Done")
+  })
+
+  it("A handle's large result becomes a link that only its caller can read", async () => {
+    const server = serverOf({ limits: { bytes: 100, spill: true } })
+    server.tool("report", { ...described, task: "optional" }, async () => "0123456789".repeat(20))
+    server.add(Tasks.layer({ handles: { answerWithin: 0 } }))
+    const as = (subject: string) => clientOf(server, revision, { tasks: false, principal: { subject } })
+    const ada = await as("ada")
+    const { taskId } = await ada.callTyped("report", {}, Handle)
+    await turn()
+    const { content } = await ada.callTool("tasks_result", { taskId })
+    const link = content.find((block) => block.type === "resource_link")
+    const uri = link?.type === "resource_link" ? link.uri : ""
+    assert.strictEqual((await ada.readText(uri)).length, 200)
+    const eve = await as("eve")
+    assert.include(String(await rejection(eve.readText(uri))), "not found")
+    for (const tool of ["tasks_status", "tasks_result", "tasks_cancel"]) {
+      const guess = await eve.callTool(tool, { taskId })
+      assert.isTrue(guess.isError)
+      assert.deepStrictEqual(guess.content, (await eve.callTool(tool, { taskId: "guessed" })).content)
+    }
   })
 
   it("Cancelling a task aborts the handler's signal", async () => {

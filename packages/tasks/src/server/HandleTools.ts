@@ -19,7 +19,7 @@ import type { Handles } from "./Handles.ts"
 import { callerOf, ownerOf } from "./Owner.ts"
 import { canonicalResult, resultOf, type Service } from "./Service.ts"
 
-/** The tools' own limits don't apply: the wait ends by itself, and the result was checked when the task ended. */
+/** The tools' own limits don't apply: a wait ends by itself, a state is short, and a result was checked when its task ended. */
 const unlimited = { limits: { time: "Infinity", bytes: Infinity } } as const
 /** Interval at which a waiting tool reports progress, in milliseconds. Hosts may extend their time limit with each report. */
 const reportInterval = 5000
@@ -182,8 +182,11 @@ export const layer = (service: Service, handles: Handles): Layer.Layer<never, ne
         following.offered(names.result, (owner) => Effect.flatMap(following.wait(taskId, owner), following.result)),
       unlimited
     ),
-    Tools.layer(Cancel, ({ taskId }) =>
-      following.offered(names.cancel, (owner) => Effect.flatMap(following.cancel(taskId, owner), following.state))
+    Tools.layer(
+      Cancel,
+      ({ taskId }) =>
+        following.offered(names.cancel, (owner) => Effect.flatMap(following.cancel(taskId, owner), following.state)),
+      unlimited
     )
   ] as const
   const answer = Tools.layer(
