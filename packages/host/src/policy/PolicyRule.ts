@@ -146,7 +146,7 @@ export const defaults: ReadonlyArray<PolicyRule> = [
   { decide: "allow", kind: "call", readOnly: true },
   { decide: "ask", kind: "call", destructive: true, reason: "The tool may change or delete data" },
   { decide: "ask", kind: "call", destructive: false, reason: "The tool may change data" },
-  { decide: "ask", kind: "call", reason: "The tool does not say what it changes" },
+  { decide: "ask", kind: "call", reason: "The tool does not say what it changes, or its server is not trusted" },
   { decide: "ask", kind: "sampling", reason: "The server asks for a response from your model" },
   { decide: "ask", kind: "roots", reason: "The server asks for the list of your folders" }
 ]

@@ -109,7 +109,9 @@ describe.each(Revision.all)("a policy in $version", (revision) => {
         { answer: () => ({ _tag: "Allow", input: { text: "edited" } }), revision }
       )
       yield* clients.callToolByName("notes_write", { text: "secret" })
-      assert.deepStrictEqual(asked, [`notes write {"text":"secret"}: The tool does not say what it changes`])
+      assert.deepStrictEqual(asked, [
+        `notes write {"text":"secret"}: The tool does not say what it changes, or its server is not trusted`
+      ])
       assert.deepStrictEqual(notes.received, [`["tools/call","write",{"text":"edited"}]`])
       assert.deepStrictEqual(records, ["write edit by user", "write edit by user: success"])
     })

@@ -107,9 +107,13 @@ describe("the default rules", () => {
     [
       "calls a read-only tool of another server",
       { trusted: false, annotations: { readOnlyHint: true } },
-      "Ask: The tool does not say what it changes"
+      "Ask: The tool does not say what it changes, or its server is not trusted"
     ],
-    ["calls a tool that was not listed", { pin: undefined }, "Ask: The tool does not say what it changes"],
+    [
+      "calls a tool that was not listed",
+      { pin: undefined },
+      "Ask: The tool does not say what it changes, or its server is not trusted"
+    ],
     ["samples", { kind: "sampling" }, "Ask: The server asks for a response from your model"],
     ["lists roots", { kind: "roots" }, "Ask: The server asks for the list of your folders"]
   ] as ReadonlyArray<readonly [string, Partial<HostAction.HostAction>, string]>)("Who %s", ([, changes, expected]) =>

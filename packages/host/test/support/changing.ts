@@ -119,7 +119,11 @@ export class Changing {
   /** Opens a connection to the server, as it is now. */
   readonly connector = Effect.gen({ self: this }, function* () {
     const { instructions, name, version } = this
-    const built = yield* Layer.build(McpServer.layer({ name, version, instructions, features: this.features }))
+    // Lists the schemas as they are: projection would drop what a hostile server adds.
+    const portability = "off"
+    const built = yield* Layer.build(
+      McpServer.layer({ name, version, instructions, portability, features: this.features })
+    )
     const [near, far] = yield* Memory.pair()
     yield* Context.get(built, McpServer.McpServer).connect(far)
     return near
