@@ -119,7 +119,7 @@ export class Changing {
   /** Opens a connection to the server, as it is now. */
   readonly connector = Effect.gen({ self: this }, function* () {
     const { instructions, name, version } = this
-    // Lists the schemas as they are: projection would drop what a hostile server adds.
+    // Lists the schemas unchanged, because projection would drop a hostile server's additions.
     const portability = "off"
     const built = yield* Layer.build(
       McpServer.layer({ name, version, instructions, portability, features: this.features })
