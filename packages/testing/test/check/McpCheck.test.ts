@@ -185,8 +185,7 @@ describe("McpCheck.interpreters", () => {
       /s1|steps/
     ],
     ["asks the same question twice at once", Effect.all([ask("a"), ask("a")], { concurrency: "unbounded" }), /key/],
-    ["asks inside a step", Once.run("ask", Schema.String, ask("a")), /question inside a step/],
-    ["uses one step name twice", Effect.all([step("same"), step("same")]), /same/]
+    ["asks inside a step", Once.run("ask", Schema.String, ask("a")), /question inside a step/]
   ]
   for (const [what, handler, message] of broken) {
     it.effect(`\`McpCheck\` detects a handler that ${what}`, () =>
@@ -198,6 +197,16 @@ describe("McpCheck.interpreters", () => {
       })
     )
   }
+
+  it.effect("A step name used twice fails in every interpreter", () =>
+    Effect.gen(function* () {
+      const runs = yield* McpCheck.interpreters(Effect.all([step("same"), step("same")]), world)
+      assert.deepStrictEqual(
+        runs.map(({ exit }) => exit._tag),
+        ["Failure", "Failure", "Failure"]
+      )
+    })
+  )
 
   it.effect("`McpCheck` fails if the world fails to build", () =>
     Effect.gen(function* () {
