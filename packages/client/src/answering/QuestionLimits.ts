@@ -48,6 +48,9 @@ export const QuestionLimits = Context.Reference<Options>("@effect-mcp/client/Que
 /** Provides limits. */
 export const layer = (options: Options): Layer.Layer<never> => Layer.succeed(QuestionLimits, options)
 
+/** Milliseconds that a sum of times may be off. */
+const rounding = 0.001
+
 const usual: Rate = { requests: 1000, per: "10 seconds" }
 
 /** Creates the check for one kind of question. It fails if a question exceeds the limit. */
@@ -65,7 +68,8 @@ const limiter = (
   return Effect.flatMap(Clock.Clock, (clock) => {
     const now = Number(clock.monotonicTimeNanosUnsafe()) / 1e6
     const next = Math.max(due, now) + interval
-    const retryAfterMs = Math.ceil(next - now - millis)
+    // Rounding must not reject the last request of a burst.
+    const retryAfterMs = Math.ceil(next - now - millis - rounding)
     if (retryAfterMs <= 0) {
       due = next
       return Effect.void

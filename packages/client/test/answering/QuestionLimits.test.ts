@@ -4,7 +4,7 @@ import * as QuestionLimits from "@effect-mcp/client/QuestionLimits"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { asker } from "../support/asking.ts"
 import { all, since } from "../support/connected.ts"
@@ -74,6 +74,17 @@ describe("QuestionLimits", () => {
       ]).flat()
     ]
   })
+
+  it.effect("A burst of the allowed size passes at any time of a fine clock", () =>
+    Effect.gen(function* () {
+      for (let at = 0; at < 200; at++) {
+        yield* TestClock.adjust(Duration.nanos(1_234_567_891n))
+        const { sampling } = QuestionLimits.make({ sampling: { requests: 1 + (at % 7), per: "1 hour" } })
+        for (let asked = 0; asked <= at % 7; asked++) yield* sampling([])
+        yield* refusedOf(sampling([]))
+      }
+    })
+  )
 
   it.effect.each(since("2025-11-25"))(
     "A conversation with the model may use tools only a limited number of times (%s)",
