@@ -43,14 +43,14 @@ export class History extends Context.Service<
 >()("@effect-mcp/operate/Admin/History") {}
 
 export interface Options {
-  /** Number of events to keep across all sessions. One session keeps at most a quarter of them. Default 5000. */
+  /** Number of events to keep across all sessions. A session with more than a quarter of them loses its own first. Default 5000. */
   readonly capacity?: number | undefined
 }
 
 /** Time between two samples. */
 const second = "1 second"
 
-/** Part of the capacity that one session may use, so that a client that sends many messages does not displace the others' events. */
+/** Part of the capacity beyond which a session's own events are displaced first, so that a busy client does not displace the others'. */
 const share = 0.25
 
 const observer = (events: SharedRing<string | undefined, Ended>, clock: Clock.Clock): Observer => {

@@ -1,4 +1,4 @@
-/** Keeps the most recent items of several owners. An owner that adds many displaces its own items first. */
+/** Keeps the most recent items of several owners. When it is full, owners with more than their share lose items first. */
 
 interface Entry<K, A> {
   readonly owner: K
@@ -9,32 +9,39 @@ export class SharedRing<K, A> {
   /** Oldest first, as in `byOwner`. */
   private readonly entries = new Set<Entry<K, A>>()
   private readonly byOwner = new Map<K, Set<Entry<K, A>>>()
+  /** Entries of the owners that have more than their share. */
+  private readonly greedy = new Set<Set<Entry<K, A>>>()
   private readonly capacity: number
-  private readonly capacityOfOwner: number
+  private readonly share: number
 
-  constructor(capacity: number, capacityOfOwner: number) {
+  /** `share` is the number of items that an owner keeps although others add more. */
+  constructor(capacity: number, share: number) {
     this.capacity = Math.max(1, capacity)
-    this.capacityOfOwner = Math.max(1, Math.floor(capacityOfOwner))
+    this.share = Math.max(1, Math.floor(share))
   }
 
   push(owner: K, item: A): void {
-    const { byOwner, capacity, capacityOfOwner, entries } = this
-    const isFull = (byOwner.get(owner)?.size ?? 0) >= capacityOfOwner
-    const displaced = isFull ? byOwner.get(owner) : entries.size >= capacity ? entries : undefined
-    const [oldest] = displaced ?? []
-    if (oldest !== undefined) this.remove(oldest)
+    const { byOwner, capacity, entries, greedy, share } = this
+    if (entries.size >= capacity) {
+      const own = byOwner.get(owner)
+      const [most = entries] = greedy
+      const [oldest] = own !== undefined && own.size >= share ? own : most
+      if (oldest !== undefined) this.remove(oldest)
+    }
     const entry = { owner, item }
     entries.add(entry)
-    const own = byOwner.get(owner)
-    if (own === undefined) byOwner.set(owner, new Set([entry]))
-    else own.add(entry)
+    const own = byOwner.get(owner) ?? new Set()
+    byOwner.set(owner, own.add(entry))
+    if (own.size > share) greedy.add(own)
   }
 
   private remove(entry: Entry<K, A>): void {
     this.entries.delete(entry)
     const own = this.byOwner.get(entry.owner)
-    own?.delete(entry)
-    if (own?.size === 0) this.byOwner.delete(entry.owner)
+    if (own === undefined) return
+    own.delete(entry)
+    if (own.size <= this.share) this.greedy.delete(own)
+    if (own.size === 0) this.byOwner.delete(entry.owner)
   }
 
   /** Returns the owner's items, oldest first. */
