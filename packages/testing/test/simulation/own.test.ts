@@ -3,6 +3,7 @@ import type { McpClient } from "@effect-mcp/client"
 import { Elicitation, Progress, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
 import { Revision } from "@effect-mcp/protocol"
 import { Tasks } from "@effect-mcp/tasks"
+import { scaled } from "@effect-mcp/spec/Scale"
 import { Simulation } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Random, Stream } from "effect"
@@ -61,7 +62,10 @@ const later = Tools.layer(Later, () =>
   Effect.as(Effect.andThen(Progress.report(1), Effect.sleep("20 seconds")), "done")
 )
 
-describe("Server and client in a simulation", () => {
+const runs = scaled(3, 1000)
+const timeout = scaled(30_000, 900_000)
+
+describe("Server and client in a simulation", { timeout }, () => {
   it.effect.each(cases)("The same seed produces the same trace with any faults ($title)", ({ revision, transport }) =>
     Effect.gen(function* () {
       const app = own(revision, transport)
@@ -83,11 +87,11 @@ describe("Server and client in a simulation", () => {
   it.effect.each(cases)(
     "Late messages, slow readers and fiber order break nothing ($title)",
     ({ revision, transport }) =>
-      Simulation.check(own(revision, transport), { runs: 8, faults: { late: 0.5, slow: 0.3 } })
+      Simulation.check(own(revision, transport), { runs, faults: { late: 0.5, slow: 0.3 } })
   )
 
   it.effect.each(cases)("Cut connections leak nothing and hang no client ($title)", ({ revision, transport }) =>
-    Simulation.check(own(revision, transport), { runs: 8, faults: { cut: 0.05 } })
+    Simulation.check(own(revision, transport), { runs, faults: { cut: 0.05 } })
   )
 
   it.effect.each(Revision.all.slice(-2))(
@@ -100,7 +104,7 @@ describe("Server and client in a simulation", () => {
           revision,
           clients: { alice: (client) => client.callTool(Later, {}), bob: (client) => client.callTool(Later, {}) }
         } satisfies Simulation.App<never>
-        assert.strictEqual(yield* Simulation.check(app, { runs: 10, faults: { late: 0.5 } }), 11)
+        assert.strictEqual(yield* Simulation.check(app, { runs, faults: { late: 0.5 } }), runs + 1)
         const [first, again] = [yield* Simulation.run(app, { seed: 4 }), yield* Simulation.run(app, { seed: 4 })]
         assert.deepStrictEqual(again, first)
         assert.isTrue(first.trace.some((line) => line.includes('"id-1"')))
