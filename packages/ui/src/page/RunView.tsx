@@ -127,6 +127,7 @@ const Actions = ({ run }: { readonly run: UserRun }) => {
     (each) => each.id !== id && each.name === of && each.kind === kind && each.took !== undefined
   )
   const other = others.find((each) => String(each.id) === compared)
+  const command = asCommand(run, name.value)
   return (
     <>
       <div class="bar tools">
@@ -156,13 +157,11 @@ const Actions = ({ run }: { readonly run: UserRun }) => {
         >
           Copy JSON
         </button>
-        <button
-          type="button"
-          class="small"
-          onClick={() => void copy(asCommand(run, name.value), "an effect-mcp command")}
-        >
-          Copy as command
-        </button>
+        {command === undefined ? null : (
+          <button type="button" class="small" onClick={() => void copy(command, "an effect-mcp command")}>
+            Copy as command
+          </button>
+        )}
         <button type="button" class="small" onClick={() => void copy(asTest(run), "a test")}>
           Copy as test
         </button>

@@ -12,16 +12,24 @@ export const quoted = (word: string): string => {
 
 const target = ({ url, words }: ServerName): string => (words ?? [url ?? "SERVER"]).map(quoted).join(" ")
 
-/** An `effect-mcp` command that repeats a run, or `undefined` if no command does. */
-export const asCommand = ({ input, kind, name, revision }: UserRun, server: ServerName): string => {
+/** True if the command would read a word as a flag, which a hostile server could choose as the name of a tool. */
+const isFlag = (word: string): boolean => word.startsWith("-")
+
+/** Returns an `effect-mcp` command that repeats a run, or `undefined` if no command does, because a name would be read as a flag. */
+export const asCommand = ({ input, kind, name, revision }: UserRun, server: ServerName): string | undefined => {
   const rest = `--revision ${revision} -- ${target(server)}`
-  const args = Object.entries(input).map(([key, value]) => quoted(`${key}:=${JSON.stringify(value)}`))
+  const hasFlags = Object.keys(input).some(isFlag)
+  if (isFlag(name)) return undefined
   switch (kind) {
-    case "tool":
+    case "tool": {
+      const args = hasFlags
+        ? [`--args=${quoted(JSON.stringify(input))}`]
+        : Object.entries(input).map(([key, value]) => quoted(`${key}:=${JSON.stringify(value)}`))
       return ["effect-mcp call", quoted(name), ...args, rest].join(" ")
+    }
     case "prompt": {
       const texts = Object.entries(input).map(([key, value]) => quoted(`${key}=${String(value)}`))
-      return ["effect-mcp prompt", quoted(name), ...texts, rest].join(" ")
+      return hasFlags ? undefined : ["effect-mcp prompt", quoted(name), ...texts, rest].join(" ")
     }
     case "resource":
       return `effect-mcp read ${quoted(name)} ${rest}`

@@ -32,6 +32,15 @@ describe("Copies of a run", () => {
     )
   })
 
+  it("A command never has a server's names as flags", () => {
+    assert.isUndefined(asCommand({ ...run, name: "--header=x" }, server))
+    assert.isUndefined(asCommand({ ...run, kind: "prompt", input: { "--config": "x" } }, server))
+    assert.strictEqual(
+      asCommand({ ...run, input: { "--config": "it's" } }, server),
+      `effect-mcp call order --args='{"--config":"it'\\''s"}' --revision 2025-11-25 -- node 'my server.js'`
+    )
+  })
+
   it("A test repeats the call and expects its content", () => {
     const test = asTest(run)
     assert.include(test, 'McpTest.connect(features, "2025-11-25")')
