@@ -67,6 +67,7 @@ export interface Answers {
 /** A number of questions in a span of time. They may arrive in one burst. */
 export interface QuestionRate {
   readonly requests: number
+  /** The span of time in milliseconds. */
   readonly per: number
 }
 

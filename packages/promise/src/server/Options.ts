@@ -61,18 +61,18 @@ export interface ServerLimits extends ToolLimits {
 
 /** Results that are too large to send. They are held in memory and belong to the caller, or without one to everyone who knows their URI. */
 export interface SpillOptions {
-  /** How long a result can be read. Default 10 minutes. */
+  /** How long a result can be read, in milliseconds. Default 10 minutes. */
   readonly timeToLive?: number
-  /** Maximum size of one read. Default 256 KiB. */
+  /** Maximum size of one read, in bytes. Default 256 KiB. */
   readonly rangeBytes?: number
-  /** Size of the result's beginning that the client receives at once. Default 2 KiB. */
+  /** Size in bytes of the beginning of the result, which the client receives at once. Default 2 KiB. */
   readonly previewBytes?: number
   /**
-   * Maximum size held per caller. To make room, a caller loses its oldest result. A result that is larger than this becomes an error.
+   * Maximum size held per caller, in bytes. To make room, a caller loses its oldest result. A result that is larger than this becomes an error.
    * Default 16 MiB.
    */
   readonly callerBytes?: number
-  /** Maximum size held for all callers. The caller that holds the most loses its oldest result. Default 128 MiB. */
+  /** Maximum size held for all callers, in bytes. The caller that holds the most loses its oldest result. Default 128 MiB. */
   readonly totalBytes?: number
   /**
    * Whether to spill for clients that use revisions before 2025-06-18, which see the link as text. Default false: these clients receive the
@@ -118,7 +118,7 @@ export interface ToolOptions<I, O> extends Shown {
    */
   readonly task?: "optional" | "required"
   /**
-   * How long to wait for a call before the client receives a task instead of the result. Only with `task: "optional"`, in 2026-07-28; in
+   * Milliseconds to wait for a call before the client receives a task instead of the result. Only with `task: "optional"`, in 2026-07-28; in
    * 2025-11-25 the client decides. Default: respond with the task immediately.
    */
   readonly taskAfter?: number
