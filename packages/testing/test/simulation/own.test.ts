@@ -86,8 +86,7 @@ describe("Server and client in a simulation", { timeout }, () => {
 
   it.effect.each(cases)(
     "Late messages, slow readers and fiber order break nothing ($title)",
-    ({ revision, transport }) =>
-      Simulation.check(own(revision, transport), { runs, faults: { late: 0.5, slow: 0.3 } })
+    ({ revision, transport }) => Simulation.check(own(revision, transport), { runs, faults: { late: 0.5, slow: 0.3 } })
   )
 
   it.effect.each(cases)("Cut connections leak nothing and hang no client ($title)", ({ revision, transport }) =>
