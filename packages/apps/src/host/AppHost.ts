@@ -66,7 +66,7 @@ export const make = Effect.fnUntraced(function* (
     if (known !== undefined) return Effect.succeed(known)
     const before = changes
     return Effect.map(Stream.runCollect(client.listTools), (tools) => {
-      // Not kept if they changed meanwhile: a tool may no longer be for views.
+      // Don't cache a list that changed in the meantime: a tool may no longer be for views.
       if (before === changes) known = tools
       return tools
     })

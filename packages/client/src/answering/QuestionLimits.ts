@@ -48,7 +48,7 @@ export const QuestionLimits = Context.Reference<Options>("@effect-mcp/client/Que
 /** Provides limits. */
 export const layer = (options: Options): Layer.Layer<never> => Layer.succeed(QuestionLimits, options)
 
-/** Milliseconds that a sum of times may be off. */
+/** Tolerance for rounding errors, in milliseconds. */
 const rounding = 0.001
 
 const usual: Rate = { requests: 1000, per: "10 seconds" }

@@ -24,7 +24,7 @@ const decoded = (segment: string): string | undefined => {
 /** Separators, control characters, line breaks, and characters that reorder or hide text: hosts show the path to a user. */
 const unsafe = /[/\\\p{Cc}\u2028\u2029\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u
 
-/** True if a decoded segment of the path to a skill cannot climb, has no separator in it, and looks like itself. */
+/** True if a decoded segment of the path to a skill cannot climb and has no separator or hidden character. */
 const isSegment = (name: string): boolean =>
   name !== "" && name !== "." && name !== ".." && !unsafe.test(name) && name.isWellFormed()
 

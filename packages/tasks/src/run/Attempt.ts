@@ -22,7 +22,7 @@ export interface Attempt {
   readonly handler: Effect.Effect<JsonObject, McpError>
   /** Its steps, questions and sleeps. */
   readonly activity: RunActivity
-  /** Whether to park the run when it only waits. */
+  /** Whether to park the run while it is only waiting. */
   readonly canPark: boolean
   readonly about: About
 }

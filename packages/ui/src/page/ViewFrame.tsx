@@ -22,7 +22,7 @@ const Frame = ({ title, url }: { readonly title: string; readonly url: string })
   const [height, setHeight] = useState(firstHeight)
   useEffect(() => {
     const resize = ({ data, origin, source }: MessageEvent<unknown>): void => {
-      // The view, inside of the frame, can send messages to this window, too.
+      // The view inside the frame can also send messages to this window.
       if (source !== frame.current?.contentWindow || origin !== new URL(url).origin || !isObject(data)) return
       const wanted = data["height"]
       if (typeof wanted === "number") setHeight(Math.min(mostHeight, Math.max(leastHeight, Math.ceil(wanted))))

@@ -12,10 +12,10 @@ export const quoted = (word: string): string => {
 
 const target = ({ url, words }: ServerName): string => (words ?? [url ?? "SERVER"]).map(quoted).join(" ")
 
-/** True if the command would read a word as a flag, which a hostile server could choose as the name of a tool. */
+/** True if the command line would parse a word as a flag. A hostile server could choose such a name for a tool. */
 const isFlag = (word: string): boolean => word.startsWith("-")
 
-/** Returns an `effect-mcp` command that repeats a run, or `undefined` if no command does, because a name would be read as a flag. */
+/** Returns an `effect-mcp` command that repeats a run, or `undefined` if a name would be parsed as a flag. */
 export const asCommand = ({ input, kind, name, revision }: UserRun, server: ServerName): string | undefined => {
   const rest = `--revision ${revision} -- ${target(server)}`
   const hasFlags = Object.keys(input).some(isFlag)

@@ -46,7 +46,7 @@ export interface Options<R = never> {
   /** Extensions to declare. Default none. */
   readonly extensions?: Layer.Layer<never> | undefined
   /**
-   * Serves a call's view on 127.0.0.1, at a port of the view only, until the scope closes, and returns its URL. Default: results are shown
+   * Serves a call's view on a separate port of 127.0.0.1 until the scope closes, and returns its URL. Default: results are shown
    * without their views.
    */
   readonly view?:
