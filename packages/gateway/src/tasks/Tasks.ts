@@ -12,8 +12,9 @@ import { ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as McpError from "@effect-mcp/protocol/McpError"
+import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import type { CallToolParams, ListToolsResult, Tool, ToolExecution } from "@effect-mcp/protocol/model/Tool"
+import type { CallToolParams, Tool, ToolExecution } from "@effect-mcp/protocol/model/Tool"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as TaskMaker from "@effect-mcp/tasks/internal/TaskMaker"
 import * as Effect from "effect/Effect"
@@ -54,10 +55,12 @@ export const offered = (relayed: ServerCapabilities, client: Client, own: Server
   }
 }
 
+type ToolList = ClientRequests["tools/list"]["result"]
+
 const optional = (tool: Tool): Tool => ({ ...tool, execution: { ...tool.execution, taskSupport: "optional" } })
 
 /** Returns the tools as listed for a caller. In 2025-11-25, every call to a server with the extension may be a task. */
-export const listed = (result: ListToolsResult, client: Client, caller: Revision): ListToolsResult =>
+export const listed = (result: ToolList, client: Client, caller: Revision): ToolList =>
   generationOf(client) === "extension" && Extension.isIn(CoreTasks, caller)
     ? { ...result, tools: result.tools.map(optional) }
     : result

@@ -1,6 +1,6 @@
 /** The capabilities each side declares. `extensions` and `experimental` map a feature's name to its settings. */
 import * as Schema from "effect/Schema"
-import * as Struct from "effect/Struct"
+import { type ListKind, listKinds } from "./Lists.ts"
 import { JsonObject, struct } from "./Shape.ts"
 
 const feature = Schema.optionalKey(JsonObject)
@@ -35,11 +35,11 @@ export const ClientCapabilities = struct("ClientCapabilities", {
 })
 export type ClientCapabilities = typeof ClientCapabilities.Type
 
-/** Server capabilities whose lists have a `list_changed` notification. */
-const listing = {
-  tools: Schema.optionalKey(Schema.Struct({ listChanged: flag })),
-  prompts: Schema.optionalKey(Schema.Struct({ listChanged: flag })),
-  resources: Schema.optionalKey(Schema.Struct({ subscribe: flag, listChanged: flag }))
+const listing = Schema.Struct({ listChanged: flag })
+const listed = Schema.optionalKey(listing)
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one for each kind
+const listings = Object.fromEntries(listKinds.map((kind) => [kind, listed])) as {
+  readonly [K in ListKind]: typeof listed
 }
 
 /** Capabilities a server declares. `tasks` only exists in 2025-11-25. */
@@ -47,7 +47,8 @@ export const ServerCapabilities = struct("ServerCapabilities", {
   experimental: features,
   logging: feature,
   completions: feature,
-  ...listing,
+  ...listings,
+  resources: Schema.optionalKey(Schema.Struct({ subscribe: flag, ...listing.fields })),
   tasks: Schema.optionalKey(TaskCapabilities),
   extensions: features
 })
@@ -76,9 +77,3 @@ export type ServerCapability = {
 export type ClientCapability = {
   [K in keyof Omit<ClientCapabilities, Other>]-?: Named<ClientCapabilities, K>
 }[keyof Omit<ClientCapabilities, Other>]
-
-/** A capability whose list has a `list_changed` notification. */
-export type ListKind = keyof typeof listing
-
-/** All capabilities whose list has a `list_changed` notification. */
-export const listKinds: ReadonlyArray<ListKind> = Struct.keys(listing)

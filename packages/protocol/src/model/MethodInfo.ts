@@ -3,21 +3,15 @@
  *
  * A row contains everything about a method: its params and result schemas, its revisions, and the properties the specification gives it.
  * Types (`Method`), codecs (`MethodCodecs`), servers, clients, gateways and tests are derived from the table; no other module lists method
- * names. How a server responds to a method is defined in its `dispatch/methods.ts`.
+ * names, except `Lists`, which has the rows of paginated lists. How a server responds to a method is defined in its `dispatch/methods.ts`.
  */
 import * as Schema from "effect/Schema"
-import {
-  type ClientCapability,
-  type ListKind,
-  listKinds,
-  type ServerCapabilities,
-  type ServerCapability,
-  type TaskCapabilities
-} from "./Capabilities.ts"
+import type { ClientCapability, ServerCapabilities, ServerCapability, TaskCapabilities } from "./Capabilities.ts"
 import * as Completion from "./Completion.ts"
 import * as Discover from "./Discover.ts"
 import * as Elicitation from "./Elicitation.ts"
 import * as Lifecycle from "./Lifecycle.ts"
+import { type ListKind, listKinds, listRequests } from "./Lists.ts"
 import * as Logging from "./Logging.ts"
 import * as Meta from "./Meta.ts"
 import * as Progress from "./Progress.ts"
@@ -28,18 +22,11 @@ import * as Sampling from "./Sampling.ts"
 import { isJsonObject } from "./Shape.ts"
 import * as Subscriptions from "./Subscriptions.ts"
 import * as Tool from "./Tool.ts"
-import type { Version } from "./Version.ts"
+import type { Dated, Version } from "./Version.ts"
 
-export type { ClientCapability, ListKind, ServerCapability } from "./Capabilities.ts"
-export { listKinds }
-
-/** The range of revisions that include a method. Both ends are inclusive and optional. */
-export interface Dated {
-  /** First revision that includes the method. Default: the oldest revision. */
-  readonly since?: Version
-  /** Last revision that includes the method. Default: the newest revision. */
-  readonly until?: Version
-}
+export type { ClientCapability, ServerCapability } from "./Capabilities.ts"
+export { type Item, type ListKind, listKinds, type ListMethod, type ListName, lists } from "./Lists.ts"
+export type { Dated } from "./Version.ts"
 
 /** A paginated list. */
 export interface ListFacts {
@@ -141,21 +128,7 @@ const news = <P extends Schema.Codec<unknown>>(
 ): Row<ServerNotificationInfo, { readonly params: P }> => ({ params, ...facts })
 
 const none = Schema.UndefinedOr(Meta.RequestParams)
-const page = Schema.UndefinedOr(Meta.PaginatedParams)
 const bare = Schema.UndefinedOr(Meta.NotificationParams)
-
-type Items<Name extends string, Key extends string> = {
-  readonly [_ in Name]: Schema.Codec<ReadonlyArray<{ readonly [_ in Key]: string }>>
-}
-
-/** Describes a paginated list, which is read-only and cacheable. */
-const list = <const Name extends string, const Key extends string, F extends Items<Name, Key> & Schema.Struct.Fields>(
-  result: Schema.Struct<F>,
-  { items, key, ...facts }: { readonly items: Name; readonly key: Key; readonly capability: ListKind } & Dated
-) => ({
-  ...request(page, result, { ...facts, cacheable: true, readOnly: true }),
-  list: { items, key, schema: result.fields[items] }
-})
 
 const sessions = "2025-11-25"
 
@@ -180,20 +153,13 @@ export const clientRequests = {
     longRunning: true,
     rateLimited: true
   }),
-  "tools/list": list(Tool.ListToolsResult, { items: "tools", key: "name", capability: "tools" }),
   "prompts/get": request(Prompt.GetPromptParams, Prompt.GetPromptResult, {
     capability: "prompts",
     mayAsk: true,
     nameParam: "name",
     readOnly: true
   }),
-  "prompts/list": list(Prompt.ListPromptsResult, { items: "prompts", key: "name", capability: "prompts" }),
-  "resources/list": list(Resource.ListResourcesResult, { items: "resources", key: "uri", capability: "resources" }),
-  "resources/templates/list": list(Resource.ListResourceTemplatesResult, {
-    items: "resourceTemplates",
-    key: "uriTemplate",
-    capability: "resources"
-  }),
+  ...listRequests,
   "resources/read": request(Resource.ReadResourceParams, Resource.ReadResourceResult, {
     capability: "resources",
     mayAsk: true,
@@ -247,8 +213,8 @@ export const clientNotifications = {
 
 /** Describes the notification for changes to a capability's lists. It was introduced with the first of these lists. */
 const listChange = (kind: ListKind) => {
-  const rows = Object.entries<ClientRequestInfo>(clientRequests)
-    .filter(([, { capability, list }]) => list !== undefined && capability === kind)
+  const rows = Object.entries<ClientRequestInfo>(listRequests)
+    .filter(([, { capability }]) => capability === kind)
     .toSorted(([, a], [, b]) => ((a.since ?? "") < (b.since ?? "") ? -1 : 1))
   const [first] = rows
   return news(bare, {
@@ -284,50 +250,6 @@ export const serverNotifications = {
 /** Returns true if the version includes the row's method. */
 export const isIn = ({ since, until }: Dated, version: Version): boolean =>
   (since === undefined || since <= version) && (until === undefined || version <= until)
-
-type ClientRows = typeof clientRequests
-
-/** A method that returns a paginated list. */
-export type ListMethod = {
-  [M in keyof ClientRows]: ClientRows[M] extends { readonly list: ListFacts } ? M : never
-}[keyof ClientRows]
-
-/** Name of a paginated list: the result field that contains the items. */
-export type ListName = ClientRows[ListMethod]["list"]["items"]
-
-/** Name of the method that returns a list. */
-export type MethodOf<N extends ListName> = {
-  [M in ListMethod]: ClientRows[M]["list"]["items"] extends N ? M : never
-}[ListMethod]
-
-type Facts<N extends ListName> = ClientRows[MethodOf<N>]["list"]
-
-/** An item in a list. */
-export type Item<N extends ListName> = Facts<N>["schema"]["Type"][number]
-
-/** Returns the noun for an item: "resource template" for the list "resourceTemplates". */
-const nounOf = (list: string): string =>
-  list.replace(/s$/, "").replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-
-/** The lists that clients read page by page. */
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made of the rows that the type is made of
-export const lists = Object.fromEntries(
-  Object.entries<ClientRequestInfo>(clientRequests).flatMap(([method, { capability, list }]) =>
-    list === undefined
-      ? []
-      : [[list.items, { method, capability, key: list.key, schema: list.schema, noun: nounOf(list.items) }]]
-  )
-) as {
-  readonly [N in ListName]: {
-    readonly method: MethodOf<N>
-    /** The list's capability, which is also the kind of its change notification. */
-    readonly capability: ListKind
-    readonly key: Facts<N>["key"]
-    readonly schema: Facts<N>["schema"]
-    /** The noun for an item, such as "resource template". */
-    readonly noun: string
-  }
-}
 
 const requestsByName: ReadonlyMap<string, ClientRequestInfo> = new Map(Object.entries(clientRequests))
 const questionsByName: ReadonlyMap<string, ServerRequestInfo> = new Map(Object.entries(serverRequests))

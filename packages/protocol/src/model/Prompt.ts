@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import { ContentBlock, Role } from "./Content.ts"
 import { iconFields, nameFields } from "./Icon.ts"
-import { cacheFields, inputFields, metaFields, pageFields, requestFields } from "./Meta.ts"
+import { inputFields, metaFields, requestFields } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
 /** A prompt argument. Its value is text. */
@@ -26,14 +26,6 @@ export type Prompt = typeof Prompt.Type
 /** A message for the model. */
 export const PromptMessage = struct("PromptMessage", { role: Role, content: ContentBlock })
 export type PromptMessage = typeof PromptMessage.Type
-
-/** A page of prompts. */
-export const ListPromptsResult = struct("ListPromptsResult", {
-  ...pageFields,
-  ...cacheFields,
-  prompts: Schema.Array(Prompt)
-})
-export type ListPromptsResult = typeof ListPromptsResult.Type
 
 /** Params of `prompts/get`. */
 export const GetPromptParams = struct("GetPromptParams", {

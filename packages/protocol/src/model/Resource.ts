@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import { Annotations } from "./Annotations.ts"
 import { iconFields, nameFields } from "./Icon.ts"
-import { cacheFields, inputFields, metaFields, pageFields, requestFields } from "./Meta.ts"
+import { cacheFields, inputFields, metaFields, requestFields } from "./Meta.ts"
 import { ResourceContents } from "./ResourceContents.ts"
 import { struct } from "./Shape.ts"
 
@@ -26,22 +26,6 @@ export type Resource = typeof Resource.Type
 /** A resource template. `uriTemplate` uses RFC 6570 syntax. */
 export const ResourceTemplate = struct("ResourceTemplate", { uriTemplate: Schema.String, ...described })
 export type ResourceTemplate = typeof ResourceTemplate.Type
-
-/** A page of resources. */
-export const ListResourcesResult = struct("ListResourcesResult", {
-  ...pageFields,
-  ...cacheFields,
-  resources: Schema.Array(Resource)
-})
-export type ListResourcesResult = typeof ListResourcesResult.Type
-
-/** A page of resource templates. */
-export const ListResourceTemplatesResult = struct("ListResourceTemplatesResult", {
-  ...pageFields,
-  ...cacheFields,
-  resourceTemplates: Schema.Array(ResourceTemplate)
-})
-export type ListResourceTemplatesResult = typeof ListResourceTemplatesResult.Type
 
 /** Params of `resources/read`. */
 export const ReadResourceParams = struct("ReadResourceParams", {

@@ -1,6 +1,7 @@
 /** Subscriptions since 2026-07-28: `subscriptions/listen` is a single long-running request whose result ends the notifications. */
 import * as Schema from "effect/Schema"
-import { type ListKind, listKinds, type ServerCapabilities } from "./Capabilities.ts"
+import type { ServerCapabilities } from "./Capabilities.ts"
+import { type ListKind, listKinds } from "./Lists.ts"
 import { metaFields, requestFields, RequestId, subscriptionId } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 

@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import { ContentBlock } from "./Content.ts"
 import { iconFields, nameFields } from "./Icon.ts"
-import { cacheFields, inputFields, metaFields, pageFields, requestFields } from "./Meta.ts"
+import { inputFields, metaFields, requestFields } from "./Meta.ts"
 import { JsonObject, struct } from "./Shape.ts"
 
 /** Hints about a tool's behavior. They are only as trustworthy as the server. */
@@ -39,10 +39,6 @@ export const Tool = struct("Tool", {
   ...metaFields
 })
 export type Tool = typeof Tool.Type
-
-/** A page of tools. */
-export const ListToolsResult = struct("ListToolsResult", { ...pageFields, ...cacheFields, tools: Schema.Array(Tool) })
-export type ListToolsResult = typeof ListToolsResult.Type
 
 /** Params of `tools/call`. */
 export const CallToolParams = struct("CallToolParams", {
