@@ -59,8 +59,9 @@ export interface Options {
 }
 
 /**
- * Results that are too large to send. They are held in memory. A result belongs to the principal whose call it answers; a result for an
- * anonymous caller can be read by everyone who knows its URI, which has 256 random bits.
+ * Results that are too large to send. They are held in memory, or in the database of tasks with the layer of `@effect-mcp/tasks/spill`. A
+ * result belongs to the principal whose call it answers; a result for an anonymous caller can be read by everyone who knows its URI, which
+ * has 256 random bits.
  */
 export interface SpillOptions {
   /** How long a result can be read. Default 10 minutes. */

@@ -7,7 +7,7 @@
 import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import type { PromptRegistry } from "@effect-mcp/core/Prompts"
 import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
-import type { ResourceRegistry } from "@effect-mcp/core/Resources"
+import { notFound, type ResourceRegistry } from "@effect-mcp/core/Resources"
 import type { ToolRegistry } from "@effect-mcp/core/Tools"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type { McpError } from "@effect-mcp/protocol/McpError"
@@ -29,10 +29,17 @@ import * as Prompts from "./PromptRegistry.ts"
 import type { Changing } from "./Registry.ts"
 import * as Resources from "./ResourceRegistry.ts"
 import { Spill } from "./Spill.ts"
+import { SpillRegistry } from "./SpillStore.ts"
 import * as Tools from "./ToolRegistry.ts"
 
 /** The services that feature layers register with. */
-export type Registries = ToolRegistry | ResourceRegistry | PromptRegistry | ExtensionRegistry | MiddlewareRegistry
+export type Registries =
+  | ToolRegistry
+  | ResourceRegistry
+  | PromptRegistry
+  | ExtensionRegistry
+  | MiddlewareRegistry
+  | SpillRegistry
 
 /** A list that clients read page by page. */
 export interface OfferedList<A> {
@@ -131,7 +138,8 @@ export const make = Effect.fnUntraced(function* (
       ofResources.context,
       ofPrompts.context,
       ofExtensions.context,
-      ofMiddleware.context
+      ofMiddleware.context,
+      Context.make(SpillRegistry, { register: (store) => kept?.register(store) ?? Effect.void })
     )
   }
 })
@@ -145,12 +153,15 @@ const makeSpill = (options: Limits.SpillOptions = {}): Effect.Effect<Spill, neve
 
 /**
  * Adds the kept results to the resources that clients can read. They are not listed. `declared` means that resources
- * are always declared.
+ * are always declared, as they are if a store is registered.
  */
 const withSpill = (offered: Resources.ResourceSet, spill: Spill, declared: boolean): Resources.ResourceSet => ({
   ...offered,
-  isEmpty: () => !declared && offered.isEmpty(),
-  read: (params) => (spill.claims(params.uri) ? spill.read(params.uri) : offered.read(params))
+  isEmpty: () => !declared && !spill.hasStore && offered.isEmpty(),
+  read: (params) => {
+    const { uri } = params
+    return spill.claims(uri) ? spill.read(uri, () => offered.read(params) ?? notFound(uri)) : offered.read(params)
+  }
 })
 
 /**

@@ -3,39 +3,25 @@
  * which it reads in ranges.
  *
  * A result belongs to the principal whose call it answers. Without one, its URI has 256 random bits, which only the caller learns. Results
- * are held in memory, with limits per caller and in total. To make room, the caller that holds the most loses its oldest result.
+ * are held in memory or in a registered store (`SpillStore`), with limits per caller and in total. To make room, the caller that holds the
+ * most loses its oldest result.
  */
 import { DeadlineQueue, type Fork, oldestOfHeaviest, Shares } from "@effect-mcp/core/internal/inFlight"
 import { callerKey, Principal } from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
-import { notFound } from "@effect-mcp/core/Resources"
 import * as Base64 from "@effect-mcp/protocol/internal/base64"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import type { ReadResourceResult } from "@effect-mcp/protocol/model/Resource"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
+import type * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import { bytesOf } from "../internal/bytesOf.ts"
 import type { SpillOptions } from "../Limits.ts"
-
-/** The part of a result that is kept. */
-export interface Spilled {
-  readonly mimeType: string
-  /** UTF-8 if `isText`. */
-  readonly bytes: Uint8Array
-  readonly isText: boolean
-}
-
-interface Kept extends Spilled {
-  readonly id: string
-  /** Key of the principal, or `undefined` if the caller is anonymous. */
-  readonly owner: string | undefined
-  /** The caller that the bytes are charged to. */
-  readonly caller: string | undefined
-  readonly size: number
-}
+import type { SpillBounds, Spilled, SpilledRange, SpilledResult, SpillStore, SpillUnavailable } from "./SpillStore.ts"
 
 /** Bytes charged for each result in addition to its own. */
 const perResult = 512
@@ -67,12 +53,72 @@ const endOf = ({ bytes, isText }: Spilled, from: number, to: number): number => 
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 
+const unreadable = (result: string, cause: Cause.Cause<SpillUnavailable>): Effect.Effect<never, McpError.McpError> =>
+  Effect.andThen(
+    Effect.logError("A kept result could not be read from its store", cause),
+    Effect.fail(
+      McpError.interrupted(`The result ${result} cannot be read now, because its store is unavailable. Try again later`)
+    )
+  )
+
+/** Holds results in memory, for the same time each. */
+class Memory implements SpillStore {
+  private readonly shares: Shares
+  private readonly kept = new Map<string, SpilledResult>()
+  private readonly expiry: DeadlineQueue<SpilledResult>
+
+  constructor(bounds: SpillBounds, timeToLive: number, clock: Clock.Clock, fork: Fork) {
+    this.shares = new Shares(bounds)
+    this.expiry = new DeadlineQueue(timeToLive, clock, fork, (kept) => this.forget(kept))
+  }
+
+  put(result: SpilledResult): Effect.Effect<void> {
+    return Effect.sync(() => {
+      this.makeRoom(result)
+      this.kept.set(result.id, result)
+      this.shares.add(result.caller, result.charge)
+      this.expiry.add(result)
+    })
+  }
+
+  private makeRoom({ caller, charge }: SpilledResult): void {
+    for (
+      let exceeded = this.shares.exceededBy(caller, charge);
+      exceeded;
+      exceeded = this.shares.exceededBy(caller, charge)
+    ) {
+      const all = [...this.kept.values()]
+      const own = exceeded === "perCaller" ? all.filter((one) => one.caller === caller) : all
+      const oldest = oldestOfHeaviest(own, (one) => one.charge, caller)
+      if (oldest === undefined) return
+      this.expiry.remove(oldest)
+      this.forget(oldest)
+    }
+  }
+
+  private forget(kept: SpilledResult): void {
+    if (this.kept.delete(kept.id)) this.shares.add(kept.caller, -kept.charge)
+  }
+
+  read(id: string, owner: string | undefined, from: number, to: number): Effect.Effect<SpilledRange | undefined> {
+    return Effect.sync(() => {
+      const kept = this.kept.get(id)
+      if (kept === undefined || kept.owner !== owner) return undefined
+      const { bytes, isText, mimeType } = kept
+      return { mimeType, isText, size: bytes.length, bytes: bytes.subarray(from, to) }
+    })
+  }
+}
+
+/** Number of bytes before and after a range that may belong to its first and last character. */
+const margin = 3
+
 export class Spill {
   private readonly options: { readonly [K in keyof SpillOptions]-?: Exclude<SpillOptions[K], undefined> }
   private readonly millis: number
-  private readonly shares: Shares
-  private readonly kept = new Map<string, Kept>()
-  private readonly expiry: DeadlineQueue<Kept>
+  private readonly bounds: SpillBounds
+  private readonly memory: SpillStore
+  private registered: SpillStore | undefined
 
   constructor(options: SpillOptions, clock: Clock.Clock, fork: Fork) {
     this.options = {
@@ -84,65 +130,66 @@ export class Spill {
       withoutLinks: options.withoutLinks ?? false
     }
     this.millis = Duration.toMillis(Duration.fromInputUnsafe(this.options.timeToLive))
-    this.shares = new Shares({ total: this.options.totalBytes, perCaller: this.options.callerBytes })
-    this.expiry = new DeadlineQueue(this.millis, clock, fork, (kept) => this.forget(kept))
+    this.bounds = { perCaller: this.options.callerBytes, total: this.options.totalBytes }
+    this.memory = new Memory(this.bounds, this.millis, clock, fork)
   }
 
-  /** Bytes held for all callers. */
-  get held(): number {
-    return this.shares.total
+  /** True if results are kept in a registered store. */
+  get hasStore(): boolean {
+    return this.registered !== undefined
+  }
+
+  private get store(): SpillStore {
+    return this.registered ?? this.memory
+  }
+
+  /** Keeps results in this store until the scope closes. */
+  register(store: SpillStore): Effect.Effect<void, never, Scope.Scope> {
+    const add = Effect.suspend(() => {
+      if (this.hasStore)
+        return Effect.die(new Error("The server already has a store for large results. Remove one of the two"))
+      this.registered = store
+      return Effect.void
+    })
+    return Effect.acquireRelease(add, () => Effect.sync(() => (this.registered = undefined)))
   }
 
   /**
    * Keeps a part of a tool's result for the caller of the current request. Returns the blocks that replace it, or `undefined` if the part
-   * alone exceeds a limit, or if the client's revision has no links. `limit` is the size that the result exceeds.
+   * alone exceeds a limit, if the client's revision has no links, or if the store failed. `limit` is the size that the result exceeds.
    */
   keep(
     tool: string,
     limit: number,
     spilled: () => Spilled
   ): Effect.Effect<ReadonlyArray<ContentBlock> | undefined, never, Principal | RequestContext> {
-    return Effect.map(Effect.all([Principal, RequestContext]), ([principal, { envelope, revision }]) => {
-      if (!revision.rules.resourceLinks && !this.options.withoutLinks) return undefined
+    return Effect.flatMap(Effect.all([Principal, RequestContext]), ([principal, { envelope, revision }]) => {
+      if (!revision.rules.resourceLinks && !this.options.withoutLinks) return Effect.undefined
       const part = spilled()
-      const kept: Kept = {
+      const charge = part.bytes.length + perResult
+      if (charge > this.bounds.perCaller || charge > this.bounds.total) return Effect.undefined
+      const result: SpilledResult = {
         ...part,
         id: randomId(),
         owner: callerKey(principal),
         caller: callerKey(principal, envelope.address),
-        size: part.bytes.length + perResult
+        charge,
+        timeToLive: this.millis
       }
-      if (!this.makeRoom(kept)) return undefined
-      this.kept.set(kept.id, kept)
-      this.shares.add(kept.caller, kept.size)
-      this.expiry.add(kept)
-      return this.announce(tool, limit, kept)
+      const kept = Effect.map(
+        Effect.suspend(() => this.store.put(result, this.bounds)),
+        () => this.announce(tool, limit, result)
+      )
+      return Effect.catchCause(kept, (cause) =>
+        Effect.as(
+          Effect.logError(`The large result of the tool ${JSON.stringify(tool)} could not be kept`, cause),
+          undefined
+        )
+      )
     })
   }
 
-  private makeRoom({ caller, size }: Kept): boolean {
-    const { perCaller, total } = this.shares.bounds
-    if (size > perCaller || size > total) return false
-    for (
-      let exceeded = this.shares.exceededBy(caller, size);
-      exceeded;
-      exceeded = this.shares.exceededBy(caller, size)
-    ) {
-      const all = [...this.kept.values()]
-      const own = exceeded === "perCaller" ? all.filter((one) => one.caller === caller) : all
-      const oldest = oldestOfHeaviest(own, (one) => one.size, caller)
-      if (oldest === undefined) return false
-      this.expiry.remove(oldest)
-      this.forget(oldest)
-    }
-    return true
-  }
-
-  private forget(kept: Kept): void {
-    if (this.kept.delete(kept.id)) this.shares.add(kept.caller, -kept.size)
-  }
-
-  private announce(tool: string, limit: number, kept: Kept): ReadonlyArray<ContentBlock> {
+  private announce(tool: string, limit: number, kept: SpilledResult): ReadonlyArray<ContentBlock> {
     const { bytes, id, isText, mimeType } = kept
     const { previewBytes, rangeBytes } = this.options
     const uri = scheme + id
@@ -171,43 +218,53 @@ export class Spill {
     ]
   }
 
-  /** True if the URI identifies a kept result. */
+  /** True if the URI may identify a kept result. */
   claims(uri: string): boolean {
-    return this.kept.size > 0 && this.kept.has(address.exec(uri)?.[1] ?? "")
+    return uri.startsWith(scheme) && address.test(uri)
   }
 
   /**
-   * Reads a range of a kept result, from the beginning by default. For any principal other than its owner, the result
-   * doesn't exist.
+   * Reads a range of a kept result, from the beginning by default. `otherwise` reads a URI that identifies no kept result. For any principal
+   * other than its owner, a kept result doesn't exist.
    */
-  read(uri: string): Effect.Effect<ReadResourceResult, McpError.McpError, Principal | RequestContext> {
-    return Effect.flatMap(Principal, (principal) => this.rangeOf(uri, principal) ?? notFound(uri))
+  read<R>(
+    uri: string,
+    otherwise: () => Effect.Effect<ReadResourceResult, McpError.McpError, R>
+  ): Effect.Effect<ReadResourceResult, McpError.McpError, Principal | R> {
+    const [, id = "", first = "0", last = Infinity] = address.exec(uri) ?? []
+    const [from, to] = [Number(first), Number(last)]
+    const start = Math.max(0, from - margin)
+    const end = Math.max(from, Math.min(to, from + this.options.rangeBytes)) + margin
+    return Effect.flatMap(Principal, (principal) => {
+      const read = Effect.suspend(() => this.store.read(id, callerKey(principal), start, end))
+      return Effect.flatMap(
+        Effect.catchCause(read, (cause) => unreadable(scheme + id, cause)),
+        (part) => (part === undefined ? otherwise() : this.rangeOf(scheme + id, from, to, start, part))
+      )
+    })
   }
 
+  /** Returns a range of a result, given the part of it that begins at `start`. */
   private rangeOf(
-    uri: string,
-    principal: Principal["Service"]
-  ): Effect.Effect<ReadResourceResult, McpError.McpError> | undefined {
-    const [, id = "", first = "0", last] = address.exec(uri) ?? []
-    const kept = this.kept.get(id)
-    if (kept === undefined || kept.owner !== callerKey(principal)) return undefined
-    const { bytes, isText, mimeType } = kept
-    const size = bytes.length
-    if (Number(first) >= Math.max(size, 1) || (last !== undefined && Number(last) <= Number(first))) {
-      return Effect.fail(
-        McpError.invalidParams(
-          `Invalid range for ${scheme}${id}: from ${first} to ${last ?? size}. The result has ${size} bytes`
-        )
-      )
+    result: string,
+    first: number,
+    last: number,
+    start: number,
+    part: SpilledRange
+  ): Effect.Effect<ReadResourceResult, McpError.McpError> {
+    const { bytes, isText, mimeType, size } = part
+    if (first >= Math.max(size, 1) || last <= first) {
+      const range = `from ${first} to ${last === Infinity ? size : last}`
+      return Effect.fail(McpError.invalidParams(`Invalid range for ${result}: ${range}. The result has ${size} bytes`))
     }
-    const from = isText ? characterAt(bytes, Number(first)) : Number(first)
+    const from = isText ? characterAt(bytes, first - start) : first - start
     // Counted from the requested position, so that consecutive ranges have no gaps.
-    const to = endOf(kept, from, Math.min(Number(last ?? size), Number(first) + this.options.rangeBytes))
-    const part = bytes.subarray(from, to)
-    const next = to < size ? { "effect-mcp/next": `${scheme}${id}?from=${to}` } : undefined
-    const about = { uri: `${scheme}${id}?from=${from}&to=${to}`, mimeType, _meta: { "effect-mcp/size": size, ...next } }
+    const to = endOf(part, from, Math.min(last, size, first + this.options.rangeBytes) - start)
+    const [begin, end, shown] = [from + start, to + start, bytes.subarray(from, to)]
+    const next = end < size ? { "effect-mcp/next": `${result}?from=${end}` } : undefined
+    const about = { uri: `${result}?from=${begin}&to=${end}`, mimeType, _meta: { "effect-mcp/size": size, ...next } }
     return Effect.succeed({
-      contents: [isText ? { ...about, text: decoder.decode(part) } : { ...about, blob: Base64.encode(part) }]
+      contents: [isText ? { ...about, text: decoder.decode(shown) } : { ...about, blob: Base64.encode(shown) }]
     })
   }
 }

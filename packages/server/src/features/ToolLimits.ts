@@ -17,7 +17,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { byteLengthOf } from "../internal/bytesOf.ts"
-import { partOf, type Spill, type Spilled, structureOf, wholeOf } from "./Spill.ts"
+import { partOf, type Spill, structureOf, wholeOf } from "./Spill.ts"
+import type { Spilled } from "./SpillStore.ts"
 
 /** Long enough for a handler that asks its user several times. */
 const defaultTime = "1 hour"
