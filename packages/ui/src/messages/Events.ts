@@ -1,11 +1,9 @@
 /** Events that the process sends to the page. A page that connects receives a `Snapshot` first, and then each change. */
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type { Item, ListName } from "@effect-mcp/protocol/MethodInfo"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
-import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
-import type { Resource, ResourceTemplate } from "@effect-mcp/protocol/model/Resource"
 import type { Root } from "@effect-mcp/protocol/model/Root"
-import type { Tool } from "@effect-mcp/protocol/model/Tool"
 
 /** The server, as the user named it. */
 export interface ServerName {
@@ -32,12 +30,8 @@ export interface ConnectionState {
   readonly took?: number | undefined
 }
 
-/** Everything the server lists. A list that fails is in `errors`. */
-export interface Lists {
-  readonly tools: ReadonlyArray<Tool>
-  readonly prompts: ReadonlyArray<Prompt>
-  readonly resources: ReadonlyArray<Resource>
-  readonly templates: ReadonlyArray<ResourceTemplate>
+/** Everything the server lists. A list that fails is empty and in `errors`. */
+export type Lists = { readonly [N in ListName]?: ReadonlyArray<Item<N>> } & {
   readonly errors: { readonly [list: string]: string }
 }
 

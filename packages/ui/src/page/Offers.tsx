@@ -165,7 +165,7 @@ export const ResourceView = ({ resource, uri }: { readonly uri: string; readonly
 /** The item that the address names, or the reason why it is missing. */
 export const Offer = () => {
   const { item, view } = route.value
-  const { prompts, resources, templates, tools } = lists.value
+  const { prompts = [], resources = [], resourceTemplates = [], tools = [] } = lists.value
   const isHere = (of: string) => of.toWellFormed() === item
   const key = `${view} ${item} ${JSON.stringify(route.value.args ?? null)}`
   if (view === "resource")
@@ -175,7 +175,7 @@ export const Offer = () => {
     if (tool !== undefined) return <ToolView key={key} tool={tool} />
   }
   if (view === "template") {
-    const template = templates.find((each) => isHere(each.uriTemplate))
+    const template = resourceTemplates.find((each) => isHere(each.uriTemplate))
     if (template !== undefined) return <TemplateView key={key} template={template} />
   }
   if (view === "prompt") {

@@ -1,7 +1,7 @@
 /** Views that belong to the session: overview, history, logs, findings and answers. */
 import { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import { useEffect, useState } from "preact/hooks"
-import { day, duration, line, time } from "./format.ts"
+import { day, duration, heading, line, time } from "./format.ts"
 import { Json } from "./Json.tsx"
 import { Leave, Markdown } from "./Markdown.tsx"
 import { link, route } from "./route.ts"
@@ -27,13 +27,7 @@ const LastNote = () => {
 
 export const Overview = () => {
   const { capabilities, error, instructions, revision, server, status, took } = connection.value
-  const { errors, prompts, resources, templates, tools } = lists.value
-  const figures = [
-    ["Tools", tools.length],
-    ["Prompts", prompts.length],
-    ["Resources", resources.length],
-    ["Templates", templates.length]
-  ] as const
+  const { errors, ...all } = lists.value
   return (
     <>
       {status === "connecting" ? <LastNote /> : null}
@@ -64,15 +58,15 @@ export const Overview = () => {
           </p>
         )}
         <ul class="figures">
-          {figures.map(([title, count]) => (
-            <li key={title}>
-              <strong>{count}</strong> {title}
+          {Object.entries(all).map(([list, items]) => (
+            <li key={list}>
+              <strong>{items.length}</strong> {heading(list)}
             </li>
           ))}
         </ul>
         {Object.entries(errors).map(([list, message]) => (
           <p key={list} class="violation">
-            {list}: {line(message, 500)}
+            {heading(list)}: {line(message, 500)}
           </p>
         ))}
         <div class="bar">

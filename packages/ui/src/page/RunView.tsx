@@ -194,7 +194,7 @@ const Actions = ({ run }: { readonly run: UserRun }) => {
 
 export const RunView = ({ run }: { readonly run: UserRun }) => {
   const { error, id, input, kind, name: of, result, revision, size, startedAt, status, took } = run
-  const tool = kind === "tool" ? lists.value.tools.find((each) => each.name === of) : undefined
+  const tool = kind === "tool" ? lists.value.tools?.find((each) => each.name === of) : undefined
   return (
     <section class="card run" aria-label={`Run ${id}`} data-run={id}>
       <header class="bar">

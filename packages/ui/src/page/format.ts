@@ -34,3 +34,7 @@ export const line = (text: string, most = 200): string => {
   const flat = start.replace(invisible, (c) => (/\s/.test(c) ? " " : "�"))
   return text.length > most ? `${flat}…` : flat
 }
+
+/** Heading of a list, such as "Resource templates" for `resourceTemplates`. */
+export const heading = (list: string): string =>
+  list.replaceAll(/^.|[A-Z]/g, (letter, at) => (at === 0 ? letter.toUpperCase() : ` ${letter.toLowerCase()}`))

@@ -90,7 +90,7 @@ const Place = ({
 )
 
 const Menu = () => {
-  const { prompts, resources, templates, tools } = lists.value
+  const { prompts = [], resources = [], resourceTemplates = [], tools = [] } = lists.value
   return (
     <nav class="menu" aria-label="Server">
       <input
@@ -118,7 +118,7 @@ const Menu = () => {
       <Group
         title="Templates"
         view="template"
-        items={templates.map((each) => [each.uriTemplate, each.title ?? each.name])}
+        items={resourceTemplates.map((each) => [each.uriTemplate, each.title ?? each.name])}
       />
       <Group title="Prompts" view="prompt" items={prompts.map((each) => [each.name, each.title ?? each.name])} />
     </nav>

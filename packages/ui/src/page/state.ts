@@ -8,7 +8,7 @@ const state = signal<PageState>({
   name: { name: "", words: undefined, url: undefined, hasViews: false },
   revisions: [],
   connection: { status: "connecting", wanted: null },
-  lists: { tools: [], prompts: [], resources: [], templates: [], errors: {} },
+  lists: { errors: {} },
   runs: [],
   wire: [],
   logs: [],

@@ -1,4 +1,6 @@
 /** Everything that the page shows, and the pages that follow it. */
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import * as Struct from "effect/Struct"
 import { apply } from "../messages/apply.ts"
 import type {
   AnswerSettings,
@@ -17,7 +19,10 @@ import type {
 /** Maximum length of a log message, in characters. */
 const mostLogText = 4000
 
-export const noLists: Lists = { tools: [], prompts: [], resources: [], templates: [], errors: {} }
+export const noLists: Lists = {
+  ...Object.fromEntries(Struct.keys(MethodInfo.lists).map((list) => [list, []])),
+  errors: {}
+}
 
 /** The start of a text that is too long. Copied, because a slice would keep the whole text in memory. */
 export const cut = (text: string, most: number): string =>

@@ -2,7 +2,7 @@
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import { listKinds } from "@effect-mcp/protocol/MethodInfo"
+import { listKinds, type ListName, lists } from "@effect-mcp/protocol/MethodInfo"
 import type { Root } from "@effect-mcp/protocol/model/Root"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Cause from "effect/Cause"
@@ -12,6 +12,7 @@ import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Struct from "effect/Struct"
 import type * as SubscriptionRef from "effect/SubscriptionRef"
 import type { Lists, LogEntry } from "../messages/Events.ts"
 import { type Board, noLists } from "./Board.ts"
@@ -33,21 +34,16 @@ const isMissing = (error: ClientError): boolean =>
 /** Reads everything that the server lists. */
 const listAll = Effect.fnUntraced(function* (client: McpClient.Client): Effect.fn.Return<Lists> {
   const errors: { [list: string]: string } = {}
-  const all = <A>(list: string, stream: Stream.Stream<A, ClientError>): Effect.Effect<ReadonlyArray<A>> =>
-    Effect.catch(Stream.runCollect(stream), (error) => {
-      if (!isMissing(error)) errors[list] = error.message
-      return Effect.succeed<ReadonlyArray<A>>([])
-    })
-  const [tools, prompts, resources, templates] = yield* Effect.all(
-    [
-      all("tools", client.listTools),
-      all("prompts", client.listPrompts),
-      all("resources", client.listResources),
-      all("templates", client.listResourceTemplates)
-    ],
-    { concurrency: "unbounded" }
-  )
-  return { tools, prompts, resources, templates, errors }
+  const all = (list: ListName) =>
+    Stream.runCollect(McpClient.listOf(client, list)).pipe(
+      Effect.catch((error) => {
+        if (!isMissing(error)) errors[list] = error.message
+        return Effect.succeed([])
+      }),
+      Effect.map((items) => [list, items] as const)
+    )
+  const listed = yield* Effect.forEach(Struct.keys(lists), all, { concurrency: "unbounded" })
+  return { ...Object.fromEntries(listed), errors }
 })
 
 /** Lists everything again. */

@@ -50,7 +50,10 @@ describe("A session over HTTP", () => {
       const url = yield* raw
       const options = { name: url, url, connect: () => Http.open({ url }), revision: "2025-11-25" as const }
       const session = yield* Session.make(options, "http://127.0.0.1:1")
-      yield* until(session, ({ connection, lists }) => connection.status === "connected" && lists.tools.length > 0)
+      yield* until(
+        session,
+        ({ connection, lists }) => connection.status === "connected" && lists.tools?.[0] !== undefined
+      )
       yield* session.perform({ _tag: "Call", tool: "deep", arguments: {}, task: false })
       yield* until(session, ({ runs }) => runs[0]?.status === "failed")
       assert.include(session.board.state.runs[0]?.error?.message ?? "", "levels deep")

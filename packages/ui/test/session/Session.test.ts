@@ -16,7 +16,8 @@ const features = Layer.mergeAll(
   Tools.layer(Echo, () => Effect.succeed("hello"))
 )
 
-const isConnected = ({ connection, lists }: PageState) => connection.status === "connected" && lists.tools.length > 0
+const isConnected = ({ connection, lists }: PageState) =>
+  connection.status === "connected" && lists.tools?.[0] !== undefined
 
 const opened = Effect.fnUntraced(function* (options: Partial<Options> = {}) {
   const connected = yield* connecting(features)
