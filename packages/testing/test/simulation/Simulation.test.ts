@@ -4,7 +4,7 @@ import { Simulation } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Ref, Stream } from "effect"
 import { bank } from "./bank.ts"
-import { cases } from "./wires.ts"
+import { searched } from "./wires.ts"
 
 const counterexample = <E>(checking: Effect.Effect<number, E>) =>
   Effect.map(Effect.flip(checking), (error) => {
@@ -22,7 +22,7 @@ const write = (text: string) => Effect.flatMap(Log, (log) => Ref.update(log, (al
 const written = Effect.flatMap(Log, (log) => Ref.get(log))
 
 describe("Simulation", () => {
-  it.effect.each(cases)(
+  it.effect.each(searched)(
     "A race between two handlers is found and shrinks to a single pause ($title)",
     ({ revision, transport }) =>
       Effect.gen(function* () {
@@ -41,7 +41,7 @@ describe("Simulation", () => {
       })
   )
 
-  it.effect.each(cases)("The same handlers in sequence pass with every seed ($title)", ({ revision, transport }) =>
+  it.effect.each(searched)("The same handlers in sequence pass with every seed ($title)", ({ revision, transport }) =>
     Effect.map(Simulation.check({ ...bank("locked"), revision, transport }, { runs: 20 }), (runs) =>
       assert.strictEqual(runs, 21)
     )
