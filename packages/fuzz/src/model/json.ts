@@ -20,3 +20,6 @@ export const at = (json: unknown, ...path: ReadonlyArray<string>): unknown => {
   for (const key of path) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   return value
 }
+
+/** Returns true if a value is a text that is not empty. */
+export const isText = (value: unknown): boolean => typeof value === "string" && value !== ""

@@ -1,7 +1,7 @@
 /** Rules of MCP Apps (extension `io.modelcontextprotocol/ui`, 2026-07-28), for the servers of views. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import { at } from "../model/json.ts"
+import { at, isText } from "../model/json.ts"
 import type { Model } from "../model/Model.ts"
 import type { Answer } from "../model/Observation.ts"
 import type { Rule, RuleHandlers } from "../model/Rule.ts"
@@ -54,8 +54,6 @@ const contents = (check: (part: unknown, uri: string, model: Model) => string | 
     const wrong = parts.length === 0 ? "has no contents" : parts.flatMap((part) => check(part, uri, model) ?? [])[0]
     return wrong === undefined ? "pass" : violated(`The view ${show(uri)} ${wrong}`, uri)
   })
-
-const isText = (value: unknown): boolean => typeof value === "string" && value !== ""
 
 const unknownCodes: ReadonlySet<number> = new Set([
   McpError.InvalidParams,

@@ -1,7 +1,7 @@
 /** Rules about the entries of the extension `io.modelcontextprotocol/skills` (2026-07-28), each judged on its own. */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import { at } from "../model/json.ts"
+import { at, isText } from "../model/json.ts"
 import type { Model } from "../model/Model.ts"
 import type { Answer, Exchange } from "../model/Observation.ts"
 import type { Rule, RuleHandlers, Verdict } from "../model/Rule.ts"
@@ -70,8 +70,6 @@ const segmentOf = (uri: string): string => {
     return segment
   }
 }
-
-const isText = (value: unknown): boolean => typeof value === "string" && value !== ""
 
 /** True if a URI leads to a file in a directory, without a segment that climbs. */
 const isWithin = (root: string, uri: string): boolean =>
