@@ -18,10 +18,10 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Changes } from "../sql/Changes.ts"
 import type { Dialect, Sight } from "../sql/Dialect.ts"
 import * as Store from "../sql/Store.ts"
-import type { Options } from "../sql/Tables.ts"
+import type { Options, TaskTables } from "../sql/Tables.ts"
 import { Channel } from "./Channel.ts"
 
-export type { Options } from "../sql/Tables.ts"
+export type { Options, TaskTables } from "../sql/Tables.ts"
 
 /** Interval at which awaited tasks are read, in addition to the channel, in milliseconds. */
 const look = 1000
@@ -132,7 +132,7 @@ const living = (
  * export const tasks = Layer.provide(Tasks.layerStore(), store)
  * ```
  */
-export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal, never, PgClient> =>
+export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal | TaskTables, never, PgClient> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const sql = yield* PgClient

@@ -32,6 +32,15 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
   [
     "ALTER TABLE mcp_task ADD COLUMN caller text",
     "CREATE INDEX mcp_task_caller ON mcp_task (coalesce(caller, owner)) WHERE outcome IS NULL"
+  ],
+  // Results that are too large to send. seq: their order. charge: bytes that count against the caller. SQLite has no type bytea, and
+  // stores bytes as they are.
+  [
+    `CREATE TABLE mcp_spill (
+      seq bigint PRIMARY KEY, id text NOT NULL UNIQUE, owner text NOT NULL, caller text NOT NULL, mime_type text NOT NULL,
+      is_text integer NOT NULL, charge integer NOT NULL, expires double precision NOT NULL, bytes bytea NOT NULL)`,
+    "CREATE INDEX mcp_spill_caller ON mcp_spill (caller, seq, charge)",
+    "CREATE INDEX mcp_spill_expires ON mcp_spill (expires)"
   ]
 ]
 

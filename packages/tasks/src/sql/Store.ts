@@ -1,4 +1,4 @@
-/** Both services for a database. Upgrades its tables, and starts a fiber that polls for changes made by other processes. */
+/** The services of a database. Upgrades its tables, and starts a fiber that polls for changes made by other processes. */
 import { Journal } from "../store/Journal.ts"
 import { TaskStore } from "../store/TaskStore.ts"
 import * as Context from "effect/Context"
@@ -9,7 +9,7 @@ import type { Dialect } from "./Dialect.ts"
 import { migrate } from "./Schema.ts"
 import * as SqlJournal from "./SqlJournal.ts"
 import * as SqlTaskStore from "./SqlTaskStore.ts"
-import { jsonOf, type Options, Tables } from "./Tables.ts"
+import { jsonOf, type Options, Tables, TaskTables } from "./Tables.ts"
 
 /** Interval in milliseconds at which an idle process polls. */
 const idle = 500
@@ -40,12 +40,15 @@ export const make = (
   changes: Changes,
   { look, others }: Poll,
   options: Options
-): Effect.Effect<Context.Context<TaskStore | Journal>, never, Scope.Scope> =>
+): Effect.Effect<Context.Context<TaskStore | Journal | TaskTables>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const tables = new Tables(dialect, changes, options)
     yield* tables.patient<void>(migrate(dialect))
     const looked = Effect.flatMap(others, (any) => (any ? polled(tables) : Effect.void))
     const pause = Effect.suspend(() => Effect.sleep(changes.ids.length > 0 ? look : Math.max(look, idle)))
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(pause, looked)))
-    return Context.make(TaskStore, SqlTaskStore.make(tables)).pipe(Context.add(Journal, SqlJournal.make(tables)))
+    return Context.make(TaskStore, SqlTaskStore.make(tables)).pipe(
+      Context.add(Journal, SqlJournal.make(tables)),
+      Context.add(TaskTables, tables)
+    )
   })

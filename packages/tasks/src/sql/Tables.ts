@@ -9,6 +9,7 @@ import type { Lease } from "../store/Journal.ts"
 import { expiredAfter, type TaskOutcome, type Task } from "../model/Task.ts"
 import { defaultLimits, type StoreLimits } from "../store/TaskStore.ts"
 import * as Arr from "effect/Array"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
@@ -218,3 +219,6 @@ export class Tables {
     this.dialect.tell(someTask)
   }
 }
+
+/** The tables of a task store in a database, for other layers that use them. */
+export class TaskTables extends Context.Service<TaskTables, Tables>()("@effect-mcp/tasks/TaskTables") {}

@@ -16,8 +16,10 @@ import { hostname } from "node:os"
 import { Changes } from "../sql/Changes.ts"
 import type { Dialect } from "../sql/Dialect.ts"
 import * as Store from "../sql/Store.ts"
-import type { Options } from "../sql/Tables.ts"
+import type { Options, TaskTables } from "../sql/Tables.ts"
 import * as Client from "./Client.ts"
+
+export type { TaskTables } from "../sql/Tables.ts"
 
 export interface SqliteOptions extends Options {
   /**
@@ -93,7 +95,7 @@ export const layer = ({
   file,
   survives = "kill",
   ...options
-}: SqliteOptions): Layer.Layer<TaskStore | Journal | SqlClient.SqlClient> =>
+}: SqliteOptions): Layer.Layer<TaskStore | Journal | TaskTables | SqlClient.SqlClient> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const node = place + crypto.randomUUID()

@@ -71,6 +71,19 @@ for (const { client, kind, missing, place } of kinds) {
       })
     )
 
+    it.live("A large result of a killed process can be read in a later process", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const a = yield* start(kind, where)
+        const [, { uri }] = (yield* a.callTool("letters", {}))["content"]
+        yield* a.signal("SIGKILL")
+        yield* a.exited
+        const b = yield* start(kind, where)
+        const [range] = (yield* b.request("resources/read", { uri: `${uri}?from=1990` }))["contents"]
+        assert.deepInclude(range, { uri: `${uri}?from=1990&to=2000`, text: "abcdefghij" })
+      })
+    )
+
     it.live("A kill between a `Once.transaction` write and its record leaves each write applied once", () =>
       Effect.gen(function* () {
         const where = yield* place

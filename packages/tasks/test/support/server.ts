@@ -9,6 +9,7 @@ import { McpServer } from "@effect-mcp/server"
 import { Tasks } from "@effect-mcp/tasks"
 import * as Sqlite from "@effect-mcp/tasks/sqlite"
 import * as Postgres from "@effect-mcp/tasks/postgres"
+import * as Spill from "@effect-mcp/tasks/spill"
 import * as Workflow from "@effect-mcp/tasks/workflow"
 import { TaskStore } from "@effect-mcp/tasks/TaskStore"
 import { PgClient } from "@effect/sql-pg"
@@ -75,6 +76,12 @@ const steps = Tools.layer(
     },
     Effect.onInterrupt(() => say("interrupted", process.pid))
   )
+)
+
+const letters = Tools.layer(
+  Tool.make("letters", { description: "Returns letters that are too large to send" }),
+  () => Effect.succeed("abcdefghij".repeat(200)),
+  { limits: { bytes: 1000 } }
 )
 
 const options = { lease: Number(lease) }
@@ -157,7 +164,11 @@ const onCluster = Layer.provide(Workflow.layer({ store: kept }), engine)
 const client = Layer.effect(SqlClient, SqlClient).pipe(Layer.provide(database))
 const store = /^(?:cluster|runners)/.test(kind ?? "") ? Layer.merge(onCluster, client) : database
 
-const features = Layer.provide(Layer.merge(steps, Tasks.layerStore({ handles: { answerWithin: "200 millis" } })), store)
+const features = Layer.mergeAll(
+  letters,
+  Layer.provide(Spill.layer, database),
+  Layer.provide(Layer.merge(steps, Tasks.layerStore({ handles: { answerWithin: "200 millis" } })), store)
+)
 const server = McpServer.layer({ name: "killed", version: "1.0.0", features })
 
 McpServer.runStdio(server).pipe(Effect.provide(Logger.layer([])), NodeRuntime.runMain)

@@ -20,7 +20,7 @@ export const file = Effect.map(
 /** Another store on a file, like in another process. */
 export const open = (options: Sqlite.SqliteOptions) => Effect.map(Layer.build(Sqlite.layer(options)), services)
 
-export const services = (context: Context.Context<TaskStore | Journal | SqlClient>) => ({
+export const services = (context: Context.Context<TaskStore | Journal | Sqlite.TaskTables | SqlClient>) => ({
   context,
   sql: Context.get(context, SqlClient),
   store: Context.get(context, TaskStore),

@@ -1,5 +1,5 @@
 /** The available databases, each with a way to open several stores on one place, like several processes. */
-import type { Options } from "@effect-mcp/tasks/postgres"
+import type { Options, TaskTables } from "@effect-mcp/tasks/postgres"
 import type { Journal } from "@effect-mcp/tasks/Journal"
 import type { TaskStore } from "@effect-mcp/tasks/TaskStore"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -8,7 +8,7 @@ import * as Postgres from "./postgres.ts"
 import * as Sqlite from "./sqlite.ts"
 
 export interface Opened {
-  readonly context: Context.Context<TaskStore | Journal>
+  readonly context: Context.Context<TaskStore | Journal | TaskTables>
   /** The client of the database. */
   readonly sql: SqlClient
   readonly store: TaskStore["Service"]
