@@ -1,5 +1,11 @@
 /** Results that are too large to send, in the Promise API. */
+import * as Spill from "@effect-mcp/tasks/spill"
+import * as Sqlite from "@effect-mcp/tasks/sqlite"
 import { assert, describe, it } from "@effect/vitest"
+import { Layer } from "effect"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { clientOf, serverOf, textOf } from "./support/revisions.ts"
 
 const text = "0123456789".repeat(20)
@@ -34,5 +40,25 @@ describe("The option limits.spill", () => {
     const { result } = await callOf({ limits: { bytes: 100 } })
     assert.isTrue(result.isError)
     assert.include(textOf(result), "200 bytes, limit 100")
+  })
+
+  it("Keeps results in a database, and the next server can read them", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "effect-mcp-spill-"))
+    const opened = async () => {
+      const server = serverOf({ limits: { bytes: 100 } })
+      server.tool("print", { description: "Prints" }, () => text)
+      server.add(Layer.provide(Spill.layer, Sqlite.layer({ file: join(folder, "results.db") })))
+      return { server, client: await clientOf(server, "2026-07-28") }
+    }
+    try {
+      const first = await opened()
+      const link = (await first.client.callTool("print")).content.find(({ type }) => type === "resource_link")
+      await first.server.close()
+      const next = await opened()
+      assert.strictEqual(await next.client.readText(link?.type === "resource_link" ? link.uri : ""), text)
+      await next.server.close()
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
   })
 })

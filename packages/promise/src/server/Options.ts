@@ -59,7 +59,10 @@ export interface ServerLimits extends ToolLimits {
   readonly spill?: SpillOptions | boolean
 }
 
-/** Results that are too large to send. They are held in memory and belong to the caller, or without one to everyone who knows their URI. */
+/**
+ * Results that are too large to send. They are held in memory, or in a database with the layer of `@effect-mcp/tasks/spill`. They belong to
+ * the caller, or without one to everyone who knows their URI.
+ */
 export interface SpillOptions {
   /** How long a result can be read, in milliseconds. Default 10 minutes. */
   readonly timeToLive?: number
