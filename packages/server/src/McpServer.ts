@@ -3,7 +3,7 @@
  *
  * This module contains no logic. It imports the HTTP endpoints on first use, so stdio programs don't load them.
  */
-import { lateImport } from "@effect-mcp/core/internal/lateImport"
+import { lateImport } from "@effect-mcp/core/internal/calling"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,5 +1,5 @@
 /** Imports of transports that not every client uses. */
-import { lateImport } from "@effect-mcp/core/internal/lateImport"
+import { lateImport } from "@effect-mcp/core/internal/calling"
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 

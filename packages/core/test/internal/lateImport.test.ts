@@ -1,5 +1,5 @@
 /** Loaders that turn these files into CommonJS: a copy of the module as such a loader compiles it. */
-import type { lateImport } from "@effect-mcp/core/internal/lateImport"
+import type { lateImport } from "@effect-mcp/core/internal/calling"
 import { assert, describe, it } from "@effect/vitest"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire, stripTypeScriptTypes } from "node:module"

@@ -3,9 +3,9 @@ import type * as Client from "@effect-mcp/client/Client"
 import * as Fetch from "@effect-mcp/client/Fetch"
 import * as EffectClient from "@effect-mcp/client/McpClient"
 import * as Limits from "@effect-mcp/client/QuestionLimits"
-import { imported } from "@effect-mcp/client/internal/imported"
 import * as Stdio from "@effect-mcp/client/Stdio"
 import * as Memory from "@effect-mcp/core/Memory"
+import { TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Exit from "effect/Exit"
@@ -60,10 +60,16 @@ const settings = ({ clientInfo, maxTotal, reconnect, revisions, tasks, timeout }
   ...(reconnect === false && { reconnect })
 })
 
+/** Loads Node's services, which only the clients of child processes need. */
+const nodeServices = Effect.tryPromise({
+  try: () => import("@effect/platform-node/NodeServices"),
+  catch: (cause) =>
+    new TransportError({ reason: "Open", message: "Failed to load @effect/platform-node/NodeServices", cause })
+})
+
 const command = (target: CommandTarget, options: Client.Options): Opened =>
-  Effect.flatMap(
-    imported(() => import("@effect/platform-node/NodeServices")),
-    (NodeServices) => Effect.provide(EffectClient.open(Stdio.open(target), options), NodeServices.layer)
+  Effect.flatMap(nodeServices, (NodeServices) =>
+    Effect.provide(EffectClient.open(Stdio.open(target), options), NodeServices.layer)
   )
 
 const url = (target: UrlTarget, options: Client.Options): Opened => EffectClient.open(Fetch.open(target), options)

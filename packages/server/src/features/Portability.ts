@@ -6,7 +6,7 @@
 import type { ToolEntry, ToolSource } from "@effect-mcp/core/Tools"
 import { isPending } from "@effect-mcp/core/internal/handlers"
 import { projectedSource } from "@effect-mcp/core/internal/projecting"
-import { lateImport } from "@effect-mcp/core/internal/lateImport"
+import { lateImport } from "@effect-mcp/core/internal/calling"
 import { isPlainlyPortable } from "@effect-mcp/protocol/internal/toolSchema"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Tool } from "@effect-mcp/protocol/model/Tool"
