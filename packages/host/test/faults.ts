@@ -48,7 +48,7 @@ export const faults: ReadonlyArray<Fault> = [
     name: "an approval counts more than once",
     file: "packages/host/src/policy/CallApprovals.ts",
     test: "packages/host/test/policy/CallApprovals.test.ts",
-    from: "this.open.get(conversation)?.delete(id)",
+    from: "this.open(conversation).delete(id)",
     to: "this.open.get(conversation)"
   }
 ]

@@ -13,6 +13,7 @@ import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { memoize } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { CurrentCaller, type CallerInfo, type HostConversation, within } from "../caller/Caller.ts"
@@ -231,14 +232,8 @@ const estimate = (text: string): Effect.Effect<number> => Effect.succeed(Math.ce
 const make = Effect.fnUntraced(function* (options: Options) {
   const { depth: maxDepth = 2, name: ownName = "server" } = options
   const spend = sizes(options)
-  const conversations = new WeakMap<HostConversation, Accounts>()
+  const accountsOf = memoize((conversation: HostConversation) => new Accounts(options, conversation))
   const work = new Work()
-
-  const accountsOf = (conversation: HostConversation): Accounts => {
-    const found = conversations.get(conversation) ?? new Accounts(options, conversation)
-    conversations.set(conversation, found)
-    return found
-  }
 
   const request: NonNullable<Middleware["request"]> = ({ method, params, serverName = ownName }, next) => {
     const item = itemOf(method, params)

@@ -5,6 +5,7 @@
 import { canonicalJson, digest } from "@effect-mcp/core/internal/digest"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import { memoize } from "effect/Function"
 import type { HostConversation } from "../caller/Caller.ts"
 import type { HostAction } from "./HostAction.ts"
 
@@ -60,13 +61,11 @@ const maxOpen = 256
 
 /** Open questions, by conversation and the ID of the call. */
 export class OpenApprovals {
-  private readonly open = new WeakMap<HostConversation, Map<string, ApprovalQuestion>>()
+  private readonly open = memoize<HostConversation, Map<string, ApprovalQuestion>>(() => new Map())
 
   /** Adds a question. If there are too many, the oldest is forgotten, and an answer to it counts for nothing. */
   add(id: string, question: ApprovalQuestion): void {
-    const { conversation } = question.action.caller
-    const questions = this.open.get(conversation) ?? new Map<string, ApprovalQuestion>()
-    this.open.set(conversation, questions)
+    const questions = this.open(question.action.caller.conversation)
     questions.delete(id)
     const [oldest] = questions.keys()
     if (oldest !== undefined && questions.size >= maxOpen) questions.delete(oldest)
@@ -74,13 +73,13 @@ export class OpenApprovals {
   }
 
   get(conversation: HostConversation, id: string): ApprovalQuestion | undefined {
-    return this.open.get(conversation)?.get(id)
+    return this.open(conversation).get(id)
   }
 
   /** Returns a question and removes it, so that an answer counts once. */
   take(conversation: HostConversation, id: string): ApprovalQuestion | undefined {
     const found = this.get(conversation, id)
-    this.open.get(conversation)?.delete(id)
+    this.open(conversation).delete(id)
     return found
   }
 }

@@ -7,6 +7,7 @@ import { canonicalJson, digest } from "@effect-mcp/core/internal/digest"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
+import { memoize } from "effect/Function"
 import * as Semaphore from "effect/Semaphore"
 import type { HostConversation } from "../caller/Caller.ts"
 import type { Leak } from "../taint/Taint.ts"
@@ -63,7 +64,7 @@ const maxAnswers = 4096
 /** Decides about actions. Questions to the user are asked one at a time. */
 export class PolicyDecisions {
   private readonly always: Map<string, boolean>
-  private readonly conversations = new WeakMap<HostConversation, Map<string, boolean>>()
+  private readonly answersOf = memoize<HostConversation, Map<string, boolean>>(() => new Map())
   private readonly asking = Semaphore.makeUnsafe(1)
   private readonly rules: ReadonlyArray<PolicyRule.PolicyFunction>
   private readonly approver: Approver["Service"] | undefined
@@ -79,12 +80,6 @@ export class PolicyDecisions {
     this.approver = approver
     this.store = store
     this.always = new Map(always)
-  }
-
-  private answersOf(conversation: HostConversation): Map<string, boolean> {
-    const found = this.conversations.get(conversation) ?? new Map<string, boolean>()
-    this.conversations.set(conversation, found)
-    return found
   }
 
   private remembered(action: HostAction): boolean | undefined {

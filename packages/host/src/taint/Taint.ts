@@ -8,6 +8,7 @@
  * Results carry their marks in `_meta`, so that they reach the host through a gateway. A mark can only add sources.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import { memoize } from "effect/Function"
 import type { HostConversation } from "../caller/Caller.ts"
 
 /** Data that may leave together with an action: read from some servers, while others may steer the model. */
@@ -57,18 +58,12 @@ const add = (names: Set<string>, server: string | undefined, behind: ReadonlyArr
 
 /** The sources that each conversation has seen. */
 export class Taint {
-  private readonly conversations = new WeakMap<HostConversation, Seen>()
+  private readonly of = memoize<HostConversation, Seen>(() => ({ data: new Set(), untrusted: new Set() }))
 
   /** Returns the sources that a conversation has seen. */
   seen(conversation: HostConversation): Leak {
     const { data, untrusted } = this.of(conversation)
     return { data: [...data].toSorted(), untrusted: [...untrusted].toSorted() }
-  }
-
-  private of(conversation: HostConversation): Seen {
-    const found = this.conversations.get(conversation) ?? { data: new Set(), untrusted: new Set() }
-    this.conversations.set(conversation, found)
-    return found
   }
 
   /** Records a result that a conversation sees, and returns it with its marks. */

@@ -1,5 +1,6 @@
 /** Reads the server's JSON Schemas for forms: references, kinds of fields, first values and examples. */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import { memoize } from "effect/Function"
 
 /** Maximum nesting of forms and examples. Anything deeper is edited as JSON. */
 export const mostDepth = 8
@@ -24,7 +25,8 @@ const lookup = (root: JsonObject, pointer: string): unknown =>
       return isObject(at) && Object.hasOwn(at, part) ? at[part] : undefined
     }, root)
 
-const resolved = new WeakMap<JsonObject, WeakMap<JsonObject, JsonObject>>()
+/** Resolved schemas of a document, by schema. */
+const resolvedIn = memoize((_root: JsonObject) => new Map<JsonObject, JsonObject>())
 
 /**
  * Follows local references and merges `allOf`, once for each schema: a few schemas that refer to each other can have billions of parts. A
@@ -32,8 +34,7 @@ const resolved = new WeakMap<JsonObject, WeakMap<JsonObject, JsonObject>>()
  */
 export const resolve = (schema: unknown, root: JsonObject): JsonObject => {
   if (!isObject(schema)) return {}
-  const known = resolved.get(root) ?? new WeakMap<JsonObject, JsonObject>()
-  resolved.set(root, known)
+  const known = resolvedIn(root)
   const before = known.get(schema)
   if (before !== undefined) return before
   // Found again while it is followed, a schema accepts anything.
