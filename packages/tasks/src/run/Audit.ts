@@ -11,11 +11,9 @@ import * as Effect from "effect/Effect"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as References from "effect/References"
-import type { NewTask, TaskOutcome } from "../model/Task.ts"
-import { type Claimed, Journal, type Lease } from "../store/Journal.ts"
-import { TaskStore } from "../store/TaskStore.ts"
+import type { TaskOutcome } from "../model/Task.ts"
 import * as Defects from "./defects.ts"
-import { tellingExpiry } from "./expiry.ts"
+import { reporting, type TaskStores } from "./reporting.ts"
 
 /** Formats a task's owner for a log. */
 const nameOf = (owner: string): string =>
@@ -38,10 +36,7 @@ const annotationsOf = ({ id, more, owner }: Facts) => ({
 })
 
 /** Wraps a server's store and journal so that their operations are logged. */
-export const make = (
-  store: TaskStore["Service"],
-  journal: Journal["Service"]
-): Effect.Effect<{ readonly store: TaskStore["Service"]; readonly journal: Journal["Service"] }> =>
+export const make = (services: TaskStores): Effect.Effect<TaskStores> =>
   Effect.map(Effect.zip(Effect.context<never>(), Defects.reporter), ([context, failed]) => {
     const run = Effect.runSyncWith(context)
     const least = Context.get(context, References.MinimumLogLevel)
@@ -51,7 +46,7 @@ export const make = (
       Debug: LogLevel.isGreaterThanOrEqualTo("Debug", least)
     }
     // Lines that would not be logged are not built.
-    if (!isLogged.Info) return { store, journal }
+    if (!isLogged.Info) return services
     const line = (level: "Info" | "Debug", message: string, facts: Facts): void => {
       if (!isLogged[level]) return
       try {
@@ -61,10 +56,6 @@ export const make = (
       }
     }
     const refused = (why: string, facts: Facts) => line("Info", `Task request rejected: ${why}`, facts)
-    /** Owners of the tasks running here, by lease, because a lost lease may end without notice. */
-    const owners = new WeakMap<Lease, string>()
-
-    const leased = ({ input, lease }: Claimed): void => void owners.set(lease, input.owner)
     const used =
       (message: string, id: string, owner: string, level: "Info" | "Debug" = "Debug") =>
       <A, E>(use: Effect.Effect<Option.Option<A>, E>): Effect.Effect<Option.Option<A>, E> =>
@@ -74,22 +65,22 @@ export const make = (
             else refused("the caller has no such task", { id, owner })
           })
         )
-    const endedAs = (id: string, owner: string | undefined, end: string) =>
+    const ended = (id: string, owner: string | undefined, end: string) =>
       line("Info", "Task ended", { id, owner, more: { "mcp.task.end": end } })
-    const ended = (lease: Lease, end: string) => endedAs(lease.task, owners.get(lease), end)
-    const expiring = tellingExpiry(journal, (lease) => ended(lease, "expired"))
-    const created = (lease: Lease, { owner, tool }: NewTask): void => {
-      owners.set(lease, owner)
-      line("Info", "Task created", { id: lease.task, owner, more: { "mcp.task.tool": excerpt(tool) } })
-    }
+    const { journal, store } = reporting(services, {
+      created: (id, { owner, tool }) =>
+        line("Info", "Task created", { id, owner, more: { "mcp.task.tool": excerpt(tool) } }),
+      settled: (id, made, outcome) => ended(id, made?.owner, endOf(outcome)),
+      expired: (id, made) => ended(id, made?.owner, "expired")
+    })
 
     return {
-      store: TaskStore.of({
-        outlives: store.outlives,
+      journal,
+      store: {
+        ...store,
         create: (task, node) =>
-          store.create(task, node).pipe(
-            Effect.tap(({ lease }) => Effect.sync(() => created(lease, task))),
-            Effect.tapError(({ message }) => Effect.sync(() => refused(message, { owner: task.owner })))
+          Effect.tapError(store.create(task, node), ({ message }) =>
+            Effect.sync(() => refused(message, { owner: task.owner }))
           ),
         get: (id, owner) => used("Task read", id, owner)(store.get(id, owner)),
         list: (owner, cursor, size) =>
@@ -97,21 +88,7 @@ export const make = (
             Effect.sync(() => line("Debug", "Tasks listed", { owner }))
           ),
         answer: (id, owner, answers) => used("Task answered", id, owner)(store.answer(id, owner, answers)),
-        cancel: (id, owner, message) => used("Task cancelled", id, owner, "Info")(store.cancel(id, owner, message)),
-        changes: (id, owner) => store.changes(id, owner)
-      }),
-      journal: Journal.of({
-        ...journal,
-        claim: (node, tools, max) =>
-          Effect.tap(journal.claim(node, tools, max), (claimed) => Effect.sync(() => claimed.forEach(leased))),
-        take: (node, task) =>
-          Effect.tap(journal.take(node, task), (taken) => Effect.sync(() => Option.map(taken, leased))),
-        settle: (lease, outcome, message) =>
-          Effect.tap(expiring.settle(lease, outcome, message), () => Effect.sync(() => ended(lease, endOf(outcome)))),
-        lost: expiring.lost,
-        expired: Effect.tap(journal.expired, ({ input, task }) =>
-          Effect.sync(() => endedAs(task.id, input.owner, "expired"))
-        )
-      })
+        cancel: (id, owner, message) => used("Task cancelled", id, owner, "Info")(store.cancel(id, owner, message))
+      }
     }
   })

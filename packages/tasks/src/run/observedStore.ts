@@ -4,16 +4,9 @@ import type { Observer, TaskEvent } from "@effect-mcp/server/Observer"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { isToolFailure, type NewTask, type TaskOutcome, type Task } from "../model/Task.ts"
-import type { Claimed, Journal, Lease } from "../store/Journal.ts"
-import type { TaskStore } from "../store/TaskStore.ts"
+import { isToolFailure, type TaskOutcome, type Task } from "../model/Task.ts"
 import * as Defects from "./defects.ts"
-import { tellingExpiry } from "./expiry.ts"
-
-interface Services {
-  readonly store: TaskStore["Service"]
-  readonly journal: Journal["Service"]
-}
+import { type Made, reporting, type TaskStores } from "./reporting.ts"
 
 /** Like on the wire, a failure that the tool reports counts as a failed task. */
 const stateOf = (outcome: TaskOutcome): TaskEvent["state"] => {
@@ -22,28 +15,23 @@ const stateOf = (outcome: TaskOutcome): TaskEvent["state"] => {
 }
 
 /** Returns the caller stored with a task. */
-const callerOf = ({ client: { claims, subject } }: NewTask): TaskEvent["principal"] => ({
+const callerOf = ({ client: { claims, subject } }: Made): TaskEvent["principal"] => ({
   subject: typeof subject === "string" ? subject : undefined,
   claims: isJsonObject(claims) ? claims : {}
 })
 
-interface Known {
-  readonly input: NewTask
-  readonly createdAt: number
-}
-
 const isOpen = (task: Option.Option<Task>): boolean => Option.isSome(task) && task.value.outcome === undefined
 
-const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => void, clock: Clock.Clock): Services => {
-  /** Tasks that are running here. */
-  const known = new WeakMap<Lease, Known>()
-  const leased = ({ input, lease, task: { createdAt } }: Claimed): void => void known.set(lease, { input, createdAt })
-  const tell = (id: string, of: Known | undefined, state: TaskEvent["state"]): void => {
-    const age = of === undefined ? undefined : clock.currentTimeMillisUnsafe() - of.createdAt
-    told({ state, id, age, tool: of?.input.tool, principal: of && callerOf(of.input) })
+const observedBy = (services: TaskStores, told: (event: TaskEvent) => void, clock: Clock.Clock): TaskStores => {
+  const tell = (id: string, made: Made | undefined, state: TaskEvent["state"]): void => {
+    const age = made === undefined ? undefined : clock.currentTimeMillisUnsafe() - made.createdAt
+    told({ state, id, age, tool: made?.tool, principal: made && callerOf(made) })
   }
-  const tellOf = (lease: Lease, state: TaskEvent["state"]): void => tell(lease.task, known.get(lease), state)
-  const expiring = tellingExpiry(journal, (lease) => tellOf(lease, "expired"))
+  const { journal, store } = reporting(services, {
+    created: (id, made) => tell(id, made, "created"),
+    settled: (id, made, outcome) => tell(id, made, stateOf(outcome)),
+    expired: (id, made) => tell(id, made, "expired")
+  })
   /** The first cancel of a task ends it. */
   const cancelled = (task: Option.Option<Task>, reason: string | undefined) =>
     Effect.sync(() => {
@@ -51,41 +39,16 @@ const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => vo
       const { createdAt, id, updatedAt } = task.value
       told({ state: "cancelled", id, reason, age: updatedAt - createdAt, tool: undefined, principal: undefined })
     })
-  return {
-    store: {
-      ...store,
-      create: (input, node) =>
-        Effect.tap(store.create(input, node), ({ lease, task }) =>
-          Effect.sync(() => {
-            const made = { input, createdAt: task.createdAt }
-            known.set(lease, made)
-            tell(task.id, made, "created")
-          })
-        ),
-      cancel: (id, owner, message) =>
-        Effect.flatMap(store.get(id, owner), (before) =>
-          Effect.tap(store.cancel(id, owner, message), (after) =>
-            isOpen(before) ? cancelled(after, message) : Effect.void
-          )
-        )
-    },
-    journal: {
-      ...journal,
-      claim: (node, tools, max) =>
-        Effect.tap(journal.claim(node, tools, max), (claimed) => Effect.sync(() => claimed.forEach(leased))),
-      take: (node, task) =>
-        Effect.tap(journal.take(node, task), (taken) => Effect.sync(() => Option.map(taken, leased))),
-      settle: (lease, outcome, message) =>
-        Effect.tap(expiring.settle(lease, outcome, message), () => Effect.sync(() => tellOf(lease, stateOf(outcome)))),
-      lost: expiring.lost,
-      expired: Effect.tap(journal.expired, ({ input, task: { createdAt, id } }) =>
-        Effect.sync(() => tell(id, { input, createdAt }, "expired"))
+  const cancel: TaskStores["store"]["cancel"] = (id, owner, message) =>
+    Effect.flatMap(store.get(id, owner), (before) =>
+      Effect.tap(store.cancel(id, owner, message), (after) =>
+        isOpen(before) ? cancelled(after, message) : Effect.void
       )
-    }
-  }
+    )
+  return { journal, store: { ...store, cancel } }
 }
 
-export const observedStore = (services: Services, observer: Observer | undefined): Effect.Effect<Services> =>
+export const observedStore = (services: TaskStores, observer: Observer | undefined): Effect.Effect<TaskStores> =>
   Effect.map(Effect.zip(Clock.Clock, Defects.reporter), ([clock, failed]) => {
     const { task } = observer ?? {}
     if (task === undefined) return services

@@ -60,7 +60,10 @@ export const makeService = ({
     const stored = checkedStore(yield* TaskStore)
     const interval = millis(pollInterval)
     const observer = yield* currentObserver
-    const { journal, store } = yield* observedStore(yield* Audit.make(stored, checkedJournal(yield* Journal)), observer)
+    const { journal, store } = yield* observedStore(
+      yield* Audit.make({ store: stored, journal: checkedJournal(yield* Journal) }),
+      observer
+    )
     let changed = () => {}
     const supervisor = yield* Effect.provideService(
       TaskSupervisor.make({

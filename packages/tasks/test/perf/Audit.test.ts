@@ -18,19 +18,23 @@ const heap = (): number => {
 describe("Task audit log", () => {
   it.effect("The audit log keeps nothing about leases whose renewal failed", () =>
     Effect.gen(function* () {
-      const { journal } = yield* Audit.make(yield* TaskStore, {
-        ...(yield* Journal),
-        claim: (_node, _tools, max) =>
-          Effect.sync(() =>
-            Array.from({ length: max }, () => {
-              const owner = Buffer.alloc(10_000, crypto.randomUUID()).toString()
-              const input = { owner, tool: "tool", input: {}, client: {}, ttl: 1, pollInterval: 1 }
-              const id = crypto.randomUUID()
-              const times = { createdAt: 0, updatedAt: 0, ttl: 1, pollInterval: 1 }
-              const task = { id, ...times, message: undefined, questions: new Map(), outcome: undefined }
-              return { lease: { task: id, epoch: 1 }, task, input, entries: [], attempts: 1 }
-            })
-          )
+      const store = yield* TaskStore
+      const { journal } = yield* Audit.make({
+        store,
+        journal: {
+          ...(yield* Journal),
+          claim: (_node, _tools, max) =>
+            Effect.sync(() =>
+              Array.from({ length: max }, () => {
+                const owner = Buffer.alloc(10_000, crypto.randomUUID()).toString()
+                const input = { owner, tool: "tool", input: {}, client: {}, ttl: 1, pollInterval: 1 }
+                const id = crypto.randomUUID()
+                const times = { createdAt: 0, updatedAt: 0, ttl: 1, pollInterval: 1 }
+                const task = { id, ...times, message: undefined, questions: new Map(), outcome: undefined }
+                return { lease: { task: id, epoch: 1 }, task, input, entries: [], attempts: 1 }
+              })
+            )
+        }
       })
       const before = heap()
       for (let count = 0; count < 20; count++) yield* journal.claim("a", ["tool"], 100)
