@@ -1,17 +1,16 @@
 /** Reopened sessions: only once, at the right endpoint, also next to other endpoints, without room, or after the client has left. */
 import { Nodes } from "@effect-mcp/nodes"
 import { McpServer } from "@effect-mcp/server"
-import { NodeListener } from "@effect-mcp/server/internal/endpoints"
+import { makeNodeListener } from "@effect-mcp/server/internal/sharing"
 import { Nodes as Node } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { createServer, type IncomingMessage } from "node:http"
 import { UnknownSessions } from "../src/sessions/UnknownSessions.ts"
-import type { EventBatch } from "../../server/src/http/response/EventBatch.ts"
 import { ResumableStream } from "../../server/src/http/session/ResumableStream.ts"
 import { missedEvents } from "../src/sessions/missedEvents.ts"
-import { makeMemory } from "../../server/src/session/EventStore.ts"
+import { type Event, makeMemory } from "../../server/src/session/EventStore.ts"
 import { type Client, clientOf, listen } from "../../server/test/http/support/http.ts"
 import { openSession } from "../../server/test/http/support/session.ts"
 import { serverOf } from "./support/features.ts"
@@ -37,8 +36,8 @@ const joined = Effect.fnUntraced(function* (network: Nodes.Network, node: number
   const context = yield* Layer.buildWithScope(Layer.fresh(Layer.provideMerge(serverOf(node), shared)), scope)
   const own = Context.get(context, McpServer.McpServer)
   /** Adds an endpoint of the node. */
-  const endpoint = Effect.fnUntraced(function* (options: NodeListener.Options = {}, server: Server = own) {
-    const made = NodeListener.make({ drain: 0, principal, ...options })
+  const endpoint = Effect.fnUntraced(function* (options: McpServer.NodeListenerOptions = {}, server: Server = own) {
+    const made = makeNodeListener({ drain: 0, principal, ...options })
     const listener = yield* Scope.provide(Effect.provideService(made, McpServer.McpServer, server), scope)
     return clientOf(yield* listen(createServer(listener)), server, scope)
   })
@@ -258,11 +257,7 @@ describe("Streams of lost nodes", () => {
   it.effect("A stream whose node is gone ends with an error for its request", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytesPerStream: 1000 })
-      const written = (batch: EventBatch) => {
-        for (const event of batch.close() === "" ? [] : batch.events) {
-          Effect.runSync(store.append({ session: "s", stream: "1" }, [event]))
-        }
-      }
+      const written = (event: Event) => Effect.runSync(store.append({ session: "s", stream: "1" }, [event]))
       const log = { append: written, after: () => Effect.succeed([]) }
       const session = { id: "s", owner: "", epoch: 2, session: undefined }
       const owner = { attached: () => {}, detached: () => {} }

@@ -1,4 +1,3 @@
-/** Watches and delivers to a peer: its spans, and incoming messages without a stream. */
+/** Watches a peer: its spans. */
 export * as Spans from "./Spans.ts"
 export { errorTypeOf, RecordedArguments, type Surroundings, transportAttributes } from "./Spans.ts"
-export * as Incoming from "../transport/Incoming.ts"

@@ -2,7 +2,7 @@
 import type { Principal } from "@effect-mcp/core"
 import type { Nodes } from "@effect-mcp/nodes"
 import { McpServer } from "@effect-mcp/server"
-import { NodeListener } from "@effect-mcp/server/internal/endpoints"
+import { makeNodeListener } from "@effect-mcp/server/internal/sharing"
 import { Effect, Layer, Scope } from "effect"
 import { createServer, type IncomingMessage, type RequestListener } from "node:http"
 import { type Client, clientOf, listen } from "../../../server/test/http/support/http.ts"
@@ -27,7 +27,7 @@ export interface Cluster {
 export const cluster = Effect.fnUntraced(function* <E>(
   count: number,
   layerOf: (node: number) => Layer.Layer<Nodes.Services, E>,
-  options: NodeListener.Options = {}
+  options: McpServer.NodeListenerOptions = {}
 ) {
   const scope = yield* Scope.fork(yield* Scope.Scope)
   const clientFor = Effect.fnUntraced(function* (listener: RequestListener, server: McpServer.McpServer["Service"]) {
@@ -45,7 +45,7 @@ export const cluster = Effect.fnUntraced(function* <E>(
     Effect.gen(function* () {
       const context = yield* Layer.build(Layer.fresh(Layer.provide(serverOf(index), layerOf(index))))
       const listener = yield* Effect.provide(
-        NodeListener.make({ path: "/mcp", drain: 0, principal, ...options }),
+        makeNodeListener({ path: "/mcp", drain: 0, principal, ...options }),
         context
       )
       const server = yield* Effect.provide(McpServer.McpServer, context)

@@ -2,7 +2,7 @@
 import * as Postgres from "@effect-mcp/tasks/postgres"
 import { NodeRuntime } from "@effect/platform-node"
 import type { McpServer } from "@effect-mcp/server"
-import { NodeListener } from "@effect-mcp/server/internal/endpoints"
+import { makeNodeListener } from "@effect-mcp/server/internal/sharing"
 import { Effect, Layer } from "effect"
 import { createServer } from "node:http"
 import * as Everything from "../../../interop/src/reference/everything.ts"
@@ -19,7 +19,7 @@ const server: Layer.Layer<McpServer.McpServer, unknown> =
   which === "reference" ? Everything.layer({ store }) : serverOf(Number(which))
 
 const serve = Effect.gen(function* () {
-  const http = createServer(yield* NodeListener.make({ path: "/mcp", drain: Number(drain) }))
+  const http = createServer(yield* makeNodeListener({ path: "/mcp", drain: Number(drain) }))
   const port = yield* listen(http)
   yield* Effect.addFinalizer(() => Effect.sync(() => http.close()))
   process.stdout.write(`${port}\n`)

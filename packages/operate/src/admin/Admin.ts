@@ -3,7 +3,7 @@
  *
  * It never shows arguments, or IDs that grant access to a session. `Access` decides which callers may view and control the server.
  */
-import { onShutdown } from "@effect-mcp/server/internal/Shutdown"
+import { onShutdown } from "@effect-mcp/server/internal/sharing"
 import { McpServer } from "@effect-mcp/server/McpServer"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ByteSize from "effect/ByteSize"

@@ -6,7 +6,7 @@
  */
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import { interrupted } from "@effect-mcp/protocol/McpError"
-import { onShutdown } from "@effect-mcp/server/internal/Shutdown"
+import { onShutdown } from "@effect-mcp/server/internal/sharing"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import * as Observer from "@effect-mcp/server/Observer"
 import * as Context from "effect/Context"

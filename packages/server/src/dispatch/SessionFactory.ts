@@ -1,10 +1,10 @@
 /** Creates a session from a transport: a peer, its record, and everything that lives as long as they do. */
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
-import { Incoming, Spans } from "@effect-mcp/core/internal/peers"
+import { Spans } from "@effect-mcp/core/internal/peers"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
-import type { Envelope, Inbound, Traffic, Transport } from "@effect-mcp/core/Transport"
+import type { Envelope, Traffic, Transport } from "@effect-mcp/core/Transport"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
@@ -15,7 +15,7 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
+import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { Session } from "../session/Session.ts"
 import type { Observer } from "../view/Observer.ts"
@@ -33,7 +33,8 @@ export interface ConnectOptions {
   /** How long in-flight requests may keep running after the client's side has ended. Default 0. */
   readonly grace?: Duration.Input | undefined
   /**
-   * Set for a session whose messages arrive in its client's requests and that is not pinged. By default a session has its own connection.
+   * Set for a session whose messages arrive in its client's requests, which call its peer. Its transport is only written to, and its client
+   * is not pinged. By default a session has its own connection.
    */
   readonly passive?: Passive | undefined
   /** True if the session ends with the responses to a single POST. Default false. */
@@ -230,29 +231,6 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
   }
 }
 
-const receiving =
-  (peer: Peer.PeerWithoutTransport) =>
-  (inbound: Inbound): void =>
-    peer.receive(inbound)
-
-const ending = (options: ConnectOptions) => (): void => options.over?.()
-
-/**
- * Reads a passive session's transport. The session ends with the transport. The closures hold neither the transport nor
- * each other.
- */
-const readingOf = (
-  transport: Transport,
-  peer: Peer.PeerWithoutTransport,
-  options: ConnectOptions
-): Effect.Effect<void> => {
-  const read = Incoming.forEach(transport, receiving(peer))
-  // Most of these transports never fail, and a race would cost two more fibers per session.
-  const reading = transport.broken === Effect.never ? read : Effect.raceFirst(read, transport.broken)
-  const over = ending(options)
-  return Effect.matchCause(reading, { onFailure: over, onSuccess: over })
-}
-
 /** Serves a connection until it ends or the scope closes. */
 export const make = (shared: Options) => {
   const { drain, sessions } = shared
@@ -270,14 +248,11 @@ export const make = (shared: Options) => {
    * Returns a passive session's only finalizer. It keeps a reference to the session but not to its transport, because
    * most sessions are idle.
    */
-  const finalizer = (opened: Session, peer: Peer.PeerWithoutTransport, reader: Fiber.Fiber<void>) => () => {
+  const finalizer = (opened: Session, peer: Peer.PeerWithoutTransport) => () => {
     const drained = drain === undefined ? Effect.void : opened.drain(drain)
     const closed = Effect.ensuring(
       peer.close(Exit.void),
-      Effect.andThen(
-        Effect.sync(() => forget(opened)),
-        Fiber.interrupt(reader)
-      )
+      Effect.sync(() => forget(opened))
     )
     return Effect.ensuring(drained, Effect.ensuring(opened.endSubscriptions, closed))
   }
@@ -288,8 +263,7 @@ export const make = (shared: Options) => {
       const peer = Peer.makeWithoutTransport(transport.sink, callbacks, callbacks, clock, runFork)
       const opened = callbacks.sessionOf(peer)
       add(opened)
-      const reader = runFork(readingOf(transport, peer, options))
-      return Effect.as(Scope.addFinalizerExit(scope, finalizer(opened, peer, reader)), opened)
+      return Effect.as(Scope.addFinalizerExit(scope, finalizer(opened, peer)), opened)
     })
 
   const connectTransport = Effect.fnUntraced(function* (

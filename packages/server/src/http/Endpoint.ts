@@ -21,17 +21,16 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { McpServer } from "../dispatch/Server.ts"
 import { isModern } from "../dispatch/StatelessEra.ts"
-import { observedEndpoint } from "./observedEndpoint.ts"
+import { type HttpAnswering, observed } from "./request/HttpAnswering.ts"
 import * as Admission from "./request/Admission.ts"
 import * as Body from "./request/Body.ts"
 import type { HttpExchange } from "./request/HttpExchange.ts"
-import type { HttpRequest } from "./request/HttpRequest.ts"
+import { type HttpRequest, sessionIdHeader } from "./request/HttpRequest.ts"
 import { InFlightRequests, type RequestLimits } from "./request/InFlightRequests.ts"
 import { accepted, type ErrorResponse, refuse, shuttingDown, tooMany } from "./response/Responses.ts"
 import { keepAliveTimer } from "./response/SseBody.ts"
 import { EventStore, makeMemory } from "../session/EventStore.ts"
 import type { HttpSession } from "./session/HttpSession.ts"
-import { sessionIdHeader } from "./session/HttpSessions.ts"
 import type { HttpServers } from "./request/HttpServers.ts"
 import { forwarding, SessionManagers } from "./session/ManagedEndpoint.ts"
 import type { SessionManager } from "./session/SessionManager.ts"
@@ -83,11 +82,6 @@ export interface Options extends Admission.Options, RequestLimits {
 export interface SessionOptions extends SessionTable.Options {
   /** Maximum number of concurrent requests per session. Beyond it, clients receive a 429. Default 128. */
   readonly inFlight?: number | undefined
-  /**
-   * Maximum number of a session's notifications and responses that may wait for a slow transport reader, which only
-   * happens with a customized transport. Beyond it, clients receive a 429. Default 1024.
-   */
-  readonly unread?: number | undefined
   /** How long a request keeps running after its client has disconnected and can't come back. Default 10 seconds. */
   readonly grace?: Duration.Input | undefined
 }
@@ -109,15 +103,9 @@ export interface ResumeOptions {
 type Response = HttpServerResponse.HttpServerResponse
 type Answer = Effect.Effect<Response>
 
-export interface Endpoint {
+export interface Endpoint extends HttpAnswering {
   readonly admission: Admission.Admission
   readonly exchanges: InFlightRequests
-  /** Returns the error response to a request, based only on its headers. For a POST it is called before the body is read. */
-  readonly refusal: (http: HttpRequest) => ErrorResponse | undefined
-  /** Handles a POST after its body has been read. */
-  readonly post: (http: HttpRequest, body: Body.Read, exchange: HttpExchange) => Answer
-  /** Handles a request with any other method. */
-  readonly other: (http: HttpRequest, exchange: HttpExchange) => Answer
   /**
    * Gracefully ends everything that is open. If other nodes serve the same sessions, the given servers stop listening after `lameDuck`, and
    * requests that still arrive on open connections are handled. Otherwise, new requests are rejected. Calling it again does nothing.
@@ -333,7 +321,6 @@ export const make = Effect.fnUntraced(function* (
     exchanges,
     keepAlive,
     inFlight: sessionOptions.inFlight ?? 128,
-    unread: sessionOptions.unread ?? 1024,
     slow: new DeadlineQueue<SessionResponse>(streamAfter, clock, fork, (response) => response.streaming()),
     lifetime: resume.lifetime,
     config: {
@@ -369,5 +356,5 @@ export const make = Effect.fnUntraced(function* (
   yield* server.drain.endBy(end())
   const { observer } = server
   if (observer?.refused === undefined && observer?.carried === undefined) return endpoint
-  return { admission, exchanges, end, ...observedEndpoint(endpoint, observer) }
+  return { admission, exchanges, end, ...observed(endpoint, observer) }
 })

@@ -27,7 +27,7 @@ import type { HttpRequest } from "./request/HttpRequest.ts"
 import { HttpServers, type NodeServer } from "./request/HttpServers.ts"
 import * as NodeResponseWriter from "./response/NodeResponseWriter.ts"
 import { refuse } from "./response/Responses.ts"
-import { SseHttpBody } from "./response/SseResponse.ts"
+import { SseHttpBody } from "./response/SseBody.ts"
 
 export interface Options extends Endpoint.Options {
   /** The endpoint's path; other paths receive a 404. By default every path that reaches the listener is served. */

@@ -7,8 +7,6 @@ const inFlight = "packages/server/src/http/request/InFlightRequests.ts"
 const fairness = "packages/server/test/http/request/fairness.test.ts"
 const sink = "packages/server/src/http/session/SessionSink.ts"
 const sessions = "packages/server/src/http/session/HttpSessions.ts"
-const sessionEndpoint = "packages/server/src/http/session/SessionEndpoint.ts"
-const incomingTest = "packages/server/test/http/session/incoming.test.ts"
 const sessionModel = "packages/server/test/http/session/HttpSession.model.test.ts"
 const storeModel = "packages/server/test/session/EventStore.model.test.ts"
 
@@ -54,13 +52,6 @@ export const httpFaults: ReadonlyArray<Fault> = [
     from: "excess(this.bytes, caller, 0,",
     to: "excess(this.bytes, caller, -Infinity,",
     test: fairness
-  },
-  {
-    name: "Messages that wait for a slow reader are kept without a bound",
-    file: sessionEndpoint,
-    from: "opened.unread.waiting >= unread ?",
-    to: "opened.waiting < 0 ?",
-    test: incomingTest
   },
   {
     name: "Anonymous callers of one address open sessions without a limit",

@@ -2,7 +2,7 @@
 import { Principal, Tool, Tools } from "@effect-mcp/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Queue, Schema, Scope } from "effect"
-import { NodeListener as Node } from "@effect-mcp/server/internal/endpoints"
+import * as Node from "../../src/http/NodeListener.ts"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http"
 import { type Client, call, clientOf, listen } from "../http/support/http.ts"

@@ -2,7 +2,7 @@
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
-import { NodeListener as Node } from "@effect-mcp/server/internal/endpoints"
+import * as Node from "../../src/http/NodeListener.ts"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { type Cause, Effect, Exit, Layer, Queue, Scope } from "effect"

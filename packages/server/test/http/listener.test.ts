@@ -2,7 +2,7 @@
  * A `node:http` listener: middleware before it may have used the request, and nothing catches an error that it throws.
  */
 import * as Progress from "@effect-mcp/core/Progress"
-import { NodeListener as Node } from "@effect-mcp/server/internal/endpoints"
+import * as Node from "../../src/http/NodeListener.ts"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Option, Queue } from "effect"

@@ -1,6 +1,6 @@
 /** The endpoint as a fetch handler, and cross-origin pages. */
 import * as Progress from "@effect-mcp/core/Progress"
-import { RouterEndpoint as Http } from "@effect-mcp/server/internal/endpoints"
+import * as Http from "../../src/http/RouterEndpoint.ts"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Queue } from "effect"

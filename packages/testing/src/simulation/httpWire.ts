@@ -1,6 +1,6 @@
 /** HTTP without sockets: a `fetch` that calls a server's web handler. A `Stage` decides which exchanges are late or cut. */
 import * as McpServer from "@effect-mcp/server/McpServer"
-import { RouterEndpoint, SseEndpoint } from "@effect-mcp/server/internal/endpoints"
+import { layerRouter, layerSse } from "@effect-mcp/server/internal/sharing"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -15,7 +15,7 @@ export const url = "http://localhost/mcp"
 type Handler = (request: Request) => Promise<Response>
 
 /** The handler that serves this address. */
-const endpoints = { http: RouterEndpoint.layer, sse: SseEndpoint.layer }
+const endpoints = { http: layerRouter, sse: layerSse }
 
 /** Turns the server in the context into a web handler on the driver of the stage. */
 export const handlerOf = (

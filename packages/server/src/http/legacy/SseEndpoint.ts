@@ -8,50 +8,43 @@
  * own transport.
  */
 import { boundsOf, Shares } from "@effect-mcp/core/internal/inFlight"
-import type * as Outbox from "@effect-mcp/core/Outbox"
-import * as Principal from "@effect-mcp/core/Principal"
-import { type Decoded, TransportError } from "@effect-mcp/core/Transport"
+import { type Decoded, type Lane, type Sink, type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as HttpRouter from "effect/http/HttpRouter"
-import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
-import * as Scope from "effect/Scope"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { McpServer } from "../../dispatch/Server.ts"
 import { isModern } from "../../dispatch/StatelessEra.ts"
 import { metaOf } from "../../request/RequestServices.ts"
 import type { Session } from "../../session/Session.ts"
+import type { HttpAnswering } from "../request/HttpAnswering.ts"
 import * as Admission from "../request/Admission.ts"
 import * as Body from "../request/Body.ts"
-import * as Cors from "../request/Cors.ts"
-import type { ArrivingBodies } from "../../internal/ArrivingBodies.ts"
-import { defaultAnswerBytes, defaultBodyBytes } from "../request/InFlightRequests.ts"
+import type { HttpExchange } from "../request/HttpExchange.ts"
+import { callerOf, type HttpRequest, ownerOf, principalOf } from "../request/HttpRequest.ts"
+import { InFlightRequests } from "../request/InFlightRequests.ts"
 import { onShutdown } from "../request/Shutdown.ts"
 import { EventStream } from "../response/EventStream.ts"
-import * as NodeResponseWriter from "../response/NodeResponseWriter.ts"
 import { type ErrorResponse, noSession, refuse, shuttingDown, tooMany } from "../response/Responses.ts"
-import { type KeepAliveTimer, keepAliveTimer } from "../response/SseBody.ts"
-import { sseResponse } from "../response/SseResponse.ts"
-import { type HeldBytes, holding } from "./HeldBytes.ts"
-import * as SseOutbox from "./SseOutbox.ts"
+import { type KeepAliveTimer, keepAliveTimer, sseResponse } from "../response/SseBody.ts"
+import * as RouterHandler from "../request/RouterHandler.ts"
 
 export { serve } from "../request/Shutdown.ts"
 
-export interface Options extends Admission.Options, Outbox.Options {
+export interface Options extends Admission.Options, RouterHandler.Options {
   /** Number of bytes that may wait for one session before its handlers are suspended. Default 128 KiB. */
   readonly highWater?: number | undefined
-  /** Number of response bytes that may wait for one session before it is cut off. Default 16 MiB. */
+  /** Number of bytes that may wait for one session before a further response cuts it off. Default 16 MiB. */
   readonly controlCap?: number | undefined
   /** Path of the event stream. */
   readonly path: HttpRouter.PathInput
@@ -76,30 +69,6 @@ export interface Options extends Admission.Options, Outbox.Options {
   readonly keepAlive?: Duration.Input | undefined
   /** How long requests may keep running at shutdown. Sessions without requests end immediately. Default 10 seconds. */
   readonly drain?: Duration.Input | undefined
-  /** Whether to allow cross-origin requests from `allowedOrigins`. Default false. */
-  readonly cors?: Cors.Options | boolean | undefined
-}
-
-type Response = HttpServerResponse.HttpServerResponse
-type Handle = (http: HttpServerRequest) => Effect.Effect<Response, never, Scope.Scope>
-
-interface Client {
-  readonly principal: Principal.Principal["Service"]
-  readonly address: string | undefined
-  /** The principal, or else the address. Empty if neither is known. */
-  readonly caller: string
-}
-
-/** One GET and its session. */
-interface Connected extends Pick<Client, "principal" | "caller"> {
-  /** Completes when the session is open. */
-  readonly session: Deferred.Deferred<Session>
-  /** Fiber that runs the session and ends with it. */
-  readonly fiber: Fiber.Fiber<void>
-  /** Completes when the response has been written or cut off. */
-  readonly over: Deferred.Deferred<void>
-  /** Cuts the response off. */
-  readonly cut: () => void
 }
 
 /** Adds both endpoints to the router. Serve the app with this module's `serve`; otherwise open streams delay shutdown. */
@@ -111,21 +80,24 @@ export const layer = (options: Options): Layer.Layer<never, never, McpServer | H
   )
 
 const defaultMessages = "/messages"
+/**
+ * Much less than for a single connection, because there are many sessions, and bytes that wait for a long time are garbage-collected late.
+ */
+const defaultHighWater = 128 * 1024
+const defaultControlCap = 16 * 1024 * 1024
 
-/** How long a body may take to arrive. */
-const bodyTimeout = "30 seconds"
-const late = refuse(408, McpError.invalidRequest("The body did not arrive in time"))
+type Answer = ReturnType<HttpAnswering["other"]>
+
 const accepted = HttpServerResponse.text("Accepted", { status: 202 })
-
-const principalOf = (context: Context.Context<never>): Principal.Principal["Service"] =>
-  Option.getOrElse(Context.getOption(context, Principal.Principal), () => Principal.anonymous)
-
-const callerOf = (http: HttpServerRequest, principal: Principal.Principal["Service"]): string =>
-  Principal.callerKey(principal, Option.getOrUndefined(http.remoteAddress)) ?? ""
+const disconnected = new TransportError({ reason: "Read", message: "The client has disconnected" })
+const flooded = new TransportError({
+  reason: "Overflow",
+  message: "Too many messages are waiting to be read by clients"
+})
 
 const notAllowed = (allow: string): ErrorResponse => HttpServerResponse.empty({ status: 405, headers: { allow } })
 
-const urlOf = ({ originalUrl }: HttpServerRequest): URL => new URL(originalUrl, "http://localhost")
+const urlOf = ({ originalUrl }: HttpRequest): URL => new URL(originalUrl, "http://localhost")
 
 /** Returns an error for a stateless request that lists the supported revisions. */
 const refuseModern = (inbound: Decoded): JsonRpc.Failure | undefined => {
@@ -135,11 +107,59 @@ const refuseModern = (inbound: Decoded): JsonRpc.Failure | undefined => {
   return JsonRpc.failure(inbound.message.id, McpError.unsupportedProtocolVersion(supported, version))
 }
 
+/** A session, which sends its messages as the events of its GET. */
+class SseSession implements Sink {
+  readonly id = globalThis.crypto.randomUUID()
+  /** The principal that opened it. Empty if anonymous. */
+  readonly owner: string
+  readonly stream: EventStream
+  /** The protocol session, once it is open. */
+  readonly opened = Deferred.makeUnsafe<Session>()
+  private readonly broken = Deferred.makeUnsafe<never, TransportError>()
+  private readonly controlCap: number
+
+  constructor(owner: string, { controlCap = defaultControlCap, highWater = defaultHighWater }: Options) {
+    this.owner = owner
+    this.controlCap = controlCap
+    this.stream = new EventStream(highWater)
+  }
+
+  /** POSTs bring the messages, so the transport has none. */
+  get transport(): Transport {
+    return { incoming: Stream.never, sink: this, broken: Deferred.await(this.broken) }
+  }
+
+  writable(): boolean {
+    return this.stream.writable()
+  }
+
+  get ready(): Effect.Effect<void> {
+    return this.stream.ready
+  }
+
+  backlog(): number {
+    return this.stream.backlog
+  }
+
+  send(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, lane: Lane): void {
+    const isFirst = this.stream.backlog === 0
+    const text = JsonRpc.isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
+    this.stream.event("message", text)
+    if (lane === "control" && !isFirst && this.stream.backlog > this.controlCap) this.break(flooded)
+  }
+
+  /** Ends the session because its client can't be reached anymore. */
+  break(error: TransportError): void {
+    Deferred.doneUnsafe(this.broken, Effect.fail(error))
+  }
+}
+
 /** State shared by both endpoints. */
 interface Shared {
   readonly options: Options
   readonly server: McpServer["Service"]
   readonly admission: Admission.Admission
+  readonly exchanges: InFlightRequests
   readonly keepAlive: KeepAliveTimer
   /** Runs an effect in the layer's scope. */
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
@@ -147,233 +167,174 @@ interface Shared {
 
 class SseSessions {
   private readonly shared: Shared
-  private readonly read: ReturnType<typeof Body.reader>
-  /** Sessions that accept messages, by ID. */
-  private readonly sessions = new Map<string, Connected>()
+  /** Sessions that accept messages, by ID, with the fibers that run them. */
+  private readonly sessions = new Map<string, { readonly session: SseSession; readonly fiber: Fiber.Fiber<void> }>()
   /** Sessions whose fiber has not ended, including those still running finalizers. */
   private readonly alive: Shares
-  /** Messages whose bodies are being received. */
-  private readonly reading: ArrivingBodies<HeldBytes>
-  /** Sessions whose clients have not read everything. */
-  private readonly unread: ArrivingBodies<HeldBytes>
-  /** True once shutdown has begun. */
-  private draining = false
 
   constructor(shared: Shared) {
     this.shared = shared
-    this.read = Body.reader(shared.admission)
-    const { callerShare = 0.5, inFlight = 1024, sessions = 1024 } = shared.options
-    const { answerBytes = defaultAnswerBytes, bodyBytes = defaultBodyBytes } = shared.options
+    const { callerShare = 0.5, sessions = 1024 } = shared.options
     this.alive = new Shares(boundsOf(sessions, callerShare))
-    this.reading = holding(inFlight, boundsOf(bodyBytes, callerShare))
-    this.unread = holding(Infinity, boundsOf(answerBytes, callerShare), true)
   }
 
   // ---- GET
 
-  readonly open = Effect.fnUntraced(function* (
-    this: SseSessions,
-    http: HttpServerRequest
-  ): Effect.fn.Return<Response, never, Scope.Scope> {
-    const context = yield* Effect.context<never>()
-    const principal = principalOf(context)
-    const address = Option.getOrUndefined(http.remoteAddress)
-    const caller = callerOf(http, principal)
-    const refused = this.refusal(http, caller)
-    if (refused !== undefined) return refused
-    const id = globalThis.crypto.randomUUID()
-    // The app may be mounted under a prefix.
-    const { pathname } = urlOf(http)
-    const { messages = defaultMessages, path } = this.shared.options
-    const mount = pathname.endsWith(path) ? pathname.slice(0, -path.length) : ""
-    // The stream is full from its first byte on, so `ready` waits until everything was written.
-    const stream = new EventStream(1)
-    stream.event("endpoint", `${mount}${messages}?sessionId=${id}`)
-    const connected = this.connect(id, stream, { principal, caller, address }, Fiber.getCurrent())
-    // The scope of an HTTP request closes with its response, whether it was written or cut off by the client.
-    yield* Effect.addFinalizer(() => Effect.sync(() => this.hungUp(id, stream, connected)))
-    // Waits for the session, because the client posts as soon as it has the endpoint event.
-    yield* Deferred.await(connected.session)
-    return NodeResponseWriter.answer(http, context, sseResponse(stream.attach(), this.shared.keepAlive))
-  })
-
-  private refusal(http: HttpServerRequest, caller: string): Response | undefined {
-    const { admission } = this.shared
-    const foreign = admission.caller(http)
-    if (foreign !== undefined) return foreign
-    if (http.method !== "GET") return notAllowed("GET")
-    const refused = admission.get(http)
-    if (refused !== undefined) return refused
-    if (this.draining || this.shared.server.drain.isDraining) return shuttingDown()
-    const exceeded = this.alive.exceededBy(caller, 1)
-    if (exceeded === undefined) return undefined
-    const whose = exceeded === "total" ? "" : " from this caller"
-    return tooMany(`sessions${whose} are open`, this.alive.bounds[exceeded])
+  /** The endpoint that opens sessions. */
+  readonly streams: HttpAnswering = {
+    refusal: (http) => {
+      const { admission, exchanges } = this.shared
+      const foreign = admission.caller(http)
+      if (foreign !== undefined) return foreign
+      if (http.method !== "GET") return notAllowed("GET")
+      const refused = admission.get(http)
+      if (refused !== undefined) return refused
+      if (!exchanges.admits) return shuttingDown()
+      const exceeded = this.alive.exceededBy(callerOf(http), 1)
+      if (exceeded === undefined) return undefined
+      const whose = exceeded === "total" ? "" : " from this caller"
+      return tooMany(`sessions${whose} are open`, this.alive.bounds[exceeded])
+    },
+    post: () => Effect.succeed(notAllowed("GET")),
+    other: (http, exchange) => {
+      const { keepAlive, options } = this.shared
+      const session = new SseSession(ownerOf(http), options)
+      // The app may be mounted under a prefix.
+      const { pathname } = urlOf(http)
+      const mount = pathname.endsWith(options.path) ? pathname.slice(0, -options.path.length) : ""
+      session.stream.event("endpoint", `${mount}${options.messages ?? defaultMessages}?sessionId=${session.id}`)
+      this.run(session, http, exchange)
+      // Waits for the session, because the client posts as soon as it has the endpoint event.
+      return Effect.map(Deferred.await(session.opened), () => sseResponse(session.stream.attach(), keepAlive))
+    }
   }
 
-  /** Runs the session in a separate fiber. */
-  private connect(
-    id: string,
-    stream: EventStream,
-    client: Client,
-    response: Fiber.Fiber<unknown, unknown> | undefined
-  ): Connected & { readonly gone: Deferred.Deferred<never, TransportError> } {
-    const session = Deferred.makeUnsafe<Session>()
-    const gone = Deferred.makeUnsafe<never, TransportError>()
-    const cut = () => response?.interruptUnsafe()
-    const { caller, principal } = client
+  /** Runs the session in a separate fiber, until it ends or its client hangs up. */
+  private run(session: SseSession, http: HttpRequest, exchange: HttpExchange): void {
+    const { fork, server } = this.shared
+    const { caller } = exchange
+    const connected = server.connect(session.transport, {
+      id: session.id,
+      principal: principalOf(http),
+      address: http.address,
+      kind: "sse"
+    })
+    const conversation = Effect.flatMap(connected, (opened) => {
+      Deferred.doneUnsafe(session.opened, Effect.succeed(opened))
+      return opened.peer.awaitClosed
+    })
+    const left = (): void => {
+      this.sessions.delete(session.id)
+      session.stream.discard()
+      session.break(disconnected)
+    }
+    exchange.left = left
     this.alive.add(caller, 1)
-    const fiber = this.shared.fork(
-      this.converse(id, stream, client, session, Deferred.await(gone)).pipe(
+    const fiber = fork(
+      conversation.pipe(
         // A client that broke the connection would not read a proper end.
-        Effect.tapError(() => Effect.sync(cut)),
-        Effect.ensuring(Effect.sync(() => this.sessions.delete(id))),
+        Effect.tapError(() => Effect.sync(() => exchange.cut())),
+        Effect.ensuring(Effect.sync(() => this.sessions.delete(session.id))),
         Effect.scoped,
         Effect.ignore,
-        Effect.ensuring(Effect.sync(() => this.alive.add(caller, -1)))
+        Effect.ensuring(
+          Effect.sync(() => {
+            session.stream.end()
+            this.alive.add(caller, -1)
+          })
+        )
       )
     )
-    const connected = { principal, caller, session, fiber, over: Deferred.makeUnsafe<void>(), cut, gone }
-    this.sessions.set(id, connected)
-    return connected
-  }
-
-  /** Serves one client until it hangs up or the session ends. */
-  private readonly converse = Effect.fnUntraced(function* (
-    this: SseSessions,
-    id: string,
-    stream: EventStream,
-    { address, caller, principal }: Client,
-    opened: Deferred.Deferred<Session>,
-    gone: Effect.Effect<never, TransportError>
-  ): Effect.fn.Return<void, TransportError, Scope.Scope> {
-    const { options, server } = this.shared
-    const { broken, sink } = yield* SseOutbox.make(stream, caller, this.unread, options)
-    const transport = { incoming: Stream.never, sink, broken: Effect.raceFirst(broken, gone) }
-    const session = yield* server.connect(transport, { id, principal, address, kind: "sse" })
-    Deferred.doneUnsafe(opened, Effect.succeed(session))
-    yield* session.peer.awaitClosed
-  })
-
-  private hungUp(id: string, stream: EventStream, { gone, over }: ReturnType<SseSessions["connect"]>): void {
-    this.sessions.delete(id)
-    stream.end()
-    Deferred.doneUnsafe(over, Effect.void)
-    Deferred.doneUnsafe(
-      gone,
-      Effect.fail(new TransportError({ reason: "Read", message: "The client has disconnected" }))
-    )
+    this.sessions.set(session.id, { session, fiber })
   }
 
   // ---- POST
 
-  readonly receive = Effect.fnUntraced(function* (
-    this: SseSessions,
-    http: HttpServerRequest
-  ): Effect.fn.Return<Response> {
-    const { admission } = this.shared
-    const foreign = admission.caller(http)
-    if (foreign !== undefined) return foreign
-    if (http.method !== "POST") return notAllowed("POST")
-    const refused = admission.post(http, false)
-    if (refused !== undefined) {
-      Body.discardUnread(http)
-      return refused
+  /** The endpoint that receives the sessions' messages. */
+  readonly messages: HttpAnswering = {
+    refusal: (http) => {
+      const { admission } = this.shared
+      const foreign = admission.caller(http)
+      if (foreign !== undefined) return foreign
+      if (http.method !== "POST") return notAllowed("POST")
+      return admission.post(http, false) ?? (this.find(http) === undefined ? noSession() : undefined)
+    },
+    other: () => Effect.succeed(notAllowed("POST")),
+    post: (http, read, exchange) => {
+      const { admission, exchanges } = this.shared
+      exchanges.arrived(exchange)
+      const inbound = Body.decode(read, http, admission)
+      if (HttpServerResponse.isHttpServerResponse(inbound)) return Effect.succeed(inbound)
+      const session = this.find(http)
+      return session === undefined ? Effect.succeed(noSession()) : this.deliver(session, inbound)
     }
-    const id = urlOf(http).searchParams.get("sessionId") ?? ""
-    const connected = this.sessions.get(id)
-    const principal = principalOf(yield* Effect.context<never>())
-    // Another principal must not find out whether such a session exists.
-    if (connected === undefined || Principal.callerKey(connected.principal) !== Principal.callerKey(principal)) {
-      return noSession()
-    }
-    const fiber = Fiber.getCurrent()
-    const body: HeldBytes = { caller: callerOf(http, principal), bytes: 0, cut: () => fiber?.interruptUnsafe() }
-    this.reading.enter(body)
-    return yield* this.deliver(http, id, connected, principal, body).pipe(
-      Effect.match({ onFailure: (refusal) => refusal, onSuccess: (answer) => answer }),
-      Effect.ensuring(Effect.sync(() => this.reading.leave(body)))
-    )
-  })
+  }
 
-  private readonly deliver = Effect.fnUntraced(function* (
-    this: SseSessions,
-    http: HttpServerRequest,
-    id: string,
-    connected: Connected,
-    principal: Connected["principal"],
-    reading: HeldBytes
-  ): Effect.fn.Return<Response, ErrorResponse> {
-    const session = yield* Deferred.await(connected.session)
-    const received = (length: number): boolean => this.reading.received(reading, length)
-    const body = yield* Effect.timeoutOrElse(this.read(http, Effect.succeed, received), {
-      duration: bodyTimeout,
-      orElse: () => Effect.fail(late)
+  /** Returns the session that the request names. To another principal, it doesn't exist. */
+  private find(http: HttpRequest): SseSession | undefined {
+    const found = this.sessions.get(urlOf(http).searchParams.get("sessionId") ?? "")?.session
+    return found?.owner === ownerOf(http) ? found : undefined
+  }
+
+  private deliver(session: SseSession, inbound: Decoded): Answer {
+    return Effect.map(Deferred.await(session.opened), ({ peer }) => {
+      const failure = refuseModern(inbound)
+      if (failure === undefined) peer.receive(inbound)
+      else session.send(failure, "control")
+      if (inbound._tag !== "InvalidMessage") return accepted
+      // The client waits for an answer on the stream, and sees this status as well.
+      return refuse(400, inbound.error, inbound.response ? undefined : inbound.id)
     })
-    this.reading.leave(reading)
-    const { headers, method, originalUrl } = http
-    const address = Option.getOrUndefined(http.remoteAddress)
-    const envelope = { headers, method, originalUrl, principal, address }
-    const inbound = Body.decode(body, envelope, this.shared.admission)
-    if (HttpServerResponse.isHttpServerResponse(inbound)) return inbound
-    if (this.sessions.get(id) !== connected) return noSession()
-    const failure = refuseModern(inbound)
-    if (failure === undefined) session.peer.receive(inbound)
-    else session.peer.sink.send(failure, "control")
-    if (inbound._tag !== "InvalidMessage") return accepted
-    // The client waits for an answer on the stream, and sees this status as well.
-    return refuse(400, inbound.error, inbound.response ? undefined : inbound.id)
-  })
+  }
 
   // ---- shutdown
 
+  /** Lets the sessions' requests finish, then ends the sessions and their responses, even if clients aren't reading. */
   readonly end: Effect.Effect<void> = Effect.suspend(() => {
-    this.draining = true
-    return Effect.forEach(this.sessions.values(), (connected) => this.endOne(connected), {
-      concurrency: "unbounded",
-      discard: true
-    })
-  })
-
-  /** Lets a session's requests finish, then ends the session and its response, even if the client isn't reading. */
-  private endOne(connected: Connected): Effect.Effect<void> {
-    const isOver = Effect.andThen(Fiber.await(connected.fiber), Deferred.await(connected.over))
-    return Deferred.await(connected.session).pipe(
-      Effect.flatMap((session) => session.drain(this.shared.options.drain ?? "10 seconds")),
-      Effect.andThen(Effect.sync(() => connected.fiber.interruptUnsafe())),
-      Effect.andThen(Effect.timeoutOption(isOver, "2 seconds")),
-      Effect.andThen(Effect.sync(connected.cut)),
-      Effect.andThen(Effect.timeoutOption(Deferred.await(connected.over), "1 second")),
+    const { exchanges, options } = this.shared
+    const { drain = "10 seconds" } = options
+    exchanges.close({ requests: false, sessions: true })
+    const ended = Effect.forEach(
+      this.sessions.values(),
+      ({ fiber, session }) =>
+        Effect.flatMap(Deferred.await(session.opened), (opened) => opened.drain(drain)).pipe(
+          Effect.andThen(Effect.sync(() => fiber.interruptUnsafe())),
+          Effect.andThen(Effect.timeoutOption(Fiber.await(fiber), "2 seconds"))
+        ),
+      { concurrency: "unbounded", discard: true }
+    )
+    return ended.pipe(
+      Effect.andThen(Effect.sync(() => exchanges.stop())),
+      Effect.andThen(Effect.timeoutOption(exchanges.silent, "2 seconds")),
+      Effect.andThen(Effect.sync(() => exchanges.cut())),
+      Effect.andThen(Effect.timeoutOption(exchanges.silent, "1 second")),
       Effect.interruptible,
       Effect.asVoid
     )
-  }
+  })
 }
 
 const make = Effect.fnUntraced(function* (
   options: Options
-): Effect.fn.Return<{ readonly open: Handle; readonly receive: Handle }, never, McpServer | Scope.Scope> {
-  const scope = yield* Scope.Scope
+): Effect.fn.Return<
+  { readonly open: RouterHandler.RouterHandler; readonly receive: RouterHandler.RouterHandler },
+  never,
+  McpServer | Scope.Scope
+> {
+  const scope = yield* Effect.scope
   const server = yield* McpServer
+  const clock = yield* Clock.Clock
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const fork = (effect: Effect.Effect<void>) => Fiber.runIn(runFork(effect), scope)
-  const sessions = new SseSessions({
-    options,
-    server,
-    admission: Admission.make(options, (refused) => void runFork(Effect.logWarning(refused))),
-    keepAlive: keepAliveTimer(options.keepAlive ?? "15 seconds", yield* Clock.Clock, fork),
-    fork
-  })
+  const admission = Admission.make(options, (refused) => void runFork(Effect.logWarning(refused)))
+  const exchanges = new InFlightRequests(options, clock, fork, server.drain)
+  const keepAlive = keepAliveTimer(options.keepAlive ?? "15 seconds", clock, fork)
+  const sessions = new SseSessions({ options, server, admission, exchanges, keepAlive, fork })
   yield* onShutdown(sessions.end)
   yield* server.drain.endBy(sessions.end)
-  const open: Handle = (http) => sessions.open(http)
-  const receive: Handle = (http) => sessions.receive(http)
-  const { cors = false } = options
-  if (cors === false) return { open, receive }
-  const shared = Cors.cors(cors === true ? {} : cors, options)
-  const within =
-    (handle: Handle): Handle =>
-    (http) =>
-      Effect.provideService(shared(handle(http)), HttpServerRequest, http)
-  return { open: within(open), receive: within(receive) }
+  const { messages, streams } = sessions
+  return {
+    open: yield* RouterHandler.make({ ...streams, admission, exchanges }, options),
+    receive: yield* RouterHandler.make({ ...messages, admission, exchanges }, options)
+  }
 })

@@ -26,9 +26,7 @@ type OnPart = (length: number) => boolean
 
 /** Collects the parts of a body, up to a limit. */
 class Parts {
-  private first: Uint8Array | undefined = undefined
-  private parts: Array<Uint8Array> | undefined = undefined
-  private joined = 0
+  private readonly parts: Array<Uint8Array> = []
   private size = 0
   private readonly limit: number
 
@@ -40,21 +38,19 @@ class Parts {
   add(part: Uint8Array): boolean {
     this.size += part.length
     if (this.size > this.limit) return false
-    if (this.first === undefined) this.first = part
-    else if ((this.parts ??= [this.first]).push(part) - this.joined > tooMany) {
-      this.parts.push(joinedOf(this.parts.splice(this.joined++)))
-    }
+    this.parts.push(part)
     return true
   }
 
   get whole(): Uint8Array {
-    return this.parts === undefined ? (this.first ?? nothing) : joinedOf(this.parts)
+    const [first = new Uint8Array(0)] = this.parts
+    return this.parts.length > 1 ? joinedOf(this.parts, this.size) : first
   }
 }
 
 /** Joins parts without Node's `Buffer`, which Workers lack. */
-const joinedOf = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
-  const whole = new Uint8Array(parts.reduce((size, { length }) => size + length, 0))
+const joinedOf = (parts: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
+  const whole = new Uint8Array(size)
   let at = 0
   for (const part of parts) {
     whole.set(part, at)
@@ -106,11 +102,6 @@ export const discard = (source: IncomingMessage, cut: () => void): void => {
   }
   source.on("data", data)
 }
-
-const nothing = new Uint8Array(0)
-const ignored = (): void => {}
-/** Number of parts after which they are joined: each costs about a hundred bytes, however small it is. */
-const tooMany = 1024
 
 /** Returns Node's request for HTTP/1.1 with an unread body and without `Expect` and `Upgrade` headers. */
 const nodeSource = ({ headers, source }: HttpServerRequest): IncomingMessage | undefined =>
@@ -176,7 +167,7 @@ export const reader =
     request: HttpServerRequest,
     then: (read: Read) => Effect.Effect<A, never, R>,
     received: OnPart,
-    gone: () => void = ignored
+    gone: () => void
   ): Effect.Effect<A, never, R> => {
     const source = nodeSource(request)
     if (source === undefined) {

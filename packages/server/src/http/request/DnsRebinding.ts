@@ -63,7 +63,7 @@ const isNamed = ({ host, hostname }: Place, header: string, name: string): boole
 
 const isWeb = ({ protocol }: Place): boolean => /^https?:$/.test(protocol)
 
-type AllowedOrigins = Pick<Options, "allowedOrigins">
+export type AllowedOrigins = Pick<Options, "allowedOrigins">
 
 /** True if pages from this other origin are allowed. */
 export const isAllowed = (origin: string, options: AllowedOrigins): boolean => {

@@ -18,6 +18,9 @@ export interface HttpRequest {
   readonly span: Tracer.AnySpan | undefined
 }
 
+/** The header that names the request's session. */
+export const sessionIdHeader = "mcp-session-id"
+
 export const principalOf = ({ principal }: HttpRequest): Principal["Service"] => principal ?? anonymous
 
 /** Returns a key for the principal, or an empty string if anonymous. */

@@ -8,14 +8,24 @@
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
-import { batchSize, EventBatch } from "./EventBatch.ts"
 import { type EventSource, SseBody } from "./SseBody.ts"
+
+/** Usual maximum length of a write: a larger one is copied more than once, and large copies are garbage-collected late. */
+const writeSize = 64 * 1024
+
+/** An event that was sent. */
+export interface SentEvent {
+  /** Position in its stream: from 0, without gaps. */
+  readonly seq: number
+  /** The complete event as written, including its `id` field. */
+  readonly text: string
+}
 
 export class EventStream implements EventSource {
   /** Bytes that may wait before senders are suspended. */
   readonly highWater: number
-  /** Events that no body has taken yet, oldest first. Only the last batch may be open. */
-  protected waiting: Array<EventBatch> = []
+  /** Events that no body has taken yet, oldest first. */
+  protected waiting: Array<SentEvent> = []
   /** Length of `waiting` and `writing`. */
   protected bytes = 0
   /**
@@ -52,14 +62,11 @@ export class EventStream implements EventSource {
   }
 
   /** Adds an event. `seq` is its position, for a stream that numbers its events. Nothing is sent after the end. */
-  protected push(seq: number, text: string): EventBatch | undefined {
-    if (this.ended) return undefined
-    let batch = this.waiting.at(-1)
-    if (batch?.isOpen !== true) this.waiting.push((batch = new EventBatch(seq)))
-    batch.add(text)
+  protected push(seq: number, text: string): void {
+    if (this.ended) return
+    this.waiting.push({ seq, text })
     this.bytes += text.length
     this.body?.wake()
-    return batch
   }
 
   /** True if a sender does not have to wait. */
@@ -147,15 +154,13 @@ export class EventStream implements EventSource {
   take(body: SseBody): string {
     if (this.body !== body) return ""
     this.release()
-    let text = this.waiting.shift()?.close() ?? ""
-    for (let next = this.waiting[0]; next !== undefined; next = this.waiting[0]) {
-      if (text.length + next.text.length > batchSize) break
-      text += next.close()
-      this.waiting.shift()
-    }
-    this.writing = text.length
+    let size = 0
+    const end = this.waiting.findIndex(({ text }, at) => (size += text.length) > writeSize && at > 0)
+    const taken = this.waiting.splice(0, end < 0 ? Infinity : end)
     // An emptied array would keep its capacity.
     if (this.isEmpty) this.waiting = []
+    const text = taken.map(({ text }) => text).join("")
+    this.writing = text.length
     return text
   }
 

@@ -15,7 +15,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
-import { SseHttpBody } from "./SseResponse.ts"
+import { SseHttpBody } from "./SseBody.ts"
 
 const ignored = (): void => {}
 
@@ -66,7 +66,7 @@ export const pipe = (
   { keepAlive, sse }: SseHttpBody,
   response: ServerResponse,
   failed: (defect: unknown) => void,
-  unread?: OnUnread
+  unread: OnUnread
 ): void => {
   const { socket } = response
   const close = closeOf(response)
@@ -78,7 +78,7 @@ export const pipe = (
   response.flushHeaders()
   response.on(
     "drain",
-    sse.drive(keepAlive, response, failed, (bytes) => unread?.(bytes, close))
+    sse.drive(keepAlive, response, failed, (bytes) => unread(bytes, close))
   )
   socket?.uncork()
 }
@@ -134,7 +134,7 @@ export const whenRead = (http: HttpServerRequest, over: () => void): void => {
 const written = (
   answer: HttpServerResponse,
   response: ServerResponse,
-  unread: OnUnread | undefined
+  unread: OnUnread
 ): Effect.Effect<HttpServerResponse> =>
   Effect.callback((resume) => {
     const { body, headers, status, statusText } = answer
@@ -158,10 +158,10 @@ export const answer = (
   http: HttpServerRequest,
   context: Context.Context<never>,
   answered: HttpServerResponse,
-  unread?: OnUnread
+  unread: OnUnread
 ): HttpServerResponse => {
-  const whole = unread === undefined ? undefined : waitingOf(http, answered)
-  if (whole !== undefined && unread !== undefined) reportUnread(whole, answered, unread)
+  const whole = waitingOf(http, answered)
+  if (whole !== undefined) reportUnread(whole, answered, unread)
   const response = answered.body instanceof SseHttpBody ? responseOf(http) : undefined
   if (response === undefined) return answered
   HttpEffect.appendPreResponseHandlerUnsafe(context, (_, last) =>

@@ -1,6 +1,6 @@
 /**
- * The body of one response with server-sent events. It writes its source's events, and a comment whenever the source is
- * silent for too long.
+ * A response with server-sent events, and its body. The body writes its source's events, and a comment whenever the source is silent for
+ * too long.
  *
  * Owns the waiting. On `node:http`, a waiting body is one callback (`drive`). On other platforms it is a Stream
  * (`stream`), which costs a fiber and a few KiB.
@@ -10,6 +10,8 @@ import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as HttpBody from "effect/http/HttpBody"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { bytesOf } from "../../internal/bytesOf.ts"
 
@@ -181,3 +183,33 @@ export class SseBody {
     return pull
   }
 }
+
+const contentType = "text/event-stream"
+// Proxies must neither cache nor buffer the response.
+const headers = { "content-type": contentType, "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
+
+/** The body in the form that Effect's HTTP servers expect: a Stream that any platform can send. `NodeResponseWriter` writes `sse` instead. */
+export class SseHttpBody extends HttpBody.Stream {
+  readonly sse: SseBody
+  readonly keepAlive: KeepAliveTimer
+
+  constructor(sse: SseBody, keepAlive: KeepAliveTimer) {
+    super(sse.stream(keepAlive), contentType, undefined)
+    this.sse = sse
+    this.keepAlive = keepAlive
+  }
+}
+
+/** Creates the response. `more` are headers besides the standard ones of an event stream. */
+export const sseResponse = (
+  sse: SseBody,
+  keepAlive: KeepAliveTimer,
+  more?: { readonly [name: string]: string }
+): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.setBody(
+    HttpServerResponse.empty({ status: 200, headers: more === undefined ? headers : { ...headers, ...more } }),
+    new SseHttpBody(sse, keepAlive)
+  )
+
+/** An event stream without events. */
+export const emptySseResponse = HttpServerResponse.empty({ status: 200, headers })

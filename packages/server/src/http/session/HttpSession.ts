@@ -2,7 +2,7 @@
  * An HTTP session (spec: basic/transports, session management), from `initialize` to its end, with the state shared by its POSTs and
  * streams.
  *
- * Owns incoming messages; `SessionSink` owns outgoing ones. The protocol session itself is the server's `Session`.
+ * Hands incoming messages to its peer; `SessionSink` owns outgoing ones. The protocol session itself is the server's `Session`.
  */
 import * as Principal from "@effect-mcp/core/Principal"
 import type * as Transport from "@effect-mcp/core/Transport"
@@ -10,13 +10,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import type { ConnectOptions, Passive } from "../../dispatch/SessionFactory.ts"
 import type { Session } from "../../session/Session.ts"
+import { epochOf } from "./ResumableStream.ts"
 import type { SessionResponse } from "./SessionResponse.ts"
 import { type SendingSession, type SessionConfig, SessionSink } from "./SessionSink.ts"
 import type { SessionEntry } from "./SessionTable.ts"
-import { epochOf, firstIdIn } from "./StreamName.ts"
-import { UnreadMessages } from "./UnreadMessages.ts"
 
 /** Configuration shared by all of an endpoint's sessions. */
 export interface Config extends SessionConfig {
@@ -26,50 +26,11 @@ export interface Config extends SessionConfig {
 
 type Connect = (transport: Transport.Transport, options: ConnectOptions) => Effect.Effect<Session, never, Scope.Scope>
 
-/** Options for connecting a session. A class, because each session keeps one: this costs a single reference. */
-class SessionOptions implements ConnectOptions {
+/** Number of question IDs reserved for each node that holds the session, so that an answer never reaches another node's question. */
+const perEpoch = 2 ** 32
+
+export class HttpSession implements ConnectOptions, SendingSession, SessionEntry {
   readonly kind = "http"
-  private readonly of: HttpSession
-
-  constructor(session: HttpSession) {
-    this.of = session
-  }
-
-  get id(): string {
-    return this.of.id
-  }
-
-  get principal(): Principal.Principal["Service"] {
-    return this.of.principal
-  }
-
-  get address(): string | undefined {
-    return this.of.address
-  }
-
-  get passive(): Passive {
-    return this.of.config
-  }
-
-  get sessionless(): boolean {
-    return this.of.config.sessionless
-  }
-
-  get firstId(): number {
-    return firstIdIn(this.of.epoch)
-  }
-
-  get keep(): ConnectOptions["keep"] {
-    const { config } = this.of
-    return config.manager && (() => config.manager?.save(this.of) ?? Effect.void)
-  }
-
-  over(): void {
-    this.of.over()
-  }
-}
-
-export class HttpSession implements SendingSession, SessionEntry {
   readonly id: string
   /** The principal that opened it. No other caller can find it. Empty if anonymous. */
   readonly owner: string
@@ -82,8 +43,6 @@ export class HttpSession implements SendingSession, SessionEntry {
   readonly epoch: number
   /** Its peer, requests and subscriptions end when this scope closes. */
   readonly scope: Scope.Closeable = Scope.makeUnsafe()
-  /** Incoming messages that the server has not read yet. */
-  readonly unread = new UnreadMessages()
   readonly sink: SessionSink
   /** True while other nodes may not know about it yet. */
   isOpening = false
@@ -119,9 +78,9 @@ export class HttpSession implements SendingSession, SessionEntry {
    */
   start(connect: Connect): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const { sink, unread } = this
-      const transport = { ...unread.source, sink, broken: Effect.never }
-      const opening = this.config.runFork(Scope.provide(connect(transport, new SessionOptions(this)), this.scope))
+      // POSTs bring the messages, so the transport has none.
+      const transport = { incoming: Stream.never, sink: this.sink, broken: Effect.never }
+      const opening = this.config.runFork(Scope.provide(connect(transport, this), this.scope))
       const done = opening.pollUnsafe()
       if (done !== undefined) return Effect.sync(() => this.connected(done))
       this.opening = opening
@@ -130,6 +89,23 @@ export class HttpSession implements SendingSession, SessionEntry {
         () => Effect.sync(() => this.over())
       )
     })
+  }
+
+  get passive(): Passive {
+    return this.config
+  }
+
+  get sessionless(): boolean {
+    return this.config.sessionless
+  }
+
+  get firstId(): number {
+    return (this.epoch - 1) * perEpoch + 1
+  }
+
+  get keep(): ConnectOptions["keep"] {
+    const { manager } = this.config
+    return manager && (() => manager.save(this))
   }
 
   private connected(exit: Exit.Exit<Session>): void {
@@ -187,9 +163,10 @@ export class HttpSession implements SendingSession, SessionEntry {
 
   // ---- what arrives
 
-  /** Passes a POST's message to the server, whose responses go to `response`. */
+  /** Hands a POST's message to the peer of an open session, which sends its responses to `response`. */
   receive(inbound: Transport.Single | Transport.RequestAborted, response?: SessionResponse): void {
-    this.unread.push(response === undefined || inbound._tag !== "Message" ? inbound : { ...inbound, replyTo: response })
+    const related = response !== undefined && inbound._tag === "Message"
+    this.session?.peer.receive(related ? { ...inbound, replyTo: response } : inbound)
   }
 
   /** True if this is the name of one of this node's streams, even if the node has forgotten the stream. */

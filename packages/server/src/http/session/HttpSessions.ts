@@ -5,12 +5,10 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import type { McpServer } from "../../dispatch/Server.ts"
 import type { Session } from "../../session/Session.ts"
-import { callerOf, type HttpRequest, ownerOf, principalOf } from "../request/HttpRequest.ts"
+import { callerOf, type HttpRequest, ownerOf, principalOf, sessionIdHeader } from "../request/HttpRequest.ts"
 import { type ErrorResponse, full, noSession, refuse, shuttingDown, tooMany } from "../response/Responses.ts"
 import { type Config, HttpSession } from "./HttpSession.ts"
 import type { SessionTable } from "./SessionTable.ts"
-
-export const sessionIdHeader = "mcp-session-id"
 
 /** A session that has been opened. */
 export type OpenedSession = HttpSession & { readonly session: Session }

@@ -6,13 +6,11 @@ import type { Fork } from "@effect-mcp/core/internal/inFlight"
 import type { Decoded } from "@effect-mcp/core/Transport"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Scope from "effect/Scope"
 import type { McpServer } from "../../dispatch/Server.ts"
 import type { Nodes } from "../../session/Nodes.ts"
+import type { HttpAnswering } from "../request/HttpAnswering.ts"
 import type { Admission } from "../request/Admission.ts"
-import type { Read } from "../request/Body.ts"
-import type { HttpExchange } from "../request/HttpExchange.ts"
 import type { HttpRequest } from "../request/HttpRequest.ts"
 import type { InFlightRequests } from "../request/InFlightRequests.ts"
 import type { KeepAliveTimer } from "../response/SseBody.ts"
@@ -20,9 +18,8 @@ import type { Config, HttpSession } from "./HttpSession.ts"
 import type { SessionManager } from "./SessionManager.ts"
 import type { SessionTable } from "./SessionTable.ts"
 
-type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse>
-
-export interface ManagedEndpoint {
+/** The endpoint. `post` and `other` handle requests for sessions that this node holds. */
+export interface ManagedEndpoint extends Pick<HttpAnswering, "other" | "post"> {
   /** The nodes that share the sessions. */
   readonly nodes: Nodes["Service"]
   readonly server: McpServer["Service"]
@@ -37,10 +34,6 @@ export interface ManagedEndpoint {
   readonly passOn: Fork
   /** Returns true if the body is a request that needs no session, whichever session its headers name. */
   readonly isStateless: (http: HttpRequest, body: Decoded) => boolean
-  /** Handles a POST for a session that this node holds, after its body has been read. */
-  readonly post: (http: HttpRequest, body: Read, exchange: HttpExchange) => Answer
-  /** Handles a request with any other method. */
-  readonly other: (http: HttpRequest, exchange: HttpExchange) => Answer
 }
 
 /** Creates an endpoint's manager, which lasts until the scope closes. `Nodes` provides it to its server's endpoints. */
@@ -51,9 +44,9 @@ export class SessionManagers extends Context.Service<
 
 /** Wraps an endpoint so that it forwards requests for sessions that other nodes hold. */
 export const forwarding = (
-  { other, post }: Pick<ManagedEndpoint, "other" | "post">,
+  { other, post }: Pick<HttpAnswering, "other" | "post">,
   { forward, isElsewhere }: SessionManager
-): Pick<ManagedEndpoint, "other" | "post"> => ({
+): Pick<HttpAnswering, "other" | "post"> => ({
   post: (http, read, exchange) =>
     typeof read !== "string" && isElsewhere(http)
       ? forward(http, read, exchange, () => post(http, read, exchange))

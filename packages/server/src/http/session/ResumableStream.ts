@@ -8,7 +8,6 @@
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { EventBatch } from "../response/EventBatch.ts"
 import { EventStream } from "../response/EventStream.ts"
 import type { SseBody } from "../response/SseBody.ts"
 import { EventsGone, type Event } from "../../session/EventStore.ts"
@@ -18,10 +17,37 @@ import { EventsGone, type Event } from "../../session/EventStore.ts"
  */
 const highWater = 256 * 1024
 
+/** Name of the standalone GET stream. POSTs' streams are numbered from 1. */
+export const getStream = "0"
+
+/**
+ * Returns a stream's name on the node that holds the session in an epoch. The first epoch adds nothing, so that a server with one node has
+ * short names.
+ */
+export const nameIn = (epoch: number, name: string): string => (epoch === 1 ? name : `${name}.${epoch.toString(36)}`)
+
+/** Returns the epoch in which a stream was named. */
+export const epochOf = (name: string): number => Number.parseInt(name.split(".")[1] ?? "1", 36)
+
+/** True if this is the name of a standalone GET stream in any epoch. */
+export const isGetStream = (name: string): boolean => name.split(".")[0] === getStream
+
+/** An event of a stream. */
+export interface EventCursor {
+  readonly stream: string
+  readonly seq: number
+}
+
+/** Parses a `Last-Event-ID`. Returns `undefined` if it is not the id of an event. */
+export const cursorOf = (eventId: string): EventCursor | undefined => {
+  const [, stream, seq] = /^([0-9a-z]+(?:\.[0-9a-z]{1,8})?)-(\d{1,15})$/.exec(eventId) ?? []
+  return stream === undefined ? undefined : { stream, seq: Number(seq) }
+}
+
 /** The store of one stream's events. */
 export interface EventLog {
-  /** Called for each event, which is the last event of its batch. */
-  append(batch: EventBatch): void
+  /** Stores an event after the others. */
+  append(event: Event): void
   /** Returns the events after a position, up to the newest that was appended, without events that could not be stored. */
   after(seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone>
 }
@@ -101,8 +127,9 @@ export class ResumableStream extends EventStream {
     if (this.ended) return
     const seq = this.next++
     const idField = this.log === undefined ? "" : `${this.id}${seq}\n`
-    const batch = this.push(seq, `${this.comment}${idField}${fields}data: ${data}\n\n`)
-    if (batch !== undefined) this.log?.append(batch)
+    const text = `${this.comment}${idField}${fields}data: ${data}\n\n`
+    this.push(seq, text)
+    this.log?.append({ seq, text })
     if (!this.attached) this.trim()
   }
 
@@ -111,7 +138,7 @@ export class ResumableStream extends EventStream {
     while (this.bytes > highWater * 2 && this.dropOldest());
   }
 
-  /** Drops the oldest waiting events, but not the newest. Returns false if there are no others. */
+  /** Drops the oldest waiting event, but not the newest. Returns false if there is no other. */
   dropOldest(): boolean {
     if (this.waiting.length < 2) return false
     this.bytes -= this.waiting.shift()?.text.length ?? 0
@@ -168,7 +195,7 @@ export class ResumableStream extends EventStream {
       // A newer body took over while the log was read, and the waiting events are for that body.
       if (this.body !== body) return Effect.void
       const last = events.at(-1)?.seq ?? seq
-      const first = this.waiting[0]?.first ?? this.next
+      const first = this.waiting[0]?.seq ?? this.next
       const isWhole = last + 1 >= first && events.every((event, at) => event.seq === seq + 1 + at)
       if (!isWhole) return Effect.fail(new EventsGone({ message: "Some of these events are no longer stored" }))
       body.prefix = events.map(({ text }) => text).join("")
@@ -180,11 +207,8 @@ export class ResumableStream extends EventStream {
 
   /** Drops the events up to a position. */
   private drop(last: number): void {
-    const left = this.waiting.flatMap((batch) =>
-      batch.first > last ? [batch] : batch.last > last ? [batch.after(last)] : []
-    )
-    this.waiting = left
-    this.bytes = left.reduce((bytes, { text }) => bytes + text.length, 0)
+    this.waiting = this.waiting.filter(({ seq }) => seq > last)
+    this.bytes = this.waiting.reduce((bytes, { text }) => bytes + text.length, 0)
     this.makeRoom()
   }
 

@@ -17,45 +17,41 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { EventsGone } from "../../session/EventStore.ts"
 import { assumed } from "../../session/Session.ts"
 import type { HttpExchange } from "../request/HttpExchange.ts"
-import type { HttpRequest } from "../request/HttpRequest.ts"
+import { type HttpRequest, sessionIdHeader } from "../request/HttpRequest.ts"
 import type { InFlightRequests } from "../request/InFlightRequests.ts"
 import {
   accepted,
   answered,
-  type ErrorResponse,
   noSession,
   refuse,
   shuttingDown,
   storeFailed,
-  tooMany,
   unexpectedResponse
 } from "../response/Responses.ts"
 import { wholeBody } from "../response/EventStream.ts"
-import type { KeepAliveTimer, SseBody } from "../response/SseBody.ts"
-import { emptySseResponse, sseResponse } from "../response/SseResponse.ts"
+import { emptySseResponse, type KeepAliveTimer, type SseBody, sseResponse } from "../response/SseBody.ts"
 import type { HttpSession } from "./HttpSession.ts"
 import {
   HttpSessions,
   isOpened,
   type OpenedSession,
   type Options as SessionsOptions,
-  refusalOf,
-  sessionIdHeader
+  refusalOf
 } from "./HttpSessions.ts"
-import type { ResumableStream } from "./ResumableStream.ts"
+import { cursorOf, type EventCursor, isGetStream, type ResumableStream } from "./ResumableStream.ts"
 import { SessionResponse } from "./SessionResponse.ts"
-import { type EventCursor, cursorOf, isGetStream, lastEventIdHeader } from "./StreamName.ts"
 
 export interface Options extends SessionsOptions {
   readonly exchanges: InFlightRequests
-  /** Maximum number of a session's messages, besides its requests, that may wait for a customized transport's reader. */
-  readonly unread: number
   readonly keepAlive: KeepAliveTimer
   /** Turns a resumable response into a stream if no answer has decided its form in time. */
   readonly slow: DeadlineQueue<SessionResponse>
   /** How long a connection lasts if its client can reconnect, or `undefined` for as long as its stream. */
   readonly lifetime: Duration.Input | undefined
 }
+
+/** The header with the ID of the last event that a client received. */
+const lastEventIdHeader = "last-event-id"
 
 type Response = HttpServerResponse.HttpServerResponse
 type Answer = Effect.Effect<Response>
@@ -151,25 +147,15 @@ export class SessionEndpoint {
   /** Handles a message posted to a session. */
   private receive(opened: OpenedSession, body: Decoded, exchange: HttpExchange): Answer {
     if (body._tag === "Message") return this.single(opened, body, exchange)
-    const crowded = this.crowded(opened)
-    if (crowded !== undefined) return Effect.succeed(crowded)
     if (body._tag === "Batch") return this.batch(opened, body.members, exchange)
     if (body.response) opened.receive(body)
     const unreadableId = opened.session.negotiated?.revision.rules.unreadableId
     return Effect.succeed(refuse(400, body.error, body.response ? undefined : (body.id ?? unreadableId)))
   }
 
-  /** Returns the error response if too many messages are waiting. Requests have a separate limit. */
-  private crowded(opened: OpenedSession): ErrorResponse | undefined {
-    const { unread } = this.options
-    return opened.unread.waiting >= unread ? tooMany("session messages are waiting to be read", unread) : undefined
-  }
-
   private single(opened: OpenedSession, message: Message, exchange: HttpExchange): Answer {
     const request = requestOf(message)
     if (request === undefined) {
-      const crowded = this.crowded(opened)
-      if (crowded !== undefined) return Effect.succeed(crowded)
       opened.receive(message)
       return Effect.succeed(accepted)
     }
@@ -278,7 +264,7 @@ export class SessionEndpoint {
   private answer(session: HttpSession, response: SessionResponse, exchange: HttpExchange): Answer {
     if (response.isDecided) return Effect.succeed(this.responseOf(session, response, exchange))
     const { slow } = this.options
-    const left = (): void => response.detached()
+    const left = (): void => response.disconnected()
     response.bytes = exchange.bytes
     exchange.left = left
     exchange.stop = endsWithSession

@@ -8,7 +8,6 @@
 import type { Shares } from "@effect-mcp/core/internal/inFlight"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { EventBatch } from "../response/EventBatch.ts"
 import type { Event, EventsGone, EventStore, StreamKey } from "../../session/EventStore.ts"
 import type { EventLog } from "./ResumableStream.ts"
 
@@ -33,10 +32,10 @@ export interface LoggedSession {
   }
 }
 
-/** A batch of a stream. */
+/** An event of a stream. */
 interface Entry {
   readonly key: StreamKey
-  readonly batch: EventBatch
+  readonly event: Event
 }
 
 type Write = Entry | (() => Effect.Effect<void>)
@@ -46,7 +45,7 @@ export class SessionLog {
   private readonly store: EventStore["Service"]
   /** Pending writes in order, without the write that is running. */
   private writes: Array<Write> = []
-  /** Total size in bytes of the batches that are not written yet. */
+  /** Total size in bytes of the events that are not written yet. */
   private behind = 0
   /** The fiber that writes, if the store made it wait; otherwise `undefined` or ended. */
   private writer: Fiber.Fiber<void> | undefined = undefined
@@ -76,15 +75,14 @@ export class SessionLog {
   /** Returns one stream's log. */
   of(stream: string): EventLog {
     const { caller, id } = this.session
-    return new StreamLog(this, { session: id, stream, caller })
+    const key: StreamKey = { session: id, stream, caller }
+    return { append: (event) => this.append(key, event), after: (seq) => this.after(key, seq) }
   }
 
-  /** Stores a batch, or the events added to it since. */
-  append(key: StreamKey, batch: EventBatch): void {
-    if (this.over || this.abandoned || (batch.counted === 0 && this.isBehind)) return
-    if (batch.counted === 0) this.write({ key, batch })
-    this.count(batch.text.length - batch.counted)
-    batch.counted = batch.text.length
+  private append(key: StreamKey, event: Event): void {
+    if (this.over || this.abandoned || this.isBehind) return
+    this.write({ key, event })
+    this.count(event.text.length)
     if (this.behind > maxBatch) this.start()
   }
 
@@ -99,7 +97,7 @@ export class SessionLog {
   }
 
   /** Reads after everything appended was written. Dies if the store fails or takes too long. */
-  after(key: StreamKey, seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone> {
+  private after(key: StreamKey, seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone> {
     return Effect.timeoutOrElse(
       Effect.andThen(
         this.written,
@@ -109,7 +107,7 @@ export class SessionLog {
     )
   }
 
-  /** Drops a stream. Skipped if the store hangs, because the stream is dropped with the session anyway. */
+  /** Drops a stream. Skipped if the store is behind, because the stream is dropped with the session anyway. */
   forget(stream: string): void {
     if (this.writes.length < maxWaiting) this.write(() => this.store.forget(this.session.id, stream))
   }
@@ -125,12 +123,10 @@ export class SessionLog {
 
   /** Waits up to a second until everything appended is written. The streams stay in the store. */
   get end(): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      return Effect.andThen(
-        Effect.timeoutOption(Effect.interruptible(this.written), "1 second"),
-        Effect.sync(() => this.abandon())
-      )
-    })
+    return Effect.andThen(
+      Effect.timeoutOption(Effect.interruptible(this.written), "1 second"),
+      Effect.sync(() => this.abandon())
+    )
   }
 
   /** Stops the writer. Events that a hanging store has not stored by now are lost. */
@@ -180,32 +176,30 @@ export class SessionLog {
   private run(write: Write): Effect.Effect<void> {
     if (typeof write === "function") return write()
     const { key } = write
-    const batches = this.following(write)
-    // The text of a single batch is the same string that is sent, and `join` would copy it.
-    const text = batches.length === 1 ? write.batch.close() : batches.map((batch) => batch.close()).join("")
-    const events = batches.flatMap(({ events }) => events)
+    const events = this.following(write)
+    const text = events.map(({ text }) => text).join("")
     return Effect.ensuring(
       // A write after the session has ended would bring its events back.
       Effect.suspend(() => (this.over ? Effect.void : this.store.append(key, events, text))),
       Effect.sync(() => {
-        if (!this.abandoned) for (const batch of batches) this.count(-batch.counted)
+        if (!this.abandoned) this.count(-text.length)
       })
     )
   }
 
-  /** Returns the batch and the pending batches that directly follow it in its stream, to become one write. */
-  private following({ batch, key }: Entry): ReadonlyArray<EventBatch> {
-    const batches = [batch]
-    let { last } = batch
-    let size = batch.text.length
-    for (let next = this.writes[0]; next !== undefined && typeof next !== "function"; next = this.writes[0]) {
-      size += next.batch.text.length
-      if (next.key !== key || next.batch.first !== last + 1 || size > maxBatch) break
-      batches.push(next.batch)
-      last = next.batch.last
-      this.writes.shift()
-    }
-    return batches
+  /** Returns the event and the pending events that directly follow it in its stream, to become one write. */
+  private following({ event, key }: Entry): ReadonlyArray<Event> {
+    let { seq } = event
+    let size = event.text.length
+    const end = this.writes.findIndex(
+      (next) =>
+        typeof next === "function" ||
+        next.key !== key ||
+        next.event.seq !== ++seq ||
+        (size += next.event.text.length) > maxBatch
+    )
+    const rest = this.writes.splice(0, end < 0 ? Infinity : end)
+    return [event, ...rest.flatMap((next) => ("event" in next ? [next.event] : []))]
   }
 
   /** Reports only the first failure, because a store that is down fails for every event. */
@@ -226,23 +220,5 @@ export class SessionLog {
         if (at >= 0) this.writes.splice(at, 1)
       })
     })
-  }
-}
-
-class StreamLog implements EventLog {
-  private readonly log: SessionLog
-  private readonly key: StreamKey
-
-  constructor(log: SessionLog, key: StreamKey) {
-    this.log = log
-    this.key = key
-  }
-
-  append(batch: EventBatch): void {
-    this.log.append(this.key, batch)
-  }
-
-  after(seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone> {
-    return this.log.after(this.key, seq)
   }
 }

@@ -9,7 +9,7 @@ import type { EventsGone } from "../../session/EventStore.ts"
 import type { Session } from "../../session/Session.ts"
 import type { HttpExchange } from "../request/HttpExchange.ts"
 import type { HttpRequest } from "../request/HttpRequest.ts"
-import type { EventCursor } from "./StreamName.ts"
+import type { EventCursor } from "./ResumableStream.ts"
 
 type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse>
 

@@ -18,46 +18,13 @@ import type * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import { refusalOf } from "../response/Responses.ts"
 import type { StreamOwner, ResumableStream } from "./ResumableStream.ts"
-
-/** The part of a session that a response uses. */
-export interface ResponseOwner {
-  readonly config: {
-    /** How long a client may be disconnected from a running request if it can reconnect. */
-    readonly window: Duration.Duration
-    /** How long a request continues if its client cannot reconnect. */
-    readonly grace: Duration.Duration
-    /** How soon a client that was told to disconnect should reconnect. */
-    readonly retry: Duration.Duration
-    /** Called when a request continues without its POST (1), and when it ends (-1). */
-    readonly leftBehind: (change: 1 | -1, caller: string, bytes: number) => void
-  }
-  readonly caller: string
-  /** True if clients may be told to disconnect and reconnect for the rest (since 2025-11-25). */
-  readonly polls: boolean
-  /** Called when a request that this response answers begins. */
-  began(id: JsonRpc.Id, response: SessionResponse): void
-  /** Called when the request has ended. Another response may already use its id. */
-  settled(id: JsonRpc.Id, response: SessionResponse): void
-  /** Interrupts one of this response's requests. */
-  interrupt(id: JsonRpc.Id, response: SessionResponse, reason: string): void
-  /** Called when all of the response's requests have been answered. */
-  answered(): void
-  /** Sends a message on the standalone GET stream. */
-  send(message: JsonRpc.Message, lane: Lane): void
-  /** Fails a question that no client can answer. */
-  unanswered(id: JsonRpc.Id, unsent: boolean): void
-  openStream(owner: StreamOwner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream
-  /** Keeps an ended stream for a client that has not received all of it. */
-  retire(stream: ResumableStream): void
-  /** Runs an effect that is interrupted when the session ends. */
-  fork(effect: Effect.Effect<void>): Fiber.Fiber<void>
-}
+import type { SessionSink } from "./SessionSink.ts"
 
 type State = "Buffering" | "Streaming" | "Detached" | "Abandoned" | "Done"
 
 /** Created for every POST of a session, so it allocates closures and arrays only when needed. */
 export class SessionResponse implements Sink, StreamOwner {
-  private readonly session: ResponseOwner
+  private readonly session: SessionSink
   /** The POST's requests: a single request, or all requests in a batch. */
   private readonly ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>
   private readonly batch: boolean
@@ -90,7 +57,7 @@ export class SessionResponse implements Sink, StreamOwner {
   /** Opens when the client disconnects. `undefined` if nothing is waiting for that. */
   private leaving: Latch.Latch | undefined = undefined
 
-  constructor(session: ResponseOwner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>, expected: number, batch: boolean) {
+  constructor(session: SessionSink, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>, expected: number, batch: boolean) {
     this.session = session
     this.ids = ids
     this.expected = expected
@@ -179,7 +146,6 @@ export class SessionResponse implements Sink, StreamOwner {
   }
 
   private answer(message: JsonRpc.Response): void {
-    // A customized transport may deliver a request after it was interrupted, or twice.
     if (this.state === "Done") return
     this.write(message)
     this.settle(message.id ?? undefined)
@@ -213,13 +179,20 @@ export class SessionResponse implements Sink, StreamOwner {
 
   /** Called when a client reads the stream, either in the first response or in a response that resumes it. */
   attached(): void {
+    this.session.attached()
     if (this.state !== "Detached") return
     this.state = "Streaming"
     this.stopTimer()
   }
 
-  /** Called when the client disconnected before the response was complete. */
+  /** Called when no client reads the stream anymore. */
   detached(): void {
+    this.session.detached()
+    this.disconnected()
+  }
+
+  /** Called when the client has disconnected, perhaps before the response was complete. */
+  disconnected(): void {
     if (this.state !== "Buffering" && this.state !== "Streaming") return
     const { caller, config } = this.session
     if (!this.leftBehind) config.leftBehind(1, caller, this.bytes)

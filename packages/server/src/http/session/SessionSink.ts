@@ -8,7 +8,7 @@ import { BusyMap, type Shares } from "@effect-mcp/core/internal/inFlight"
 import * as Transport from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
@@ -16,11 +16,11 @@ import type * as Scope from "effect/Scope"
 import type { HeldSession, SessionManager } from "./SessionManager.ts"
 import type { Passive } from "../../dispatch/SessionFactory.ts"
 import type { EventStore } from "../../session/EventStore.ts"
-import { ResumableStreams } from "./ResumableStreams.ts"
-import { type StreamOwner, ResumableStream } from "./ResumableStream.ts"
-import type { ResponseOwner, SessionResponse } from "./SessionResponse.ts"
-import { getStream, nameIn } from "./StreamName.ts"
+import { type EventLog, getStream, nameIn, ResumableStream, type StreamOwner } from "./ResumableStream.ts"
+import { SessionLog } from "./SessionLog.ts"
 
+/** Maximum number of ended streams that a session keeps for its clients. */
+const maxRetired = 256
 /** Number of unread bytes that a session keeps, however much its caller holds in other sessions. */
 const spared = 64 * 1024
 
@@ -56,17 +56,23 @@ export interface SendingSession extends HeldSession {
   receive(inbound: Transport.RequestAborted): void
 }
 
-export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
+export class SessionSink implements Transport.Sink, StreamOwner {
   readonly config: SessionConfig
   private readonly of: SendingSession
   /** Responses that are waiting for answers, by request, or `undefined` if there are none. */
-  private responses: BusyMap<JsonRpc.Id, SessionResponse> | undefined = undefined
+  private responses: BusyMap<JsonRpc.Id, Transport.Sink> | undefined = undefined
   /**
    * Stream for messages that don't relate to a request. `undefined` before the first such message and the first GET.
    */
   private getStream: ResumableStream | undefined = undefined
-  /** The POSTs' streams and the event log, or `undefined` before the first stream. */
-  private streams: ResumableStreams | undefined = undefined
+  /** Writes events to the store. `undefined` before the first stream, and if there is no store. */
+  private log: SessionLog | undefined = undefined
+  /** The POSTs' streams that can be resumed, by name: streams of running requests, and `retired` ones. */
+  private streams: Map<string, ResumableStream> | undefined = undefined
+  /** Names of the streams that have ended and are kept for `window`, oldest first. */
+  private retired: Array<{ readonly name: string; readonly at: number }> | undefined = undefined
+  /** Number of POSTs' streams so far. */
+  private named = 0
   /** Opens when a client reads `getStream`. */
   private joined: Latch.Latch | undefined = undefined
   /** Bytes that `config.unread` counts for this session. */
@@ -82,10 +88,6 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
     this.of = session
     this.config = session.config
     this.used = session.config.clock.currentTimeMillisUnsafe()
-  }
-
-  get id(): string {
-    return this.of.id
   }
 
   get caller(): string {
@@ -143,7 +145,7 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
   }
 
   unkept(): number {
-    return this.streams?.log?.unkept ?? 0
+    return this.log?.unkept ?? 0
   }
 
   send(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, _lane: Transport.Lane, relatedTo?: JsonRpc.Id): void {
@@ -199,27 +201,23 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
     return this.responses?.has(id) === true
   }
 
-  began(id: JsonRpc.Id, response: SessionResponse): void {
+  /** Called when a request that the response answers begins. */
+  began(id: JsonRpc.Id, response: Transport.Sink): void {
     this.responses ??= new BusyMap()
     this.responses.set(id, response)
   }
 
-  /** An older response may settle late, when a newer response already uses the same id. */
-  settled(id: JsonRpc.Id, response: SessionResponse): void {
+  /** Called when a response's request has ended. An older response may settle late, when a newer response already uses the same id. */
+  settled(id: JsonRpc.Id, response: Transport.Sink): void {
     if (this.responses?.get(id) !== response) return
     this.responses.delete(id)
     if (this.responses.size === 0) this.responses = undefined
     this.touch()
   }
 
-  interrupt(id: JsonRpc.Id, response: SessionResponse, reason: string): void {
-    if (this.responses?.get(id) === response && this.of.session?.peer.interrupt(reason, id) !== true)
-      this.refuse(id, reason)
-  }
-
-  /** Answers a request that the peer does not know, because a customized transport has not delivered it. */
-  private refuse(id: JsonRpc.Id, reason: string): void {
-    this.responses?.get(id)?.send(JsonRpc.failure(id, McpError.interrupted(reason)), "control")
+  /** Interrupts one of the response's requests. */
+  interrupt(id: JsonRpc.Id, response: Transport.Sink, reason: string): void {
+    if (this.responses?.get(id) === response) this.of.session?.peer.interrupt(reason, id)
   }
 
   /** Ends a single POST's session in the next microtask, because the peer is still handling the answer. */
@@ -230,11 +228,13 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
   /** Ends all responses and streams. Events stay in the store if another node may fetch them. */
   close(reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
-      for (const id of this.responses?.keys() ?? []) this.refuse(id, reason)
+      for (const id of this.responses?.keys() ?? []) {
+        this.responses?.get(id)?.send(JsonRpc.failure(id, McpError.interrupted(reason)), "control")
+      }
       this.endGetStream()
       this.closed = true
       this.countUnread()
-      const log = this.streams?.log
+      const { log } = this
       if (log === undefined) return Effect.void
       return this.config.manager === undefined ? log.close : log.end
     })
@@ -242,40 +242,52 @@ export class SessionSink implements Transport.Sink, StreamOwner, ResponseOwner {
 
   // ---- streams
 
-  /** Returns the name of a stream, which no other node uses for a stream of this session. */
-  nameOf(stream: string): string {
-    return nameIn(this.of.epoch, stream)
-  }
-
   /** Returns the standalone GET stream. */
   standaloneStream(): ResumableStream {
     if (this.getStream !== undefined) return this.getStream
-    const name = this.nameOf(getStream)
-    return (this.getStream = new ResumableStream({ name, log: this.kept.logOf(name), owner: this }))
+    const name = nameIn(this.of.epoch, getStream)
+    return (this.getStream = new ResumableStream({ name, log: this.logOf(name), owner: this }))
   }
 
   /** Opens a POST's stream. `ids` are the IDs of its requests. */
   openStream(owner: StreamOwner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream {
-    return this.kept.open(owner, ids)
+    const name = nameIn(this.of.epoch, (++this.named).toString(36))
+    const requests = this.config.manager === undefined ? undefined : [ids].flat()
+    const stream = new ResumableStream({ name, log: this.logOf(name), owner, requests })
+    if (this.log !== undefined) (this.streams ??= new Map()).set(name, stream)
+    return stream
+  }
+
+  private logOf(stream: string): EventLog | undefined {
+    const { store } = this.config
+    this.log ??= store && new SessionLog(store, this.of)
+    return this.log?.of(stream)
   }
 
   /** Returns the stream with this name if it can be resumed. */
   findStream(name: string): ResumableStream | undefined {
-    return name === this.getStream?.name ? this.getStream : this.streams?.find(name)
-  }
-
-  private get kept(): ResumableStreams {
-    return (this.streams ??= new ResumableStreams(this))
+    return name === this.getStream?.name ? this.getStream : this.streams?.get(name)
   }
 
   /** Keeps an ended stream for a while, because its client may not have received all of it. */
-  retire(stream: ResumableStream): void {
-    this.streams?.retire(stream)
+  retire({ name }: ResumableStream): void {
+    if (this.log === undefined) return
+    const retired = (this.retired ??= [])
+    retired.push({ name, at: this.config.clock.currentTimeMillisUnsafe() })
+    this.prune()
   }
 
   /** Forgets streams that have been kept long enough. */
   prune(): void {
-    this.streams?.prune()
+    const { clock, window } = this.config
+    const { retired = [] } = this
+    const oldest = clock.currentTimeMillisUnsafe() - Duration.toMillis(window)
+    for (let first = retired[0]; first !== undefined; first = retired[0]) {
+      if (first.at > oldest && retired.length <= maxRetired) return
+      retired.shift()
+      this.streams?.delete(first.name)
+      this.log?.forget(first.name)
+    }
   }
 
   /** Ends the standalone GET stream after its last event. */

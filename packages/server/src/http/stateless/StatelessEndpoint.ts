@@ -16,8 +16,7 @@ import type { HttpExchange } from "../request/HttpExchange.ts"
 import type { HttpRequest } from "../request/HttpRequest.ts"
 import type { InFlightRequests } from "../request/InFlightRequests.ts"
 import { answered, refusalOf } from "../response/Responses.ts"
-import type { KeepAliveTimer } from "../response/SseBody.ts"
-import { emptySseResponse, sseResponse } from "../response/SseResponse.ts"
+import { emptySseResponse, type KeepAliveTimer, sseResponse } from "../response/SseBody.ts"
 import { StatelessResponse } from "./StatelessResponse.ts"
 
 export interface Options {

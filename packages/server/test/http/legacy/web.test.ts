@@ -1,5 +1,5 @@
 /** HTTP with SSE behind a fetch handler, without a Node server. */
-import { SseEndpoint as Sse } from "@effect-mcp/server/internal/endpoints"
+import * as Sse from "../../../src/http/legacy/SseEndpoint.ts"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"

@@ -1,6 +1,6 @@
 /** Logging of rejected hosts and origins. */
 import * as Admission from "../../../src/http/request/Admission.ts"
-import { RouterEndpoint as Http } from "@effect-mcp/server/internal/endpoints"
+import * as Http from "../../../src/http/RouterEndpoint.ts"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"

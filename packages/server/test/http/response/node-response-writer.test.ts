@@ -3,7 +3,7 @@
  */
 import { NodeHttpServer } from "@effect/platform-node"
 import * as Progress from "@effect-mcp/core/Progress"
-import { RouterEndpoint as Http } from "@effect-mcp/server/internal/endpoints"
+import * as Http from "../../../src/http/RouterEndpoint.ts"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Queue, Scope, Stream, type Types } from "effect"

@@ -40,7 +40,7 @@ class Model {
     this.stream = new ResumableStream({
       name: "1",
       log: {
-        append: ({ events }) => void Effect.runFork(through(store.append(key, events.slice(-1)))),
+        append: (event) => void Effect.runFork(through(store.append(key, [event]))),
         after: (seq) => through(store.after(key, seq))
       },
       owner: { attached: () => {}, detached: () => {} }

@@ -1,5 +1,4 @@
 /** Writes of a session to a store that cannot keep up. */
-import { EventBatch } from "../../../src/http/response/EventBatch.ts"
 import { ResumableStream } from "../../../src/http/session/ResumableStream.ts"
 import { SessionLog } from "../../../src/http/session/SessionLog.ts"
 import { boundsOf, Shares } from "@effect-mcp/core/internal/inFlight"
@@ -10,11 +9,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import { TestClock } from "effect/testing"
 
 const megabyte = 1024 * 1024
-const event = (seq: number) => {
-  const batch = new EventBatch(seq)
-  batch.add("x".repeat(megabyte / 4))
-  return batch
-}
+const event = (seq: number) => ({ seq, text: "x".repeat(megabyte / 4) })
 
 const session = (unwritten = new Shares(boundsOf(Infinity, 1)), id = "s") => ({
   id,

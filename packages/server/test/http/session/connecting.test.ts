@@ -1,9 +1,8 @@
 /** A session over HTTP that ends while it connects: its POST is answered, and the session leaves the table. */
-import * as Transport from "@effect-mcp/core/Transport"
 import type { Options } from "../../../src/http/Endpoint.ts"
 import type * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { make, type Sent, until } from "../support/endpoint.ts"
 import { echo } from "../support/http.ts"
@@ -14,13 +13,6 @@ type Server = McpServer.McpServer["Service"]
 /** Serves an echo on a server with a replaced `connect`. */
 const serve = (options: Options, connect: (server: Server) => Server["connect"]) =>
   make(echo, options, Layer.empty, (server) => ({ ...server, connect: connect(server) }))
-
-const cut = new Transport.TransportError({ reason: "Read", message: "cut" })
-const changes: ReadonlyArray<readonly [string, Partial<Transport.Transport>]> = [
-  ["whose transport ends", { incoming: Stream.empty }],
-  ["whose transport fails", { incoming: Stream.fail(cut) }],
-  ["whose transport breaks", { broken: Effect.fail(cut) }]
-]
 
 describe.each(revisions)("A connecting %s session", (version) => {
   const posts: ReadonlyArray<readonly [string, Options, Sent]> = [
@@ -34,21 +26,6 @@ describe.each(revisions)("A connecting %s session", (version) => {
   ]
 
   for (const [where, options, sent] of posts) {
-    for (const [how, change] of changes) {
-      it.effect(`A session ${how} while connecting ${where} is answered with 500`, () =>
-        Effect.gen(function* () {
-          const endpoint = yield* serve(
-            options,
-            ({ connect }) =>
-              (transport, connecting) =>
-                connect({ ...transport, ...change }, connecting)
-          )
-          assert.strictEqual((yield* endpoint.ask(sent)).status, 500)
-          yield* until(() => endpoint.openSessions() === 0, "the end of the session")
-        })
-      )
-    }
-
     it.effect(`Shutdown does not wait for a session connecting ${where}, which is answered with 500`, () =>
       Effect.gen(function* () {
         const endpoint = yield* serve({ drain: 0, ...options }, () => () => Effect.never)

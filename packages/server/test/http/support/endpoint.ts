@@ -2,7 +2,7 @@
 import type { Principal } from "@effect-mcp/core/Principal"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Endpoint from "../../../src/http/Endpoint.ts"
-import { SseHttpBody } from "../../../src/http/response/SseResponse.ts"
+import { SseHttpBody } from "../../../src/http/response/SseBody.ts"
 import { type EventStore } from "@effect-mcp/server/EventStore"
 import { Effect, Layer } from "effect"
 import type { HttpRequest } from "../../../src/http/request/HttpRequest.ts"

@@ -1,6 +1,6 @@
 /** A server behind HTTP with SSE on loopback, and a client on node:http that sends exactly the bytes of a test. */
 import { NodeHttpServer } from "@effect/platform-node"
-import { SseEndpoint as Sse } from "@effect-mcp/server/internal/endpoints"
+import * as Sse from "../../../../src/http/legacy/SseEndpoint.ts"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { type Cause, Context, Effect, Exit, Layer, Queue, Scope } from "effect"
 import { HttpServer } from "effect/http"

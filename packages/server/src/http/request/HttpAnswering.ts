@@ -1,29 +1,33 @@
-/** Reports an endpoint's rejected requests and traffic to an observer. */
+/** The part of an endpoint that answers requests, and the wrapper that reports to an observer. */
 import { exitOf } from "@effect-mcp/core/internal/calling"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
-import { byteLengthOf } from "../internal/bytesOf.ts"
-import type { Observer } from "../view/Observer.ts"
-import type { Read } from "./request/Body.ts"
-import type { HttpExchange } from "./request/HttpExchange.ts"
-import type { HttpRequest } from "./request/HttpRequest.ts"
-import { SseHttpBody } from "./response/SseResponse.ts"
-import { sessionIdHeader } from "./session/HttpSessions.ts"
+import { byteLengthOf } from "../../internal/bytesOf.ts"
+import type { Observer } from "../../view/Observer.ts"
+import type { Read } from "./Body.ts"
+import type { HttpExchange } from "./HttpExchange.ts"
+import { type HttpRequest, sessionIdHeader } from "./HttpRequest.ts"
+import type { ErrorResponse } from "../response/Responses.ts"
+import { SseHttpBody } from "../response/SseBody.ts"
+
+type Answer = Effect.Effect<HttpServerResponse>
+
+/** Answers requests, whatever HTTP server they come from. */
+export interface HttpAnswering {
+  /** Returns the error response to a request, based only on its headers. For a POST it is called before the body is read. */
+  readonly refusal: (http: HttpRequest) => ErrorResponse | undefined
+  /** Handles a POST after its body has been read. */
+  readonly post: (http: HttpRequest, body: Read, exchange: HttpExchange) => Answer
+  /** Handles a request with any other method. */
+  readonly other: (http: HttpRequest, exchange: HttpExchange) => Answer
+}
 
 /** Statuses that the endpoint itself responds with. Without a session, 400 and 404 may also come from the server. */
 const refusals = new Set([401, 403, 405, 406, 413, 415, 429, 500, 503])
 
-type Answer = Effect.Effect<HttpServerResponse>
-
-/** The part of an endpoint that answers requests. */
-interface Answering {
-  readonly refusal: (http: HttpRequest) => HttpServerResponse | undefined
-  readonly post: (http: HttpRequest, body: Read, exchange: HttpExchange) => Answer
-  readonly other: (http: HttpRequest, exchange: HttpExchange) => Answer
-}
-
-export const observedEndpoint = (endpoint: Answering, observer: Observer): Answering => {
+/** Reports rejected requests and traffic to an observer. */
+export const observed = (endpoint: HttpAnswering, observer: Observer): HttpAnswering => {
   const { carried } = observer
   const look = (http: HttpRequest, { status }: HttpServerResponse): void => {
     if (!refusals.has(status) && !(status === 404 && http.headers[sessionIdHeader] !== undefined)) return
