@@ -42,6 +42,11 @@ export default defineConfig({
   },
   themeConfig: {
     outline: [2, 3],
+    notFound: {
+      title: "Page not found",
+      quote: "The address may be wrong, or the page may have moved. Press Ctrl+K to search all pages.",
+      linkText: "Go to the front page"
+    },
     search: {
       provider: "local",
       options: {
