@@ -57,8 +57,8 @@ main > *, main > div > * { max-width: 980px; }
 .wire > header { position: sticky; top: 0; background: var(--card); padding: 10px 12px 4px; z-index: 1; }
 .wire > header h2 { margin-right: auto; }
 .filters { padding: 4px 12px 8px; border-bottom: 1px solid var(--line); }
-.filters input[type="search"] { flex: 1 1 70px; min-width: 0; }
-.filters select { width: auto; }
+.filters input[type="search"] { flex: 1 1 260px; }
+.filters select { flex: 1 1 110px; min-width: 0; }
 .tabs { display: none; }
 
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px; margin-bottom: 14px; display: flow-root; overflow-wrap: anywhere; }
@@ -71,7 +71,7 @@ main > *, main > div > * { max-width: 980px; }
 .part.wrong { border: 1px solid var(--bad); border-radius: 8px; background: var(--bad-soft); padding: 8px 12px; }
 .bar { display: flex; flex-wrap: wrap; align-items: center; gap: 8px; }
 .end { justify-content: flex-end; margin-top: 12px; }
-.tools { margin-bottom: 8px; }
+.tools { margin-bottom: 6px; }
 .badge { display: inline-block; padding: 1px 8px; border-radius: 999px; font-size: 12px; background: var(--sunk); color: var(--quiet); font-weight: 500; white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; vertical-align: bottom; }
 .badge.good { background: var(--good-soft); color: var(--good); }
 .badge.bad { background: var(--bad-soft); color: var(--bad); }
@@ -110,7 +110,7 @@ textarea { field-sizing: content; min-height: 30px; max-height: 50vh; resize: ve
 .about:empty { display: none; }
 .nested { border-left: 2px solid var(--line); padding-left: 12px; margin-top: 4px; }
 .nested > .field:first-child { margin-top: 4px; }
-.nested > button { margin-top: 8px; }
+.nested > button, .nested > .bar { margin-top: 8px; }
 legend { padding: 0; }
 .violation { color: var(--bad); font-size: 13px; }
 .choices { display: flex; flex-wrap: wrap; gap: 6px 12px; margin-top: 4px; }
@@ -125,10 +125,11 @@ summary { cursor: pointer; }
 pre.text, .markdown pre, .diff { background: var(--sunk); border-radius: 6px; padding: 8px 10px; overflow: auto; max-height: 60vh; white-space: pre-wrap; overflow-wrap: anywhere; }
 .text { white-space: pre-wrap; }
 .block + .block { margin-top: 10px; }
-.block img { max-width: 100%; max-height: 420px; display: block; background: repeating-conic-gradient(var(--sunk) 0 25%, var(--card) 0 50%) 0 / 16px 16px; border-radius: 6px; margin-bottom: 6px; }
-audio { width: 100%; margin-bottom: 6px; }
-.beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 280px), 1fr)); gap: 0 16px; }
+.block img { max-width: 100%; max-height: 420px; display: block; background: repeating-conic-gradient(#f0f2f5 0 25%, #fff 0 50%) 0 / 16px 16px; border-radius: 6px; margin-bottom: 6px; }
+audio { width: 100%; max-width: 480px; margin-bottom: 6px; }
+.beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 280px), 1fr)); gap: 10px 16px; }
 .beside > .part { border-top: 0; margin-top: 0; padding-top: 0; }
+.beside .subhead { line-height: 20px; }
 .block.bar { justify-content: space-between; }
 .markdown > * + * { margin-top: 8px; }
 .markdown ul, .markdown ol { padding-left: 22px; }
@@ -139,6 +140,7 @@ blockquote { margin: 0; padding-left: 10px; border-left: 3px solid var(--line); 
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: 4px 10px 4px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--quiet); font-weight: 500; }
+.diff span { display: block; }
 .added { background: var(--good-soft); color: var(--good); }
 .removed { background: var(--bad-soft); color: var(--bad); }
 progress { width: 160px; accent-color: var(--accent); }
@@ -159,7 +161,7 @@ progress { width: 160px; accent-color: var(--accent); }
 .headers dt { color: var(--quiet); flex: none; }
 
 .toast:empty { display: none; }
-.toast { position: fixed; bottom: 18px; left: 50%; transform: translateX(-50%); background: var(--text); color: var(--back); padding: 8px 16px; border-radius: 8px; max-width: min(560px, 92vw); z-index: 5; overflow-wrap: anywhere; }
+.toast { position: fixed; bottom: 18px; left: 50%; transform: translateX(-50%); width: max-content; background: var(--text); color: var(--back); padding: 8px 16px; border-radius: 8px; max-width: min(560px, 92vw); z-index: 5; overflow-wrap: anywhere; }
 dialog { border: 1px solid var(--line); border-radius: 12px; background: var(--card); color: var(--text); padding: 18px; width: min(520px, 92vw); }
 dialog::backdrop { background: rgb(0 0 0 / .45); }
 
@@ -183,6 +185,7 @@ dialog::backdrop { background: rgb(0 0 0 / .45); }
 @media (max-width: 560px) {
   .top { flex-wrap: wrap; gap: 6px 8px; }
   .top h1 { flex: 1 1 60%; }
+  .top .inline, .top select { flex: 1; }
   .top .state .quiet, .history .when { display: none; }
   main { padding: 8px; }
   .card { padding: 10px 12px; }

@@ -59,7 +59,7 @@ const CompletedField = ({ change, description, name: of, ref, required, values }
           <option key={value} value={value} />
         ))}
       </datalist>
-      {suggested.length === 0 ? null : (
+      {suggested.every((value) => value === values[of]) ? null : (
         <p class="choices" role="group" aria-label={`Suggestions for ${line(of, 60)}`}>
           {suggested.slice(0, 12).map((value) => (
             <button key={value} type="button" class="small" onClick={() => change(value)}>
@@ -119,8 +119,8 @@ export const TemplateView = ({ template }: { readonly template: ResourceTemplate
               change={(value) => setValues({ ...values, [each]: value })}
             />
           ))}
-          <p>
-            <code>{line(uri, 500)}</code>
+          <p class="field">
+            <span class="quiet">Reads</span> <code>{line(uri, 500)}</code>
           </p>
           <div class="bar end">
             <a class="button" href={link("resource", uri)}>

@@ -124,7 +124,8 @@ export const Contents = ({ part }: { readonly part: unknown }) => {
   return (
     <section class="part">
       <p class="bar">
-        <code>{line(textIn(uri) ?? "", 300)}</code> <span class="quiet">{line(type, 80)}</span>
+        <code>{line(textIn(uri) ?? "", 300)}</code>{" "}
+        {typeof blob === "string" ? null : <span class="quiet">{line(type, 80)}</span>}
       </p>
       {typeof text === "string" ? <Text text={text} markdown={type.includes("markdown")} /> : null}
       {typeof blob === "string" ? <Binary data={blob} mimeType={type} name={textIn(uri) ?? "resource"} /> : null}

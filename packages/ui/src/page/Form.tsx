@@ -190,7 +190,9 @@ export const Field = (props: FieldProps) => {
     <>
       <span class="name">{line(name, 100)}</span>
       {required && remove === undefined ? <span class="required"> required</span> : null}
-      {typeof title === "string" && title !== name ? <span class="quiet"> {line(title, 100)}</span> : null}
+      {typeof title === "string" && title.toLowerCase() !== name.toLowerCase() ? (
+        <span class="quiet"> {line(title, 100)}</span>
+      ) : null}
     </>
   )
   const body = isMissing ? (

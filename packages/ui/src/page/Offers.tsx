@@ -6,7 +6,7 @@ import { useState } from "preact/hooks"
 import { PromptView, TemplateView } from "./Completed.tsx"
 import { Contents } from "./Content.tsx"
 import { SchemaForm, useViolations } from "./Form.tsx"
-import { bytes, line, time } from "./format.ts"
+import { bytes, counted, line, time } from "./format.ts"
 import { About, isConnected, Recent } from "./Parts.tsx"
 import { link, route } from "./route.ts"
 import { initial, isObject } from "./schema.ts"
@@ -123,7 +123,7 @@ const Watching = ({ uri }: { readonly uri: string }) => {
       {found === undefined ? null : (
         <>
           <p class="quiet" role="status">
-            {found.updates} updates, last at {time(found.changedAt)}
+            {counted(found.updates, "update")}, last at {time(found.changedAt)}
           </p>
           {found.error === undefined ? null : <p class="violation">{line(found.error, 500)}</p>}
           {Array.isArray(found.contents) ? found.contents.map((part, at) => <Contents key={at} part={part} />) : null}
@@ -187,7 +187,7 @@ export const Offer = () => {
       <p>
         {connection.value.status === "connecting"
           ? "Connecting …"
-          : `The server lists no ${view} with the name ${line(item, 120)} now.`}
+          : `The server lists no ${view} named "${line(item, 120)}".`}
       </p>
     </section>
   )

@@ -1,7 +1,7 @@
 /** Views that belong to the session: overview, history, logs, findings and answers. */
 import { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import { useEffect, useState } from "preact/hooks"
-import { day, duration, heading, line, time } from "./format.ts"
+import { counted, day, duration, heading, line, time } from "./format.ts"
 import { Json } from "./Json.tsx"
 import { Leave, Markdown } from "./Markdown.tsx"
 import { link, route } from "./route.ts"
@@ -35,7 +35,9 @@ export const Overview = () => {
         <section class="card wrong">
           <h2>Not connected</h2>
           {error === undefined ? null : <p class="text">{error.slice(0, 4000)}</p>}
-          <p class="quiet">The log has the server's last words. Connect again with the button at the top.</p>
+          <p class="quiet">
+            <a href={link("logs")}>Logs</a> has the server's last messages. To try again, press "Connect" at the top.
+          </p>
         </section>
       ) : null}
       <section class="card">
@@ -59,9 +61,7 @@ export const Overview = () => {
         )}
         <ul class="figures">
           {Object.entries(all).map(([list, items]) => (
-            <li key={list}>
-              <strong>{items.length}</strong> {heading(list)}
-            </li>
+            <li key={list}>{counted(items.length, heading(list).toLowerCase().replace(/s$/, ""))}</li>
           ))}
         </ul>
         {Object.entries(errors).map(([list, message]) => (
@@ -114,7 +114,7 @@ export const History = () => (
       </button>
     </header>
     {runs.value.length === 0 ? <p class="quiet">Nothing has been called yet.</p> : null}
-    <div class="scroll history">
+    <div class="scroll history" hidden={runs.value.length === 0}>
       <table>
         <thead>
           <tr>
@@ -194,7 +194,11 @@ export const Logs = () => {
           </label>
         )}
       </header>
-      {found.length === 0 ? <p class="quiet">No log messages.</p> : null}
+      {found.length > 0 ? null : (
+        <p class="quiet">
+          {logs.value.length === 0 ? "The server has logged nothing yet." : "No log message matches."}
+        </p>
+      )}
       <ol class="plain logs">
         {found.toReversed().map(({ at, id, level, logger, source, text }) => (
           <li key={id}>
@@ -215,7 +219,7 @@ export const Findings = () => (
   <section class="card">
     <h2>Findings</h2>
     <p class="quiet">Rules of the specification that the server broke in the messages on the wire so far.</p>
-    {findings.value.length === 0 ? <p>None.</p> : null}
+    {findings.value.length === 0 ? <p>None so far.</p> : null}
     <ul class="plain">
       {findings.value.map(({ at, detail, key, level, revision, rule, section, text }) => (
         <li key={`${key} ${revision}`} class="part">

@@ -1,12 +1,15 @@
 /** The user's tasks on the server, in revisions in which the server can list them. */
 import type { TaskState } from "@effect-mcp/client/McpClient"
 import { useEffect, useState } from "preact/hooks"
-import { line } from "./format.ts"
+import { day, line } from "./format.ts"
 import { isConnected } from "./Parts.tsx"
 import { link } from "./route.ts"
 import { connection, send } from "./state.ts"
 
 export const hasTasks = (): boolean => connection.value.capabilities?.tasks?.list !== undefined
+
+/** Classes of the badges of tasks that have ended. */
+const looks: { readonly [status: string]: string } = { completed: "good", failed: "bad", cancelled: "" }
 
 const follow = async (task: string): Promise<void> => {
   const answer = await send({ _tag: "Follow", task })
@@ -36,12 +39,16 @@ export const Tasks = () => {
       {hasTasks() && tasks.length === 0 ? <p class="quiet">The server has no tasks of yours.</p> : null}
       <ul class="plain">
         {tasks.map(({ createdAt, id, message, status }) => (
-          <li key={id} class="part bar">
-            <code>{line(id, 80)}</code> <span class="badge">{line(status, 40)}</span>
-            <span class="quiet">{line(createdAt, 40)}</span> <span>{line(message ?? "", 200)}</span>
-            <button type="button" class="small" disabled={!canList} onClick={() => void follow(id)}>
-              Follow
-            </button>
+          <li key={id} class="part">
+            <p class="bar">
+              <span class={`badge ${looks[status] ?? "busy"}`}>{line(status, 40)}</span> <code>{line(id, 80)}</code>
+              <button type="button" class="small" disabled={!canList} onClick={() => void follow(id)}>
+                Follow
+              </button>
+            </p>
+            <p class="quiet">
+              {[day(Date.parse(createdAt)), line(message ?? "", 200)].filter((part) => part !== "").join(" · ")}
+            </p>
           </li>
         ))}
       </ul>

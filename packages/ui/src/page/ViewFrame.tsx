@@ -55,6 +55,7 @@ export const ViewFrame = ({ run: { id, name: of } }: { readonly run: UserRun }) 
   }, [isLatest])
   return (
     <section class="part" aria-label="View">
+      <p class="subhead">View</p>
       {url === undefined ? (
         <button
           type="button"

@@ -109,7 +109,9 @@ const Row = ({ entry }: { readonly entry: WireEntry }) => {
           {rpcId === undefined ? null : <span class="quiet"> #{line(String(rpcId), 20)}</span>}
         </span>
         <span class={`kind ${of}`}>{of === "http" ? http?.status : label[of]}</span>
-        <span class="quiet figure">{took === undefined ? time(at).slice(3) : duration(took)}</span>
+        <span class="quiet figure" title={time(at)}>
+          {took === undefined ? time(at).slice(3) : duration(took)}
+        </span>
       </button>
       {isOpen ? <Details entry={entry} /> : null}
     </li>
@@ -121,7 +123,7 @@ const Filters = ({ children }: { readonly children: ComponentChildren }) => (
     <input
       type="search"
       aria-label="Search messages"
-      placeholder="Find"
+      placeholder="Search messages"
       value={search.value}
       onInput={({ currentTarget }) => (search.value = currentTarget.value)}
     />
@@ -130,7 +132,7 @@ const Filters = ({ children }: { readonly children: ComponentChildren }) => (
       value={from.value}
       onChange={({ currentTarget }) => (from.value = currentTarget.value)}
     >
-      <option value="">Both</option>
+      <option value="">Both directions</option>
       <option value="client">→ sent</option>
       <option value="server">← received</option>
     </select>
@@ -205,7 +207,9 @@ export const Wire = () => {
           Show older messages
         </button>
       ) : null}
-      {wire.value.length === 0 ? <p class="quiet pad">No message has passed yet.</p> : null}
+      {found.length > 0 ? null : (
+        <p class="quiet pad">{wire.value.length === 0 ? "No message has passed yet." : "No message matches."}</p>
+      )}
     </section>
   )
 }

@@ -13,6 +13,9 @@ export const bytes = (count: number): string => {
   return count < 1024 * 1024 ? `${(count / 1024).toFixed(1)} KiB` : `${(count / 1024 / 1024).toFixed(1)} MiB`
 }
 
+/** A count and its noun, such as "1 tool" and "2 tools". */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
+
 /** Time of day with milliseconds. */
 export const time = (at: number): string => {
   const date = new Date(at)

@@ -54,7 +54,7 @@ describe("A developer with the page", needs(missing === undefined, missing ?? ""
         await status(page, "done")
         await page.evaluate(() => (location.hash = "#/resource/demo%3A%2F%2Fresource%2Fdynamic%2Ftext%2F1"))
         await page.getByLabel("Subscribe").check()
-        await page.getByText(/^[1-9]\d* updates, last at/).waitFor()
+        await page.getByText(/^[1-9]\d* updates?, last at/).waitFor()
         // The wire.
         await page.getByLabel("Search messages").fill("get-sum")
         await page.getByLabel("Direction").selectOption("client")
