@@ -89,8 +89,8 @@ export const html = (path: string): string => {
 <noscript><p class="notice">This page requires JavaScript.</p></noscript>
 <main>
 <form id="login" class="card" hidden>
-<h2>Token</h2>
-<p>Enter the token of the admin endpoint. This tab keeps it until you close the tab.</p>
+<h2>Connect</h2>
+<p>Enter the token that the server was started with. This tab keeps it until you close the tab.</p>
 <label for="token">Token</label>
 <input id="token" type="password" autocomplete="off" spellcheck="false" required maxlength="8192">
 <button type="submit" class="primary">Connect</button>

@@ -42,7 +42,7 @@ button.danger { background: var(--bad); border-color: var(--bad); color: light-d
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
 .skip { position: absolute; left: -999px; }
 .skip:focus { left: 8px; top: 8px; background: var(--card); padding: 8px; z-index: 1; }
-#said { position: fixed; bottom: 16px; left: 50%; transform: translateX(-50%); margin: 0; max-width: 90vw; overflow-wrap: anywhere; }
+#said { position: fixed; bottom: 16px; left: 50%; transform: translateX(-50%); margin: 0; width: max-content; max-width: 90vw; overflow-wrap: anywhere; }
 #said:not(:empty) { padding: 8px 16px; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 12px; }
@@ -63,9 +63,10 @@ button.danger { background: var(--bad); border-color: var(--bad); color: light-d
 [role="tab"][aria-selected="true"] { border-color: var(--line) var(--line) transparent; border-bottom: 2px solid var(--accent); background: var(--card); font-weight: 600; }
 #outcome { display: grid; gap: 8px; max-height: 40vh; overflow: auto; }
 .scroll { overflow-x: auto; }
-.scroll table { min-width: 760px; }
+.scroll table { min-width: 640px; }
 #outcome .scroll table { min-width: 0; }
 button.link { border: 0; background: none; padding: 2px 0; min-height: 24px; min-width: 24px; color: inherit; text-align: inherit; font: inherit; overflow-wrap: anywhere; }
+th button.link { white-space: nowrap; }
 td button.link { color: var(--accent); text-decoration: underline; }
 td button.link:disabled { color: var(--quiet); text-decoration: none; cursor: default; }
 th[aria-sort="ascending"] button::after { content: " ↑"; }
@@ -73,12 +74,12 @@ th[aria-sort="descending"] button::after { content: " ↓"; }
 .bad { color: var(--bad); }
 .good { color: var(--good); }
 .warn { color: var(--warn); }
-.plot { padding: 8px 10px; }
+.plot { display: flex; flex-direction: column; padding: 8px 10px; }
 .plot .name { color: var(--quiet); font-size: 12px; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .plot .bar { justify-content: space-between; align-items: baseline; gap: 0 8px; }
 .plot .most { color: var(--quiet); font-size: 11px; font-variant-numeric: tabular-nums; }
 .plot .figure { font-size: 20px; font-weight: 600; font-variant-numeric: tabular-nums; }
-.plot svg { display: block; width: 100%; height: 34px; }
+.plot svg { margin-top: auto; width: 100%; height: 34px; }
 .plot path { fill: none; stroke: var(--accent); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .plot path.area { fill: var(--mark); stroke: none; }
 #search { flex: 1 1 150px; min-width: 0; }
@@ -129,8 +130,12 @@ pre { margin: 2px 0 0; font-size: 11px; white-space: pre-wrap; overflow-wrap: an
 .messages tbody td { font-size: 12px; }
 table { width: 100%; border-collapse: collapse; font-size: 13px; }
 th { text-align: left; color: var(--quiet); font-weight: 500; }
-th, td { padding: 3px 12px 3px 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
+th, td { padding: 3px 12px 3px 0; border-bottom: 1px solid var(--line); vertical-align: baseline; overflow-wrap: anywhere; }
+.scroll :is(th, td) { overflow-wrap: break-word; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.number + :not(.number) { padding-left: 16px; }
+.panel-table > p { margin-top: 8px; }
+dialog ul, #details ul:not(.legend) { margin: 0; padding-left: 20px; }
 dialog { border: 1px solid var(--line); border-radius: 10px; background: var(--card); color: var(--text); width: min(440px, calc(100vw - 24px)); padding: 16px; }
 dialog::backdrop { background: rgb(0 0 0 / 45%); }
 dialog form { display: grid; gap: 8px; }
@@ -151,7 +156,10 @@ dialog p { overflow-wrap: anywhere; }
   .plot .most { display: none; }
   .plot svg { height: 22px; }
   #search { flex-basis: 100%; }
-  .what select { flex: 1 1 30%; min-width: 0; padding: 5px 4px; }
+  .what select { flex: 1 1 40%; min-width: 0; }
+  .row .title { grid-column: 2 / -1; }
+  .row .age { grid-area: 2 / 3; }
+  .row .more { grid-area: 2 / 2; }
 }
 @media (prefers-reduced-motion: no-preference) { .row { transition: background-color 80ms; } }
 @media (forced-colors: active) { .row[aria-selected="true"] { outline: 2px solid Highlight; } }

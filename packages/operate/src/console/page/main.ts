@@ -16,7 +16,7 @@ import {
   orders,
   type RunningView
 } from "./groups.ts"
-import { age, requestTitle } from "./model.ts"
+import { age, counted, countOf, requestTitle } from "./model.ts"
 import { OutcomePanel } from "./outcome.ts"
 import { Overview } from "./overview.ts"
 import { Plots } from "./plots.ts"
@@ -76,7 +76,7 @@ const ask = (rows: ReadonlyArray<RequestRow>): void => {
   const [first] = rows
   if (first === undefined || !allowed.maySteer) return
   asked = rows
-  const title = rows.length === 1 ? "Interrupt" : `Interrupt ${rows.length} requests`
+  const title = rows.length === 1 ? "Interrupt" : `Interrupt ${countOf(rows)}`
   setText(byId("dialog-title", HTMLElement), title)
   setText(byId("dialog-submit", HTMLElement), rows.length === 1 ? title : `Interrupt ${rows.length}`)
   const what = rows.length === 1 ? [requestTitle(first)] : described(rows)
@@ -126,8 +126,6 @@ const overview = new Overview(
   { running: showTool, drain: (node) => drain.ask(node) }
 )
 
-const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
-
 const showDetails = (): void => {
   if (snapshot === undefined || selection === undefined) return
   details.show({ snapshot, selection, groups, ended, ticks, now: now(), maySteer: allowed.maySteer })
@@ -151,9 +149,7 @@ const drawCounts = ({ draining, nodes, requests, sessions }: Snapshot): void => 
     ...(nodes === undefined ? (draining ? ["draining"] : []) : [counted(nodes.length, "node"), ...away]),
     counted(sessions.length, "session"),
     counted(of("request"), "request"),
-    counted(of("subscription"), "subscription"),
-    counted(of("question"), "question"),
-    counted(of("task"), "task")
+    ...["subscription", "question", "task"].flatMap((kind) => (of(kind) === 0 ? [] : [counted(of(kind), kind)]))
   ]
   setText(byId("summary", HTMLElement), counts.join(", "))
 }
@@ -189,7 +185,12 @@ const draw = (): void => {
   setText(interruptAll, `Interrupt ${all} shown`)
   const empty = byId("empty", HTMLElement)
   empty.hidden = groups.length > 0
-  setText(empty, snapshot.requests.length + snapshot.sessions.length === 0 ? "No sessions or requests." : "No matches.")
+  setText(
+    empty,
+    snapshot.requests.length + snapshot.sessions.length === 0
+      ? "No sessions or requests."
+      : "No matches. Change the search or the filters to see more."
+  )
   showDetails()
 }
 

@@ -49,6 +49,12 @@ export const drainOf = (
   return { isOffered: maySteer && (serving === undefined ? !draining : serving.length > 0), nodes: serving }
 }
 
+export const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
+
+/** Counts rows in words, such as "2 tasks", or "3 requests" if their kinds differ. */
+export const countOf = (rows: ReadonlyArray<RequestRow>): string =>
+  counted(rows.length, rows.length > 0 && rows.every(({ kind }) => kind === "task") ? "task" : "request")
+
 export const requestTitle = ({ method, target }: RequestRow): string =>
   target === undefined ? method : `${method} ${target}`
 
@@ -105,7 +111,7 @@ export const barsOf = (
     title: one.target === undefined ? one.method : `${one.method} ${one.target}`,
     kind: one.kind,
     look: lookOf(one),
-    says: `${one.outcome ?? "received"}${one.code === undefined ? "" : ` ${one.code}`}, ${duration(one.to - one.from)}${one.reason === undefined ? "" : `: ${one.reason}`}`,
+    says: `${one.outcome?.replace("_", " ") ?? "received"}${one.code === undefined ? "" : ` ${one.code}`}, ${duration(one.to - one.from)}${one.reason === undefined ? "" : `: ${one.reason}`}`,
     from: one.from,
     to: one.to,
     ticks: []

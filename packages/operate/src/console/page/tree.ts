@@ -7,7 +7,7 @@
 import type { RequestRow } from "../../admin/Admin.ts"
 import { h, setText } from "./dom.ts"
 import type { Group } from "./groups.ts"
-import { age, bytes, requestMore, requestTitle, warmth } from "./model.ts"
+import { age, bytes, countOf, requestMore, requestTitle, warmth } from "./model.ts"
 
 /** Height of each row in pixels, as in the style sheet. */
 const rowHeight = 46
@@ -64,7 +64,7 @@ const requestItem = (row: RequestRow, isAlone: boolean): Item => ({
 const groupItem = ({ id, key, rows, session, title }: Group): Item => {
   const unread =
     session?.backlog === undefined || session.backlog === 0 ? undefined : `${bytes(session.backlog)} unread`
-  const count = `${rows.length} ${rows.length === 1 ? "request" : "requests"}`
+  const count = countOf(rows.map(({ row }) => row))
   const isSession = key.startsWith("session ")
   return {
     badge: isSession ? (session?.transport ?? "POST") : `${rows.length}`,

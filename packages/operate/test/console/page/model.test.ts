@@ -12,6 +12,20 @@ const request = (given: Partial<RequestRow>): RequestRow => ({
   principal: {},
   ...given
 })
+
+describe("Counting rows", () => {
+  it("Rows are called tasks if all of them are tasks", () => {
+    const task = request({ kind: "task" })
+    assert.deepStrictEqual([[], [task], [task, task], [request({})], [task, request({})]].map(model.countOf), [
+      "0 requests",
+      "1 task",
+      "2 tasks",
+      "1 request",
+      "2 requests"
+    ])
+  })
+})
+
 describe("Draining", () => {
   const nodes = (...states: ReadonlyArray<"serving" | "draining" | "unreachable">) =>
     states.map((state, i) => ({ name: `n${i}`, state, sessions: 0, requests: 0 }))
@@ -57,6 +71,7 @@ describe("Timeline bars", () => {
         ["tools/call d", 0, "running", [2950]]
       ]
     )
+    assert.strictEqual(bars[1]?.says, "tool failed, 1.5 s")
   })
 })
 
