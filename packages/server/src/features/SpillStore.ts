@@ -76,8 +76,8 @@ export class SpillRegistry extends Context.Service<
 >()("@effect-mcp/server/SpillRegistry") {}
 
 /**
- * Keeps a server's large results in this store for as long as the layer lives. Like `Limits.Options.spill`, it declares resources. Fails
- * the build of a server that has two stores.
+ * Keeps a server's large results in this store for as long as the layer lives. Also declares resources, as the option `limits.spill` does.
+ * Does nothing if that option is false. Fails the build of a server that has two stores.
  *
  * @example
  * ```ts
