@@ -57,7 +57,7 @@ main > *, main > div > * { max-width: 980px; }
 .wire > header { position: sticky; top: 0; background: var(--card); padding: 10px 12px 4px; z-index: 1; }
 .wire > header h2 { margin-right: auto; }
 .filters { padding: 4px 12px 8px; border-bottom: 1px solid var(--line); }
-.filters input[type="search"] { flex: 1 1 260px; }
+.filters input[type="search"] { flex: 1 1 300px; }
 .filters select { flex: 1 1 110px; min-width: 0; }
 .tabs { display: none; }
 
