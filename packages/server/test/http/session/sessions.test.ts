@@ -260,13 +260,13 @@ describe("Session lifetime", () => {
 
   it.effect("An idle session expires, and each use restarts the timer", () =>
     Effect.gen(function* () {
-      const client = yield* open(echo, { sessions: { idle: "30 minutes" } })
+      const client = yield* open(echo, { sessions: { idle: "3 minutes" } })
       const session = yield* openSession(client)
       for (let round = 0; round < 3; round++) {
-        yield* TestClock.adjust("29 minutes")
+        yield* TestClock.adjust("174 seconds")
         assert.strictEqual((yield* session.request("ping")).status, 200)
       }
-      yield* TestClock.adjust("34 minutes")
+      yield* TestClock.adjust("204 seconds")
       assert.strictEqual((yield* session.request("ping")).status, 404)
       assert.strictEqual(yield* sessionsOf(client), 0)
     })
@@ -275,21 +275,19 @@ describe("Session lifetime", () => {
   it.effect("A session does not expire during a request or an open stream", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
-      // The call takes longer than the default time limit of a tool.
-      const options = { limits: { tool: { time: "1 day" } } } as const
-      const client = yield* open(puppet.layer, { sessions: { idle: "30 minutes" }, resume: false }, options)
+      const client = yield* open(puppet.layer, { sessions: { idle: "3 minutes" }, resume: false })
       const session = yield* openSession(client)
       const call = yield* Effect.forkChild(session.call("puppet", { name: "long" }), { startImmediately: true })
       yield* Queue.take(puppet.entered)
-      yield* TestClock.adjust("3 hours")
+      yield* TestClock.adjust("18 minutes")
       yield* puppet.tell("long", Puppet.answer("done"))
       assert.strictEqual((yield* Fiber.join(call)).status, 200)
       const stream = yield* session.get()
-      yield* TestClock.adjust("3 hours")
+      yield* TestClock.adjust("18 minutes")
       assert.strictEqual((yield* session.request("ping")).status, 200)
       yield* stream.disconnect
       // The server notices the end of the stream a few turns later; the idle time starts then.
-      const expired = Effect.andThen(TestClock.adjust("34 minutes"), sessionsOf(client))
+      const expired = Effect.andThen(TestClock.adjust("204 seconds"), sessionsOf(client))
       yield* Effect.repeat(expired, { until: (count) => count === 0, times: 20 })
       assert.strictEqual((yield* session.request("ping")).status, 404)
     })
