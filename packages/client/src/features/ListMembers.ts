@@ -39,8 +39,7 @@ export const changeMember = <K extends ListKind>(kind: K): ChangeMember<K> =>
  * ```
  */
 export const listOf = <N extends ListName>(client: ListMembers, name: N): Stream.Stream<Item<N>, ClientError> =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the member of this list
-  client[listMember(name)] as Stream.Stream<Item<N>, ClientError>
+  client[listMember(name)]
 
 /** Emits when a list belonging to this capability may have changed, like `toolChanges`. */
 export const changesOf = (client: ChangeMembers, kind: ListKind): Stream.Stream<void> => client[changeMember(kind)]
